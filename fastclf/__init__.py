@@ -1,0 +1,28 @@
+"""Classical classifiers with compiled kernels: exact answers, fast, on plain NumPy arrays."""
+
+__version__ = "0.1.0"
+
+# Each public name and the module it is loaded from, when it is first asked for.
+_ROOMS = {
+    "KNeighborsClassifier": "neighbors",
+    "KNeighborsDensity": "neighbors",
+    "KNeighborsRegressor": "neighbors",
+    "NearestNeighbors": "neighbors",
+    "cross_validate": "evaluation",
+}
+
+__all__ = sorted([*_ROOMS, "__version__"])
+
+
+def __getattr__(name):
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'fastclf' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,47 @@
+# The k smallest (distance, index) pairs seen so far, as a bounded max-heap in two parallel arrays.
+#
+# Order: smaller distance first, then smaller index; so the heap's content does not depend on the order of arrival.
+# Invariant: distance[0], index[0] is the largest pair held, and no pair is larger than its parent at (i - 1) // 2.
+# A heap starts full of (inf, PY_SSIZE_T_MAX), which every real pair replaces.
+
+
+cdef inline bint precedes(double a, Py_ssize_t i, double b, Py_ssize_t j) noexcept nogil:
+    return a < b or (a == b and i < j)
+
+
+cdef inline void sift_down(
+    double* distance, Py_ssize_t* index, Py_ssize_t size, double a, Py_ssize_t i
+) noexcept nogil:
+    """Put (a, i) in place of the top of a heap of `size` pairs."""
+    cdef Py_ssize_t hole = 0, child = 1
+    while child < size:
+        if child + 1 < size and precedes(distance[child], index[child], distance[child + 1], index[child + 1]):
+            child += 1
+        if not precedes(a, i, distance[child], index[child]):
+            break
+        distance[hole] = distance[child]
+        index[hole] = index[child]
+        hole = child
+        child = 2 * hole + 1
+    distance[hole] = a
+    index[hole] = i
+
+
+cdef inline bint push(double* distance, Py_ssize_t* index, Py_ssize_t k, double a, Py_ssize_t i) noexcept nogil:
+    """Keep (a, i) if it is among the k smallest; say whether it was kept."""
+    if not precedes(a, i, distance[0], index[0]):
+        return False
+    sift_down(distance, index, k, a, i)
+    return True
+
+
+cdef inline void sort(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil:
+    """Turn the heap into a list in ascending order, in place."""
+    cdef Py_ssize_t last, i
+    cdef double a
+    for last in range(k - 1, 0, -1):
+        a = distance[last]
+        i = index[last]
+        distance[last] = distance[0]
+        index[last] = index[0]
+        sift_down(distance, index, last, a, i)

@@ -1,0 +1,39 @@
+"""Which build of a kernel to load: the best SIMD level of this machine, or the one that FASTCLF_SIMD names."""
+
+import functools
+import importlib
+import os
+
+from . import _cpu
+from ._build_info import INFO
+
+_SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4"}
+
+
+def available():
+    """Names of the levels that are built and that this machine can run, weakest first."""
+    supported = _cpu.supported()
+    return [level for level in INFO["levels"] if level in supported]
+
+
+@functools.cache
+def level():
+    """Name of the level in use. Read once: FASTCLF_SIMD has no effect after the first kernel is loaded."""
+    wanted = os.environ.get("FASTCLF_SIMD", "")
+    levels = available()
+    if wanted and wanted not in _SUFFIX:
+        raise ImportError(f"FASTCLF_SIMD={wanted} is not a SIMD level; the levels are {', '.join(_SUFFIX)}")
+    if wanted and wanted not in levels:
+        reason = "is not in this build" if wanted not in INFO["levels"] else "is not supported by this processor"
+        raise ImportError(f"FASTCLF_SIMD={wanted} {reason}; available here: {', '.join(levels)}")
+    return wanted or levels[-1]
+
+
+def load(name):
+    """The compiled module fastclf.`name`, in the build for the level in use."""
+    return importlib.import_module(f"fastclf.{name}{_SUFFIX[level()]}")
+
+
+def build_info():
+    """Compiler, flags per level and whether this is a debug build, as written down by setup.py."""
+    return dict(INFO)

@@ -1,0 +1,200 @@
+"""Work in pieces: over threads, with progress, and interruptible.
+
+Work is a generator that calls a nogil kernel on one short range after another. Between two ranges it can be stopped,
+so that Ctrl-C is obeyed within the time of a range (30 ms) on every thread.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from math import ceil
+from pathlib import Path
+
+# How long a range should keep a kernel busy: short for Ctrl-C, long beside the 20 us that a call costs.
+_RANGE_SECONDS = 0.03
+
+
+def n_cpus():
+    """Number of CPUs that this process may use: affinity, then the cgroup's quota."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except AttributeError:  # no such call on macOS and Windows
+        count = os.cpu_count() or 1
+    return max(1, min(count, _cgroup_cpus(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))))
+
+
+def _cgroup_cpus(membership, mount):
+    """CPUs that the cgroup's quota allows, rounded up; infinity without one."""
+    with contextlib.suppress(OSError, ValueError):
+        quota = int((mount / "cpu" / "cpu.cfs_quota_us").read_text())
+        if quota > 0:
+            return ceil(quota / int((mount / "cpu" / "cpu.cfs_period_us").read_text()))
+    allowed = float("inf")
+    with contextlib.suppress(OSError):
+        for line in membership.read_text().splitlines():
+            if not line.startswith("0::"):
+                continue
+            group = mount / line[3:].strip("/")
+            for folder in (group, *group.parents):
+                with contextlib.suppress(OSError, ValueError):
+                    quota, period = (folder / "cpu.max").read_text().split()
+                    allowed = min(allowed, ceil(int(quota) / int(period)))
+                if folder == mount:
+                    break
+    return allowed
+
+
+def _environment_threads(name):
+    value = os.environ.get(name, "").split(",")[0].strip()
+    if not value:
+        return None
+    if not value.isdigit() or int(value) < 1:
+        raise ValueError(f"{name}={value} in the environment; a whole number of threads, at least 1, is wanted")
+    return int(value)
+
+
+def n_threads(n_jobs=None):
+    """Threads to use for an `n_jobs` argument.
+
+    None: FASTCLF_NUM_THREADS if set; else every CPU that the process may use, at most OMP_NUM_THREADS.
+    A positive number is taken as it is; -1 means every CPU, -2 all but one, and so on.
+    """
+    if n_jobs is None:
+        wanted = _environment_threads("FASTCLF_NUM_THREADS")
+        if wanted is not None:
+            return wanted
+        limit = _environment_threads("OMP_NUM_THREADS")
+        return n_cpus() if limit is None else min(limit, n_cpus())
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__"):
+        raise TypeError(f"n_jobs is {n_jobs!r}; a whole number or None is wanted")
+    n_jobs = n_jobs.__index__()
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0; None or -1 (every CPU) or a positive number of threads is wanted")
+    return n_jobs if n_jobs > 0 else max(1, n_cpus() + 1 + n_jobs)
+
+
+_pool = None
+_pool_lock = threading.Lock()
+
+
+def _get_pool():
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            # Threads are started as they are needed, not at once.
+            _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="fastclf")
+        return _pool
+
+
+def _forget_pool():
+    """A forked child has none of its parent's threads."""
+    global _pool, _pool_lock
+    _pool = None
+    _pool_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def run(work, items, threads):
+    """Exhaust the generator work(item) for every item, on up to `threads` threads, the calling one among them.
+
+    The first exception (Ctrl-C too) stops all threads at the end of their ranges and is raised here. The caller does
+    every item that no pool thread has taken, so that calls within calls cannot wait for each other.
+    """
+    items = list(items)
+    queue = iter(items)
+    lock = threading.Lock()
+    stop = threading.Event()
+
+    def drain():
+        try:
+            while not stop.is_set():
+                with lock:
+                    item = next(queue, stop)
+                if item is stop:
+                    return
+                for _ in work(item):
+                    if stop.is_set():
+                        return
+        except BaseException:
+            stop.set()
+            raise
+
+    helpers = [_get_pool().submit(drain) for _ in range(min(threads, len(items)) - 1)]
+    try:
+        drain()
+        running = [helper for helper in helpers if not helper.cancel()]
+        while wait(running, timeout=0.1).not_done:
+            pass
+    finally:
+        stop.set()
+        running = [helper for helper in helpers if not helper.cancel()]
+        wait(running)
+    for helper in running:
+        helper.result()
+
+
+def ranges(start, stop, size, limit=None):
+    """Cut [start, stop) into ranges that the consumer takes about 30 ms for, beginning with `size`, at most `limit`."""
+    while start < stop:
+        end = min(start + size, stop)
+        began = time.perf_counter()
+        yield start, end
+        elapsed = time.perf_counter() - began
+        size = min(max(int(size * _RANGE_SECONDS / max(elapsed, 1e-6)), size // 4, 1), 4 * size, limit or stop)
+        start = end
+
+
+class Progress:
+    """Progress of long work, shown (tqdm if installed, else lines on stderr) and told to a callback.
+
+    `callback(step, total, value)` is called after each range, from one thread at a time; once it returns True,
+    `advance` returns True for good. `total` may be None.
+    """
+
+    def __init__(self, total, label, verbose=0, callback=None):
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback is {callback!r}; a function of (step, total, value) or None is wanted")
+        self.total, self.label, self.verbose, self.callback = total, label, verbose, callback
+        self.step = 0
+        self.stopped = False
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        self._bar = None
+        self._told = self._began = time.monotonic()
+        if self.verbose:
+            with contextlib.suppress(ImportError):
+                from tqdm import tqdm
+
+                self._bar = tqdm(total=self.total, desc=self.label, unit_scale=True, file=sys.stderr)
+        return self
+
+    def __exit__(self, *exception):
+        if self._bar is not None:
+            self._bar.close()
+        elif self.verbose:
+            self._tell()
+
+    def _tell(self):
+        share = f"{100 * self.step / self.total:.0f} %" if self.total else f"{self.step}"
+        print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s", file=sys.stderr)
+
+    def advance(self, amount=1, value=None):
+        if not self.verbose and self.callback is None:
+            return False
+        with self._lock:
+            self.step += amount
+            if self._bar is not None:
+                self._bar.update(amount)
+            elif self.verbose and time.monotonic() - self._told > 2:
+                self._told = time.monotonic()
+                self._tell()
+            if self.callback is not None and self.callback(self.step, self.total, value) is True:
+                self.stopped = True
+            return self.stopped

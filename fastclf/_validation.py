@@ -1,0 +1,200 @@
+"""The one door for input: arrays, tables, labels and weights come in here, are checked once, and leave as arrays.
+
+Every refusal is one sentence that names the argument, what came and what was wanted.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+
+# Types that float32 holds exactly; they are converted to it, every other real type to float64.
+_SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
+
+# Rows are checked for NaN this many numbers at a time.
+_CHECK_NUMBERS = 1 << 18
+
+
+def feature_names(X):
+    """The column names of a table as an array of str, or None where there are none or none are strings."""
+    if hasattr(X, "columns"):  # pandas, polars
+        names = list(X.columns)
+    elif hasattr(X, "column_names"):  # pyarrow
+        names = list(X.column_names)
+    else:
+        return None
+    if not all(isinstance(name, str) for name in names):
+        if any(isinstance(name, str) for name in names):
+            kinds = sorted({type(name).__name__ for name in names})
+            raise TypeError(
+                "Feature names are only supported if all input features have string names, but your input has"
+                f" {kinds} as feature name / column name types; rename them, or pass X.to_numpy()"
+            )
+        return None
+    return np.asarray(names, dtype=object)
+
+
+def _as_array(X, name):
+    """Any container of numbers as an ndarray."""
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
+        return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy()
+    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        return np.from_dlpack(X)
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} does not form an array ({error}); rows of equal length are wanted") from None
+
+
+def as_matrix(X, owner, name="X"):
+    """X as a finite C-contiguous array of shape (n_samples, n_features), float32 or float64.
+
+    Arrays that already are so are returned as they are, memory maps too; nothing is copied without need.
+    """
+    array = _as_array(X, name)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data:"
+            f" {name}.reshape(-1, 1) is one feature, {name}.reshape(1, -1) one sample"
+        )
+    if array.shape[1] == 0:
+        raise ValueError(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required by {owner}.")
+    if array.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required by {owner}."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}; real numbers are wanted")
+    if array.dtype != np.float32 and array.dtype != np.float64:
+        array = _as_float(array, name)
+    array = np.ascontiguousarray(array)
+    _require_finite(array, name, owner)
+    return array
+
+
+def _as_float(array, name):
+    if array.dtype.kind not in "biufOUST":
+        raise TypeError(f"{name} has dtype {array.dtype}; real numbers are wanted")
+    try:
+        return array.astype(np.float32 if array.dtype.name in _SMALL else np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} holds something that is not a number ({error}); real numbers are wanted") from None
+
+
+def _require_finite(array, name, owner):
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    step = max(1, _CHECK_NUMBERS // array.shape[1])
+    for start in range(0, len(array), step):
+        finite = np.isfinite(array[start : start + step])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            what = "NaN" if np.isnan(array[start + row, column]) else "infinity"
+            raise ValueError(
+                f"Input {name} contains {what} (row {start + row}, column {column}); {owner} wants finite numbers"
+            )
+
+
+def as_targets(y, n_samples, owner):
+    """y as an ndarray of shape (n_samples,) or (n_samples, n_outputs); one column becomes a vector, with a warning."""
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None")
+    if hasattr(y, "toarray") and hasattr(y, "nnz"):
+        raise TypeError("y is a sparse matrix; a dense array is wanted (pass y.toarray())")
+    y = _as_array(y, "y")
+    if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
+        raise ValueError(f"y has shape {y.shape}; (n_samples,) or (n_samples, n_outputs) is wanted")
+    if len(y) != n_samples:
+        raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry a row is wanted")
+    if y.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        what = "NaN" if np.isnan(y).any() else "infinity"
+        raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
+    if y.ndim == 2 and y.shape[1] == 1:
+        loaded = sys.modules.get("sklearn.exceptions")
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
+            UserWarning if loaded is None else loaded.DataConversionWarning,
+            stacklevel=4,
+        )
+        y = y.ravel()
+    return y
+
+
+def encode_labels(y):
+    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and for each row its label's position."""
+    if y.dtype.kind == "f" and (y != np.floor(y)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"
+            " on a regression target with continuous values."
+        )
+    if y.dtype.kind == "O" and any(label is None or label != label for label in y.tolist()):
+        raise ValueError("Input y contains NaN or None; a label is wanted for every row")
+    try:
+        return np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise TypeError(
+            f"y holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
+        ) from None
+
+
+def as_numbers(y):
+    """y as float64."""
+    try:
+        return np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"y holds something that is not a number ({error}); numbers are wanted") from None
+
+
+def as_sample_weight(sample_weight, n_samples):
+    """sample_weight as float64 of shape (n_samples,), finite and not negative; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = _as_array(sample_weight, "sample_weight")
+    if weight.ndim == 0:
+        weight = np.full(n_samples, weight)
+    if weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}; ({n_samples},), one weight a row, is wanted")
+    try:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"sample_weight holds something that is not a number ({error})") from None
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError("sample_weight has an entry that is negative, NaN or infinite; weights from 0 up are wanted")
+    return weight
+
+
+def require_integer(name, value, low, high=None):
+    """value as an int in [low, high]."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}; a whole number is wanted")
+    value = value.__index__()
+    if value < low or (high is not None and value > high):
+        wanted = f"at least {low} is wanted" if high is None else f"{low} to {high} is wanted"
+        raise ValueError(f"{name} is {value}; {wanted}")
+    return value
+
+
+def require_number(name, value, low, open_low=False):
+    """value as a float of at least (open_low: above) low."""
+    if isinstance(value, (bool, np.bool_, str)) or not np.isscalar(value) or not np.isreal(value):
+        raise TypeError(f"{name} is {value!r}; a number is wanted")
+    if not (value > low if open_low else value >= low):
+        raise ValueError(f"{name} is {value}; a number {'above' if open_low else 'of at least'} {low} is wanted")
+    return float(value)
+
+
+def require_choice(name, value, choices):
+    """value, if it is one of the strings in choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}; one of {', '.join(map(repr, choices))} is wanted")
+    return value

@@ -1,0 +1,159 @@
+"""Build the compiled modules of fastclf: every `src_cython/NAME.pyx` becomes `fastclf.NAME`.
+
+The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fastclf.NAME_v3`, `fastclf.NAME_v4`;
+`fastclf/_simd.py` loads the best that the machine can run. Everything generated stays under `build/`.
+
+Environment: FASTCLF_DEBUG=1 builds with bounds checks and assertions, in a folder of its own.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+# Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
+KERNELS = {"_neighbors"}
+
+# Level: (suffix of the module's name, flags).
+LEVELS = {
+    "baseline": ("", []),
+    "x86-64-v3": ("_v3", ["-march=x86-64-v3"]),
+    "x86-64-v4": ("_v4", ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+}
+
+DEBUG = os.environ.get("FASTCLF_DEBUG", "0") not in ("", "0")
+BUILD = Path("build", "debug" if DEBUG else "release")
+SOURCE = Path("src_cython")
+
+FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
+FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
+MSVC_FLAGS = ["/O2", "/fp:precise"]
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "initializedcheck": DEBUG,
+    "cdivision": not DEBUG,
+    "embedsignature": True,
+    "freethreading_compatible": False,
+}
+
+
+def write_if_changed(path, text):
+    """Leave an unchanged file its time stamp, so that nothing is rebuilt for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def extension(name, source, suffix=""):
+    headers = [str(path) for path in SOURCE.glob("*.h")]
+    return Extension(
+        f"fastclf.{name}{suffix}",
+        [str(source)],
+        include_dirs=[str(SOURCE)],
+        define_macros=[("FASTCLF_DEBUG", "1")] if DEBUG else [],
+        depends=[*headers, "setup.py"],
+    )
+
+
+def extensions():
+    found = []
+    for path in sorted(SOURCE.glob("*.pyx")):
+        name = path.stem
+        found.append(extension(name, path))
+        if name in KERNELS:
+            for suffix, flags in LEVELS.values():
+                if flags:
+                    copy = BUILD / "levels" / f"{name}{suffix}.pyx"
+                    write_if_changed(copy, f'include "{path.name}"\n')
+                    found.append(extension(name, copy, suffix))
+    return found
+
+
+class BuildExtensions(build_ext):
+    """Give each module the flags that this compiler takes, and leave out levels that it cannot make."""
+
+    def takes(self, flags):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "empty.c")
+            source.write_text("int fastclf_empty;\n")
+            try:
+                self.compiler.compile([str(source)], output_dir=folder, extra_postargs=["-Werror", *flags])
+            except Exception as error:  # distutils raises its own CompileError, which moves between versions
+                if type(error).__name__ == "CompileError":
+                    return False
+                raise
+        return True
+
+    def build_extensions(self):
+        if self.compiler.compiler_type == "msvc":
+            flags = MSVC_FLAGS
+            levels = ["baseline"]
+        else:
+            flags = [flag for flag in FLAGS if self.takes([flag])]
+            x86 = platform.machine().lower() in ("x86_64", "amd64") and "arm64" not in os.environ.get("ARCHFLAGS", "")
+            levels = [level for level, (_, extra) in LEVELS.items() if not extra or (x86 and self.takes(extra))]
+        suffixes = {LEVELS[level][0]: LEVELS[level][1] for level in levels}
+        kept = []
+        for ext in self.extensions:
+            name = ext.name.removeprefix("fastclf.")
+            suffix = name[-3:] if name[:-3] in KERNELS else ""
+            if suffix in suffixes:
+                ext.extra_compile_args = flags + suffixes[suffix]
+                kept.append(ext)
+        self.extensions = kept
+        if not self.inplace:
+            self.prune()
+        self.write_build_info(flags, levels)
+        super().build_extensions()
+
+    def prune(self):
+        """Delete what an earlier build left in the build folder and this one does not make."""
+        made = {Path(self.get_ext_filename(ext.name)).name for ext in self.extensions}
+        made |= {path.name for path in Path("fastclf").iterdir()}
+        for path in Path(self.build_lib, "fastclf").glob("*.*"):
+            if path.name not in made:
+                path.unlink()
+
+    def write_build_info(self, flags, levels):
+        info = {
+            "compiler": self.compiler_name(),
+            "debug": DEBUG,
+            "levels": levels,
+            "flags": {level: " ".join(flags + LEVELS[level][1]) for level in levels},
+        }
+        folder = Path("fastclf") if self.inplace else Path(self.build_lib, "fastclf")
+        write_if_changed(folder / "_build_info.py", f"# Written by setup.py.\nINFO = {info!r}\n")
+
+    def compiler_name(self):
+        command = getattr(self.compiler, "compiler", None)
+        if not command:
+            return self.compiler.compiler_type
+        first_line = subprocess.run([*command[:1], "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+        return first_line or command[0]
+
+
+if __name__ == "__main__":
+    setup(
+        ext_modules=cythonize(
+            extensions(),
+            build_dir=str(BUILD / "c"),
+            include_path=[".", str(SOURCE)],
+            compiler_directives=DIRECTIVES,
+            nthreads=0,
+            quiet="--quiet" in sys.argv,
+        ),
+        cmdclass={"build_ext": BuildExtensions},
+        options={
+            "build": {"build_base": str(BUILD)},
+            "build_ext": {"parallel": os.cpu_count()},
+        },
+    )

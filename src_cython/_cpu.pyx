@@ -1,0 +1,33 @@
+# Which instruction sets this processor and its operating system have, asked by code compiled at the baseline.
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    #define HAS(feature) __builtin_cpu_supports(feature)
+    static int has_v3(void)
+    {
+        __builtin_cpu_init();
+        return HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2");
+    }
+    static int has_v4(void)
+    {
+        return has_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq")
+               && HAS("avx512vl");
+    }
+    #else
+    static int has_v3(void) { return 0; }
+    static int has_v4(void) { return 0; }
+    #endif
+    """
+    bint has_v3()
+    bint has_v4()
+
+
+def supported():
+    """The levels that this machine can run, weakest first."""
+    levels = ["baseline"]
+    if has_v3():
+        levels.append("x86-64-v3")
+    if has_v4():
+        levels.append("x86-64-v4")
+    return levels

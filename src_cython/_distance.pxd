@@ -1,0 +1,207 @@
+# Distances: exact ones, which are the answers, and screens, which only say which rows to measure exactly.
+#
+# Exact: float64, coordinates in order, every operation rounded once (no FMA, no reassociation), so every build of
+# this file returns the bits of
+#
+#     s = 0; for j in range(d): s = s (+ or max) term(x[j], q[j]);  distance = root(s)
+#
+# Its speed comes from the rows of a panel side by side, never from splitting one sum.
+#
+# Screen: the same sum in X's own type, in any order, with FMA. With u its unit roundoff and t the smallest subnormal,
+# and s the sum in real numbers (Higham, Accuracy and Stability, 3.5; every term is >= 0, so errors are relative):
+#
+#     |screen - s| <= gamma s + 2 d t,   |exact - s| <= gamma s + 2 d t,   gamma = (d + 2) u / (1 - (d + 2) u)
+#
+# and the root adds at most 4 ulps. So a row whose exact distance is at most tau has
+#
+#     screen <= reduced(tau) (1 + (4 d + 16) u) + 8 d t       while (4 d + 16) u < 1/2          (see screen_bound)
+#
+# where reduced() undoes the root. A sum that overflows is inf, and then so is the bound or s is truly beyond it.
+# If the query was rounded to X's type, by e in the metric's own norm, the triangle inequality puts tau + e for tau.
+from cython cimport floating
+from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
+
+from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_d, vec, vec_d, widen
+
+# A panel holds this many rows, coordinate by coordinate: panel[j][row]. Two vectors of X's type.
+cdef enum:
+    ROWS_F = 2 * LANES_F
+    ROWS_D = 2 * LANES_D
+    VECTORS_F = 2 * LANES_F // LANES_D
+    VECTORS_D = 2
+
+# The metric is a type, so that each loop is compiled for one metric; its parameters are the struct's.
+ctypedef struct euclidean_t:
+    bint squared
+
+ctypedef struct manhattan_t:
+    char none
+
+ctypedef struct chebyshev_t:
+    char none
+
+ctypedef struct hamming_t:
+    char none
+
+ctypedef struct minkowski_t:
+    double p
+    const double* w          # a weight per coordinate, or NULL
+
+ctypedef struct cosine_t:
+    const double* norm2      # squared norm of each row of X
+    const double* query_norm2
+
+ctypedef fused metric_t:
+    euclidean_t
+    manhattan_t
+    chebyshev_t
+    hamming_t
+    minkowski_t
+    cosine_t
+
+
+cdef inline double exact_term(
+    const metric_t* metric, double s, double x, double q, Py_ssize_t j
+) noexcept nogil:
+    cdef double t = x - q
+    if metric_t is euclidean_t:
+        return s + t * t
+    elif metric_t is manhattan_t:
+        return s + fabs(t)
+    elif metric_t is chebyshev_t:
+        t = fabs(t)
+        return t if t > s else s
+    elif metric_t is hamming_t:
+        return s + (x != q)
+    elif metric_t is minkowski_t:
+        t = pow(fabs(t), metric.p)
+        return s + (t if metric.w == NULL else metric.w[j] * t)
+    else:
+        return s + x * q
+
+
+cdef inline vec_d exact_terms(const metric_t* metric, vec_d s, vec_d x, vec_d q) noexcept nogil:
+    """exact_term in every lane."""
+    cdef vec_d t = x - q
+    if metric_t is euclidean_t:
+        return s + t * t
+    elif metric_t is manhattan_t:
+        return s + absolute(t)
+    elif metric_t is chebyshev_t:
+        return larger(absolute(t), s)
+    elif metric_t is hamming_t:
+        return s + differs(x, q)
+    else:
+        return s + x * q
+
+
+cdef inline double root(
+    const metric_t* metric, double s, Py_ssize_t d, Py_ssize_t row, Py_ssize_t query
+) noexcept nogil:
+    cdef double norms, cosine
+    if metric_t is euclidean_t:
+        return s if metric.squared else sqrt(s)
+    elif metric_t is hamming_t:
+        return s / d
+    elif metric_t is minkowski_t:
+        return pow(s, 1.0 / metric.p)
+    elif metric_t is cosine_t:
+        # sqrt(a a) is a exactly, so that a row is at distance 0 from itself; the roots apart where a a leaves the range
+        norms = metric.norm2[row] * metric.query_norm2[query]
+        if 1e-290 < norms < 1e290:
+            norms = sqrt(norms)
+        else:
+            norms = sqrt(metric.norm2[row]) * sqrt(metric.query_norm2[query])
+        if norms == 0:
+            return 1
+        cosine = s / norms
+        return 0 if cosine > 1 else (2 if cosine < -1 else 1 - cosine)
+    else:
+        return s
+
+
+cdef inline double exact_pair(
+    const metric_t* metric, const floating* x, const double* q, Py_ssize_t d
+) noexcept nogil:
+    cdef double s = 0
+    cdef Py_ssize_t j
+    for j in range(d):
+        s = exact_term(metric, s, x[j], q[j], j)
+    return s
+
+
+cdef inline void exact_panel(
+    const metric_t* metric, const floating* panel, const double* q, Py_ssize_t d, double* s_out
+) noexcept nogil:
+    """The exact sums of one query with every row of a panel, before the root."""
+    cdef Py_ssize_t j, r
+    cdef vec_d spread_q
+    cdef vec_d s0, s1, s2, s3
+    cdef vec_d* out = <vec_d*> s_out
+    if metric_t is minkowski_t:
+        for r in range(ROWS_F if floating is float else ROWS_D):
+            s_out[r] = 0
+        for j in range(d):
+            for r in range(ROWS_F if floating is float else ROWS_D):
+                s_out[r] = exact_term(metric, s_out[r], panel[r], q[j], j)
+            panel += ROWS_F if floating is float else ROWS_D
+    elif floating is float:
+        s0 = s1 = s2 = s3 = spread_d(0)
+        for j in range(d):
+            spread_q = spread_d(q[j])
+            s0 = exact_terms(metric, s0, widen(<const float*> panel), spread_q)
+            s1 = exact_terms(metric, s1, widen(<const float*> panel + LANES_D), spread_q)
+            if VECTORS_F == 4:
+                s2 = exact_terms(metric, s2, widen(<const float*> panel + 2 * LANES_D), spread_q)
+                s3 = exact_terms(metric, s3, widen(<const float*> panel + 3 * LANES_D), spread_q)
+            panel += ROWS_F
+        out[0] = s0
+        out[1] = s1
+        if VECTORS_F == 4:
+            out[2] = s2
+            out[3] = s3
+    else:
+        s0 = s1 = spread_d(0)
+        for j in range(d):
+            spread_q = spread_d(q[j])
+            s0 = exact_terms(metric, s0, (<const vec_d*> panel)[0], spread_q)
+            s1 = exact_terms(metric, s1, (<const vec_d*> panel)[1], spread_q)
+            panel += ROWS_D
+        out[0] = s0
+        out[1] = s1
+
+
+cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexcept nogil:
+    cdef vec t = x - q
+    if metric_t is euclidean_t:
+        return fmadd(t, t, s)
+    elif metric_t is manhattan_t:
+        return s + absolute(t)
+    elif metric_t is chebyshev_t:
+        return larger(absolute(t), s)
+    else:
+        return s + differs(x, q)
+
+
+cdef inline double screen_bound(
+    const metric_t* metric, double tau, double query_error, Py_ssize_t d, floating like
+) noexcept nogil:
+    """The largest screen that a row at distance tau or less can have, in X's type, rounded up."""
+    cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
+    cdef double t = 1.401298464324817e-45 if floating is float else 4.9406564584124654e-324
+    cdef double slack = (4 * d + 16) * u
+    cdef double bound
+    if slack >= 0.5:
+        return INFINITY
+    if metric_t is euclidean_t:
+        bound = (sqrt(tau) if metric.squared else tau) + query_error
+        bound = bound * bound
+    elif metric_t is hamming_t:
+        bound = tau * d + query_error
+    else:
+        bound = tau + query_error
+    bound = bound * (1 + slack) + 8 * d * t
+    if floating is float:
+        return nextafterf(<float> bound, INFINITY)
+    else:
+        return bound
