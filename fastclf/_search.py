@@ -129,7 +129,6 @@ class Scan:
             allowed=self.allowed,
             query_error=np.zeros(n_queries),
             query_norm2=None,
-            panel=np.empty((d, kernels.PANEL_ROWS[X.dtype.name]), X.dtype),
             by_rows=n_queries <= _FEW_QUERIES,
         )
         if X.dtype == query.dtype and padded == n_queries:
@@ -163,9 +162,10 @@ class Scan:
         return error * (1 + 1e-6)
 
     def _fresh(self, block, k, tau):
-        """The block with empty heaps of k, or (k = 0) with the radius tau."""
-        n_queries = len(block.query)
+        """The same queries with state of their own: empty heaps of k, or (k = 0) the radius tau."""
+        n_queries, d = block.query.shape
         block = SimpleNamespace(**vars(block))
+        block.panel = np.empty((d, kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype)
         block.tau = np.full(n_queries, np.inf) if tau is None else np.full(n_queries, float(tau))
         block.bound = np.full(len(block.screen_query), -1.0)
         block.bound[:n_queries] = np.inf
@@ -217,7 +217,7 @@ class Scan:
 
         if len(parts) == 1:
             run(whole, blocks, threads)
-            return None
+            return
         for start, stop in blocks:
             block = self._block(Q, start, stop, own, k=k)
             work = [(block, *parts[0])] + [(self._fresh(block, k, None), *part) for part in parts[1:]]
@@ -262,7 +262,7 @@ class Scan:
 
         if len(parts) == 1:
             run(whole, blocks, threads)
-            return None
+            return
         for start, stop in blocks:
             block = self._block(Q, start, stop, own, tau=radius)
             work = [(self._fresh(block, 0, radius), *part, []) for part in parts]

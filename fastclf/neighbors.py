@@ -68,7 +68,7 @@ class _Neighbors(Estimator):
         allowed = None
         if weight is not None and (weight == 0).any():
             if not weight.any():
-                raise ValueError("sample_weight is 0 for every row; at least one row with a weight above 0 is wanted")
+                raise ValueError("sample_weight is zero for every row; at least one row with a weight above 0 is wanted")
             allowed = (weight > 0).astype(np.uint8)
         scan = Scan(rows, metric, allowed)
         params = {} if metric.w is None else {"w": metric.w}

@@ -355,7 +355,10 @@ def set_bounds(const floating[:, ::1] X, metric, block):
             bound[query] = screen_bound(&manhattan, tau[query], query_error[query], d, like)
 
 
-def merge(double[:, ::1] distance, Py_ssize_t[:, ::1] index, const double[:, ::1] other_distance, const Py_ssize_t[:, ::1] other_index):
+def merge(
+    double[:, ::1] distance, Py_ssize_t[:, ::1] index,
+    const double[:, ::1] other_distance, const Py_ssize_t[:, ::1] other_index,
+):
     """Push the pairs of other heaps into these, query by query."""
     cdef Py_ssize_t k = distance.shape[1], query, i
     with nogil:

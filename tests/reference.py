@@ -1,0 +1,104 @@
+"""The slow, obvious versions. Every kernel must agree with these, to the last bit where it says so."""
+
+import math
+
+import numpy as np
+
+
+def distance(x, q, metric="euclidean", p=2.0, w=None):
+    """The textbook loop: float64, one coordinate after the other."""
+    x, q = [float(v) for v in x], [float(v) for v in q]
+    w = [1.0] * len(x) if w is None else [float(v) for v in w]
+    s = 0.0
+    if metric in ("euclidean", "sqeuclidean"):
+        for xj, qj in zip(x, q):
+            t = xj - qj
+            s += t * t
+        return math.sqrt(s) if metric == "euclidean" else s
+    if metric == "manhattan":
+        for xj, qj in zip(x, q):
+            s += abs(xj - qj)
+        return s
+    if metric == "chebyshev":
+        for xj, qj in zip(x, q):
+            s = max(s, abs(xj - qj))
+        return s
+    if metric == "minkowski":
+        for xj, qj, wj in zip(x, q, w):
+            s += wj * math.pow(abs(xj - qj), p)
+        return math.pow(s, 1 / p)
+    if metric == "hamming":
+        for xj, qj in zip(x, q):
+            s += xj != qj
+        return s / len(x)
+    if metric == "cosine":
+        xx = qq = 0.0
+        for xj, qj in zip(x, q):
+            s += xj * qj
+            xx += xj * xj
+            qq += qj * qj
+        norms = math.sqrt(xx * qq) if 1e-290 < xx * qq < 1e290 else math.sqrt(xx) * math.sqrt(qq)
+        return 1.0 if norms == 0 else 1 - min(1.0, max(-1.0, s / norms))
+    raise ValueError(metric)
+
+
+def distances(X, Q, metric="euclidean", **params):
+    """All pairs, one loop inside another: shape (len(Q), len(X))."""
+    return np.array([[distance(x, q, metric, **params) for x in X] for q in Q])
+
+
+def fast_distances(X, Q, metric="euclidean"):
+    """`distances` for the metrics without powers, the same operations in the same order, all pairs at once."""
+    X, Q = np.asarray(X, np.float64), np.asarray(Q, np.float64)
+    s = np.zeros((len(Q), len(X)))
+    with np.errstate(over="ignore"):
+        for j in range(X.shape[1]):
+            t = X[None, :, j] - Q[:, j, None]
+            if metric in ("euclidean", "sqeuclidean"):
+                s += t * t
+            elif metric == "manhattan":
+                s += np.abs(t)
+            elif metric == "chebyshev":
+                s = np.maximum(s, np.abs(t))
+            elif metric == "hamming":
+                s += X[None, :, j] != Q[:, j, None]
+            else:
+                raise ValueError(metric)
+    return np.sqrt(s) if metric == "euclidean" else s / X.shape[1] if metric == "hamming" else s
+
+
+def nearest(D, k, own=None, allowed=None):
+    """(distances, indices) of the k nearest by a matrix of distances: smaller distance first, then smaller index."""
+    far, index = np.empty((len(D), k)), np.empty((len(D), k), np.intp)
+    for i, row in enumerate(D):
+        order = [j for j in np.lexsort((np.arange(len(row)), row)) if allowed is None or allowed[j]]
+        order = [j for j in order if own is None or j != own[i]][:k]
+        far[i], index[i] = row[order], order
+    return far, index
+
+
+def counted(D, k, weight):
+    """For each query the neighbours that are taken until their weights reach k, as (index, how much of it counts)."""
+    rows = []
+    for row in D:
+        left, taken = float(k), []
+        for j in np.lexsort((np.arange(len(row)), row)):
+            if weight[j] > 0 and left > 0:
+                taken.append((j, min(weight[j], left)))
+                left -= taken[-1][1]
+        rows.append(taken)
+    return rows
+
+
+def vote(D, y, k, weights="uniform", weight=None):
+    """(classes, share of the votes of each) by counting one neighbour after the other."""
+    classes = np.unique(y)
+    weight = np.ones(len(y)) if weight is None else weight
+    shares = np.zeros((len(D), len(classes)))
+    for i, taken in enumerate(counted(D, k, weight)):
+        at_zero = any(D[i, j] == 0 for j, _ in taken)
+        for j, amount in taken:
+            if weights == "distance":
+                amount *= (D[i, j] == 0) if at_zero else 1 / D[i, j]
+            shares[i, np.searchsorted(classes, y[j])] += amount
+    return classes, shares / shares.sum(axis=1, keepdims=True)

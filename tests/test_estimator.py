@@ -1,0 +1,87 @@
+"""The estimator protocol: every estimator is one that scikit-learn's own checks and tools accept."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import base, ensemble, model_selection, pipeline, preprocessing
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
+from fastclf._estimator import clone
+
+ESTIMATORS = [
+    NearestNeighbors(),
+    KNeighborsClassifier(),
+    KNeighborsClassifier(weights="distance", ties="distance"),
+    KNeighborsRegressor(),
+    KNeighborsDensity(),
+]
+
+
+def checks():
+    for estimator in ESTIMATORS:
+        for instance, check in estimator_checks_generator(estimator, mark="skip"):
+            # partials carry no name of their own
+            name = getattr(check, "func", check).__name__
+            yield pytest.param(instance, check, id=f"{estimator}-{name}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_check_passes(estimator, check):
+    check(clone(estimator))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
+    X, y = load_iris(return_X_y=True)
+    estimator = base.clone(estimator).set_params(n_neighbors=3)
+    assert base.clone(estimator).get_params() == estimator.get_params() == clone(estimator).get_params()
+    fitted = estimator.fit(X, y)
+    for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        np.testing.assert_array_equal(other.kneighbors(X)[1], fitted.kneighbors(X)[1])
+
+
+def test_scikit_learns_tools_take_our_estimators():
+    X, y = load_iris(return_X_y=True)
+    steps = pipeline.make_pipeline(preprocessing.StandardScaler(), KNeighborsClassifier())
+    grid = {"kneighborsclassifier__n_neighbors": [1, 5, 9], "kneighborsclassifier__weights": ["uniform", "distance"]}
+    assert model_selection.GridSearchCV(steps, grid, cv=3).fit(X, y).best_score_ > 0.93
+    voters = [("one", KNeighborsClassifier(1)), ("nine", KNeighborsClassifier(9))]
+    assert ensemble.VotingClassifier(voters, voting="soft").fit(X, y).score(X, y) > 0.95
+    assert base.is_classifier(KNeighborsClassifier())
+    assert base.is_regressor(KNeighborsRegressor())
+    scores = model_selection.cross_val_score(KNeighborsRegressor(), X, y, cv=5)
+    assert scores.shape == (5,)
+
+
+def test_repr_shows_what_was_changed():
+    assert repr(KNeighborsClassifier(3, weights="distance")) == "KNeighborsClassifier(n_neighbors=3, weights='distance')"
+    assert repr(NearestNeighbors()) == "NearestNeighbors()"
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(ValueError, match="Invalid parameter 'neighbours' for estimator"):
+        KNeighborsClassifier().set_params(neighbours=3)
+
+
+def test_use_before_fit_is_refused():
+    from sklearn.exceptions import NotFittedError
+
+    for use in ("kneighbors", "predict"):
+        with pytest.raises(NotFittedError, match="Call 'fit'"):
+            getattr(KNeighborsClassifier(), use)([[1.0]])
+
+
+def test_scores_are_scikit_learns(rng):
+    from sklearn.metrics import accuracy_score, r2_score
+
+    X, y, target = rng.standard_normal((60, 3)), rng.integers(0, 3, 60), rng.standard_normal((60, 2))
+    weight = rng.random(60)
+    model = KNeighborsClassifier(3).fit(X, y)
+    assert model.score(X, y, weight) == pytest.approx(accuracy_score(y, model.predict(X), sample_weight=weight))
+    model = KNeighborsRegressor(3).fit(X, target)
+    assert model.score(X, target, weight) == pytest.approx(r2_score(target, model.predict(X), sample_weight=weight))

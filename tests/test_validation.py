@@ -1,0 +1,185 @@
+"""The door for input: what is taken, what is refused, and in which words."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from fastclf._validation import as_matrix
+
+X = np.random.default_rng(0).integers(0, 9, (60, 3))
+Y = np.arange(60) % 3
+
+
+class OnlyDLPack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def memory_map(tmp_path, array):
+    np.save(tmp_path / "x.npy", array)
+    return np.load(tmp_path / "x.npy", mmap_mode="r")
+
+
+CONTAINERS = {
+    "list": lambda x, _: x.tolist(),
+    "float32": lambda x, _: x.astype("f4"),
+    "float16": lambda x, _: x.astype("f2"),
+    "longdouble": lambda x, _: x.astype("g"),
+    "int8": lambda x, _: x.astype("i1"),
+    "uint64": lambda x, _: x.astype("u8"),
+    "big endian": lambda x, _: x.astype(">f8"),
+    "Fortran order": lambda x, _: np.asfortranarray(x.astype("f8")),
+    "strided": lambda x, _: np.repeat(np.repeat(x.astype("f4"), 2, 0), 3, 1)[::2, ::3],
+    "reversed": lambda x, _: x.astype("f8")[::-1][::-1],
+    "read-only": lambda x, _: np.frombuffer(x.astype("f8").tobytes()).reshape(x.shape),
+    "memory map": lambda x, tmp_path: memory_map(tmp_path, x.astype("f4")),
+    "DLPack": lambda x, _: OnlyDLPack(x.astype("f4")),
+    "pandas": lambda x, _: pandas.DataFrame(x),
+    "pandas nullable": lambda x, _: pandas.DataFrame(x).astype("Int64"),
+    "polars": lambda x, _: polars.DataFrame(x),
+    "pyarrow": lambda x, _: pyarrow.table({f"c{i}": x[:, i] for i in range(x.shape[1])}),
+    "object": lambda x, _: x.astype(object),
+}
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names", "ignore:X has feature names")
+def test_every_container_of_numbers_gives_the_same_answer(kind, tmp_path):
+    expected = KNeighborsClassifier(4).fit(X.astype(float), Y).predict_proba(X[:9].astype(float) + 0.25)
+    model = KNeighborsClassifier(4).fit(CONTAINERS[kind](X, tmp_path), Y)
+    np.testing.assert_array_equal(model.predict_proba(X[:9] + 0.25), expected)
+    queries = CONTAINERS[kind](X, tmp_path)
+    np.testing.assert_array_equal(NearestNeighbors().fit(X).kneighbors(queries)[1], model.kneighbors(X, 5)[1])
+
+
+def test_arrays_in_native_form_are_not_copied(tmp_path):
+    for array in (X.astype("f4"), X.astype("f8"), memory_map(tmp_path, X.astype("f4"))):
+        assert np.shares_memory(as_matrix(array, "NearestNeighbors"), array)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes"])[Y % 2],
+        (Y % 2).astype(bool),
+        pandas.Series(np.array(["no", "yes"])[Y % 2]),
+        pandas.Categorical(np.array(["no", "yes"])[Y % 2]),
+        polars.Series(np.array(["no", "yes"])[Y % 2]),
+        np.array(["no", "yes"], dtype=object)[Y % 2],
+        [["no", "yes"][i] for i in Y % 2],
+        Y % 2 - 5.0,
+    ],
+    ids=["str", "bool", "pandas", "categorical", "polars", "object", "list", "whole floats"],
+)
+def test_labels_come_back_as_they_were(labels):
+    model = KNeighborsClassifier(1).fit(X + np.arange(60)[:, None] * 100, labels)
+    assert model.predict(X + np.arange(60)[:, None] * 100).tolist() == np.asarray(labels).tolist()
+
+
+def test_column_names_are_remembered_and_compared():
+    table = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = KNeighborsClassifier().fit(table, Y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(table[["b", "a", "c"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    model.fit(X, Y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([[1.0, np.nan, 2.0]], r"Input X contains NaN \(row 0, column 1\)"),
+        ([[1.0, 0.0, 2.0], [np.inf, 0, 0]], r"Input X contains infinity \(row 1, column 0\)"),
+        ([[1.0, "a", 2.0]], "X holds something that is not a number"),
+        ([[1.0, None, 2.0]], "not a number|NaN"),
+        ([[1.0, {}, 2.0]], "X holds something that is not a number"),
+        ([[1j, 0, 2.0]], "Complex data not supported"),
+        ([1.0, 2.0, 3.0], "Reshape your data"),
+        (5.0, "Reshape your data"),
+        ([[[1.0]]], r"X has shape \(1, 1, 1\)"),
+        (np.empty((0, 3)), "0 sample"),
+        (np.empty((3, 0)), "0 feature"),
+        ([[1.0, 2.0], [1.0]], "rows of equal length are wanted"),
+        (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "dtype datetime64"),
+        ([[1.0, 2.0]], "X has 2 features, but NearestNeighbors is expecting 3 features"),
+        (pandas.DataFrame({"a": [1.0], "b": [None], "c": [2.0]}), "contains NaN"),
+        ("abc", "Reshape your data"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_bad_rows_get_one_sentence(rows, sentence):
+    model = NearestNeighbors().fit(X)
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        model.kneighbors(rows)
+    if "expecting" not in sentence:
+        with pytest.raises((ValueError, TypeError), match=sentence):
+            NearestNeighbors().fit(rows)
+
+
+def test_a_sparse_matrix_is_refused_by_name():
+    from scipy.sparse import csr_array
+
+    with pytest.raises(TypeError, match="X is a sparse matrix; a dense array is wanted"):
+        NearestNeighbors().fit(csr_array(X))
+
+
+def test_a_nan_deep_in_a_large_array_is_found():
+    large = np.zeros((300_000, 3), np.float32)
+    large[299_999, 2] = np.nan
+    with pytest.raises(ValueError, match=r"NaN \(row 299999, column 2\)"):
+        NearestNeighbors().fit(large)
+    large[299_999, 2] = 0
+    large[:] = np.float32(3e38)  # finite, though its sum is not
+    NearestNeighbors().fit(large)
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (None, "requires y to be passed"),
+        (np.zeros((60, 0)), "y has shape"),
+        (np.full(60, np.nan), "Input y contains NaN"),
+        (np.full(60, np.inf), "Input y contains infinity"),
+        (np.zeros(60, complex), "Complex data not supported"),
+    ],
+)
+def test_bad_targets_get_one_sentence(y, sentence):
+    for estimator in (KNeighborsClassifier(), KNeighborsRegressor()):
+        with pytest.raises((ValueError, TypeError), match=sentence):
+            estimator.fit(X, y)
+
+
+def test_importing_the_estimators_loads_nothing_but_numpy():
+    code = (
+        "import sys, fastclf; fastclf.KNeighborsClassifier; fastclf.cross_validate;"
+        "print([m for m in ('sklearn', 'scipy', 'matplotlib', 'pandas', 'tqdm') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_without_scikit_learn_everything_works():
+    code = (
+        "import sys; sys.modules['sklearn'] = sys.modules['scipy'] = None\n"
+        "import fastclf\n"
+        "try: fastclf.KNeighborsClassifier().predict([[1]])\n"
+        "except (ValueError, AttributeError) as error: print(error)\n"
+        "print(fastclf.KNeighborsClassifier(1).fit([[1], [2]], ['a', 'b']).predict([[3]]))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "not fitted yet" in output
+    assert "['b']" in output
