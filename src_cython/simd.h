@@ -1,8 +1,8 @@
 /* One vector of floats and one of doubles, at the width of the instruction set this file is compiled for.
  *
  * GCC and Clang carry arithmetic on vector types themselves (+ - * work lane by lane, a scalar operand is spread
- * over the lanes); only what has no operator is spelled here. Any other compiler gets vectors of one lane, so that
- * the same kernels are plain C there.
+ * over the lanes); only what has no operator is spelled here. Any other compiler, and FASTCLF_PLAIN_C, gets vectors
+ * of one lane, so that the same kernels are plain C there.
  *
  * The types are aligned to their element: every load and store through a pointer to them is an unaligned one.
  */
@@ -23,7 +23,7 @@
 #define FASTCLF_ASSERT(condition) ((void)0)
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(FASTCLF_PLAIN_C)
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64

@@ -1,0 +1,80 @@
+# make demo   k-NN on real data, from a fresh clone
+# make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
+# make check  the same at the best SIMD level alone
+# make lint, make bench, make bench-check, make compare, make dist, make clean
+#
+# PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
+
+PYTHON ?= python3
+# A pyenv shim answers only for the versions chosen at the moment; the interpreter behind it always does.
+INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)' 2>/dev/null \
+    || ls -d $${PYENV_ROOT:-$$HOME/.pyenv}/versions/*/bin/$(PYTHON) 2>/dev/null | tail -n 1)
+ifeq ($(INTERPRETER),)
+    $(error $(PYTHON) is not an interpreter of this machine; Python 3.11 or newer is wanted: make PYTHON=...)
+endif
+VERSION := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := $(CURDIR)/.venv/$(VERSION)
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+SOURCES := $(wildcard setup.py pyproject.toml fastclf/* src_cython/*)
+
+# Tests run from a folder where the package's source is not importable.
+AWAY := build/away-$(VERSION)
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -q -p no:cacheprovider
+DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
+
+.PHONY: demo test check test-levels test-debug lint bench bench-check compare dist clean
+
+demo: $(VENV)/.demo $(VENV)/.installed
+	$(BIN)/python -m fastclf demo
+
+test: check test-levels test-debug
+
+check: $(VENV)/.test $(VENV)/.installed
+	$(PYTEST)
+
+test-levels: $(VENV)/.test $(VENV)/.installed
+	for level in $$($(BIN)/python -c 'from fastclf import _simd; print(*_simd.available()[:-1])'); do \
+	    echo "SIMD level $$level"; (export FASTCLF_SIMD=$$level; $(PYTEST) -m "not build") || exit 1; \
+	done
+
+test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
+	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE); $(PYTEST) -m "not build"
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH=$(BIN):$$PATH cython-lint src_cython fastclf
+
+bench: $(VENV)/.bench $(VENV)/.installed
+	$(BIN)/python bench/run.py
+
+bench-check: $(VENV)/.bench $(VENV)/.installed
+	$(BIN)/python bench/run.py --check
+
+compare: $(VENV)/.compare $(VENV)/.installed
+	$(BIN)/python bench/peers.py
+
+dist: $(VENV)/.dist
+	$(BIN)/python -m build --outdir build/dist .
+
+clean:
+	rm -rf build .venv *.egg-info
+
+$(VENV)/.made:
+	$(INTERPRETER) -m venv $(VENV)
+	$(PIP) install --upgrade pip 'setuptools>=77' 'cython>=3.1' wheel 'numpy>=2'
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.made $(SOURCES)
+	$(PIP) install --no-build-isolation --no-deps --force-reinstall .
+	touch $@
+
+$(DEBUG_SITE)/.installed: $(VENV)/.made $(SOURCES)
+	FASTCLF_DEBUG=1 $(PIP) install --no-build-isolation --no-deps --upgrade --target $(DEBUG_SITE) .
+	touch $@
+
+# The packages of a dependency group of pyproject.toml.
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.compare $(VENV)/.dist: $(VENV)/.%: $(VENV)/.made pyproject.toml
+	$(PIP) install --group $*
+	touch $@

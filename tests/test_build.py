@@ -1,0 +1,111 @@
+"""The build: from the sdist alone, rebuilding what changed and no more, and on compilers without the x86 levels."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import CHECKOUT
+
+pytestmark = pytest.mark.build
+
+
+def run(*command, cwd, **environment):
+    # no PYTHONPATH: what is built here is what must be found
+    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FASTCLF_DEBUG")}
+    result = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=inherited | environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """The sdist, built from a copy of the checkout without anything that was built before."""
+    copy = tmp_path_factory.mktemp("checkout") / "fastclf"
+    unwanted = shutil.ignore_patterns("build", ".git", ".venv", "__pycache__", "*.egg-info", ".*_cache")
+    shutil.copytree(CHECKOUT, copy, ignore=unwanted)
+    code = "import setuptools.build_meta as backend; backend.build_sdist('dist')"
+    run(sys.executable, "-c", code, cwd=copy)
+    (path,) = (copy / "dist").glob("*.tar.gz")
+    return path
+
+
+@pytest.fixture
+def unpacked(sdist, tmp_path):
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    return folder
+
+
+def test_the_sdist_installs_in_a_fresh_environment_and_runs_from_elsewhere(sdist, tmp_path):
+    environment, elsewhere = tmp_path / "environment", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(sys.executable, "-m", "venv", environment, cwd=elsewhere)
+    bin_folder = environment / ("Scripts" if os.name == "nt" else "bin")
+    run(bin_folder / "pip", "install", "--quiet", sdist, cwd=elsewhere)
+    code = (
+        "import fastclf; print(fastclf.KNeighborsClassifier(1).fit([[1.0], [2.0]], ['a', 'b']).predict([[3.0]])[0]);"
+        "from importlib.resources import files;"
+        "print(files('fastclf').joinpath('_heap.pxd').is_file(), files('fastclf').joinpath('py.typed').is_file())"
+    )
+    assert run(bin_folder / "python", "-c", code, cwd=elsewhere).split() == ["b", "True", "True"]
+    assert "SIMD" in run(bin_folder / "fastclf", "info", cwd=elsewhere)
+
+
+def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(unpacked):
+    code = "import setuptools.build_meta as backend; backend.build_wheel('dist')"
+    run(sys.executable, "-c", code, cwd=unpacked)
+    (path,) = (unpacked / "dist").glob("*.whl")
+    names = zipfile.ZipFile(path).namelist()
+    for wanted in ("fastclf/_heap.pxd", "fastclf/py.typed", "fastclf/neighbors.py"):
+        assert wanted in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert not [name for name in names if name.endswith((".c", ".pyx", ".h")) or name.startswith("tests")]
+
+
+def compiled(folder):
+    """Name and time of every compiled module below a build folder."""
+    return {path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/_*.so")}
+
+
+def rebuilt_by(folder, changed):
+    before = compiled(folder)
+    if changed:
+        os.utime(folder / changed)
+    run(sys.executable, "setup.py", "build", cwd=folder)
+    after = compiled(folder)
+    return sorted(name for name in after if after[name] != before.get(name))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="compiled modules are .pyd files there")
+def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked):
+    everything = rebuilt_by(unpacked, None)
+    kernels = [name for name in everything if name.startswith("_neighbors")]
+    assert sorted([*kernels, "_cpu"]) == everything
+    assert rebuilt_by(unpacked, None) == []
+    assert rebuilt_by(unpacked, "src_cython/_cpu.pyx") == ["_cpu"]
+    assert rebuilt_by(unpacked, "fastclf/_heap.pxd") == kernels
+    assert rebuilt_by(unpacked, "fastclf/neighbors.py") == []
+    assert not [path for folder in ("fastclf", "src_cython") for path in (unpacked / folder).rglob("*.[co]")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
+def test_a_compiler_without_levels_or_vectors_gives_the_same_answers(unpacked, tmp_path):
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-march*) exit 1;; esac\nexec gcc "$@"\n')
+    compiler.chmod(0o755)
+    site = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", site, "."]
+    run(*install, cwd=unpacked, CC=str(compiler), CFLAGS="-DFASTCLF_PLAIN_C", LDSHARED=f"{compiler} -shared")
+    code = "from fastclf import _simd; print(_simd.build_info()['levels'], _simd.available())"
+    assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)) == "['baseline'] ['baseline']\n"
+    pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests = Path(__file__).with_name("test_neighbors.py")
+    assert "passed" in run(*pytest_command, tests, cwd=tmp_path, PYTHONPATH=str(site))
