@@ -19,7 +19,7 @@ from _vector cimport (
     LANES_D, LANES_F, at_most, largest_lane, larger, lowest_bit, require, spread, spread_d, spread_f, sum_lanes,
     vec, vec_d, vec_f,
 )
-from fastclf cimport _heap
+from fastclf._heap cimport push, sort as sort_heap
 
 # A block of queries is padded to a multiple of this many, with bounds that nothing meets.
 GROUP = 4
@@ -62,7 +62,7 @@ cdef inline void offer(
         s.hit_row[s.n_hits] = row
         s.hit_distance[s.n_hits] = distance
         s.n_hits += 1
-    elif _heap.push(s.distance + query * k, s.index + query * k, k, distance, row):
+    elif push(s.distance + query * k, s.index + query * k, k, distance, row):
         if s.distance[query * k] < s.tau[query]:
             s.tau[query] = s.distance[query * k]
             s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
@@ -364,7 +364,7 @@ def merge(
     with nogil:
         for query in range(distance.shape[0]):
             for i in range(k):
-                _heap.push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], other_index[query, i])
+                push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], other_index[query, i])
 
 
 def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
@@ -372,7 +372,7 @@ def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
     cdef Py_ssize_t query
     with nogil:
         for query in range(distance.shape[0]):
-            _heap.sort(&distance[query, 0], &index[query, 0], distance.shape[1])
+            sort_heap(&distance[query, 0], &index[query, 0], distance.shape[1])
 
 
 def squared_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] norm2_out):
