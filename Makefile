@@ -20,7 +20,7 @@ SOURCES := $(wildcard setup.py pyproject.toml fastclf/* src_cython/*)
 
 # Tests run from a folder where the package's source is not importable.
 AWAY := build/away-$(VERSION)
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -q -p no:cacheprovider
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo test check test-levels test-debug lint bench bench-check compare dist clean

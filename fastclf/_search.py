@@ -137,10 +137,13 @@ class Scan:
             block.screen_query = np.zeros((padded, d), X.dtype)
             with np.errstate(over="ignore"):
                 block.screen_query[:n_queries] = query
-        if X.dtype != np.float64 and Q.dtype != X.dtype:
-            block.query_error = self._rounding(query, block.screen_query[:n_queries])
         if self.metric.name == "cosine":
             block.query_norm2 = self._norms(query, "the queries")
+            scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
+            block.screen_query = np.zeros((padded, d), X.dtype)
+            block.screen_query[:n_queries] = query / scale[:, None]
+        if X.dtype != np.float64 and Q.dtype != X.dtype:
+            block.query_error = self._rounding(query, block.screen_query[:n_queries])
         return self._fresh(block, k, tau)
 
     def _rounding(self, query, rounded):
@@ -172,8 +175,6 @@ class Scan:
         if k:
             block.distance = np.full((n_queries, k), np.inf)
             block.index = np.full((n_queries, k), np.iinfo(np.intp).max)
-        elif tau is not None:
-            kernels.set_bounds(self.X, self.metric, block)
         return block
 
     def _plan(self, n_queries, bytes_per_query, n_jobs, memory):

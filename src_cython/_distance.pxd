@@ -18,6 +18,14 @@
 #
 # where reduced() undoes the root. A sum that overflows is inf, and then so is the bound or s is truly beyond it.
 # If the query was rounded to X's type, by e in the metric's own norm, the triangle inequality puts tau + e for tau.
+#
+# The screen of cosine is the sum of products of rows and queries that were first divided by their norms, -x/|x| and
+# q/|q|, rounded to X's type. It is -cos up to an absolute error of (2 d + 8) u + 2 d t, as all norms are 1 and each
+# coordinate carries at most (d / 2 + 4) u; the exact distance is 1 - cos up to (2 d + 8) u, so its bound is
+# tau - 1 + (4 d + 16) u + 8 d t.
+#
+# Minkowski has no screen, but the same bound spares roots: pow is off by 2 ulps and 1 / p rounded, so s and tau^p
+# differ by (2 p + ln s) u more, and |ln s| < 800.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
@@ -27,8 +35,6 @@ from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_
 cdef enum:
     ROWS_F = 2 * LANES_F
     ROWS_D = 2 * LANES_D
-    VECTORS_F = 2 * LANES_F // LANES_D
-    VECTORS_D = 2
 
 # The metric is a type, so that each loop is compiled for one metric; its parameters are the struct's.
 ctypedef struct euclidean_t:
@@ -151,13 +157,13 @@ cdef inline void exact_panel(
             spread_q = spread_d(q[j])
             s0 = exact_terms(metric, s0, widen(<const float*> panel), spread_q)
             s1 = exact_terms(metric, s1, widen(<const float*> panel + LANES_D), spread_q)
-            if VECTORS_F == 4:
+            if ROWS_F == 4 * LANES_D:
                 s2 = exact_terms(metric, s2, widen(<const float*> panel + 2 * LANES_D), spread_q)
                 s3 = exact_terms(metric, s3, widen(<const float*> panel + 3 * LANES_D), spread_q)
             panel += ROWS_F
         out[0] = s0
         out[1] = s1
-        if VECTORS_F == 4:
+        if ROWS_F == 4 * LANES_D:
             out[2] = s2
             out[3] = s3
     else:
@@ -179,6 +185,8 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
         return s + absolute(t)
     elif metric_t is chebyshev_t:
         return larger(absolute(t), s)
+    elif metric_t is cosine_t:
+        return fmadd(x, q, s)
     else:
         return s + differs(x, q)
 
@@ -191,6 +199,8 @@ cdef inline double screen_bound(
     cdef double t = 1.401298464324817e-45 if floating is float else 4.9406564584124654e-324
     cdef double slack = (4 * d + 16) * u
     cdef double bound
+    if metric_t is minkowski_t:
+        slack = slack + (2 * metric.p + 1600) * u
     if slack >= 0.5:
         return INFINITY
     if metric_t is euclidean_t:
@@ -198,9 +208,16 @@ cdef inline double screen_bound(
         bound = bound * bound
     elif metric_t is hamming_t:
         bound = tau * d + query_error
+    elif metric_t is minkowski_t:
+        bound = pow(tau, metric.p)
+    elif metric_t is cosine_t:
+        bound = tau - 1
     else:
         bound = tau + query_error
-    bound = bound * (1 + slack) + 8 * d * t
+    if metric_t is cosine_t:
+        bound = bound + slack + 8 * d * t
+    else:
+        bound = bound * (1 + slack) + 8 * d * t
     if floating is float:
         return nextafterf(<float> bound, INFINITY)
     else:

@@ -8,8 +8,9 @@
 #
 # Each (row, query) pair is screened, and only rows whose screen is within the bound of `_distance.pxd` are measured
 # exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
-# read once as they lie. Metrics without a screen are measured exactly throughout, panel by panel.
+# read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
 from cython cimport floating
+from libc.math cimport sqrt
 
 from _distance cimport (
     ROWS_D, ROWS_F, chebyshev_t, cosine_t, euclidean_t, exact_pair, exact_panel, exact_term, hamming_t,
@@ -69,17 +70,27 @@ cdef inline void offer(
 
 
 cdef inline void pack(
-    const floating* X, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width, floating* panel
+    const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
+    floating* panel
 ) noexcept nogil:
-    """panel[j][row] = X[row][j]; rows beyond n_rows are zero."""
-    cdef Py_ssize_t j, row
+    """panel[j][r] = X[first + r][j], for cosine divided by minus the row's norm; zero from n_rows on."""
+    cdef Py_ssize_t j, r
+    cdef double scale
+    cdef const floating* x
     require(0 < n_rows <= width)
-    for row in range(n_rows):
+    for r in range(n_rows):
+        x = X + (first + r) * d
+        if metric_t is cosine_t:
+            scale = metric.norm2[first + r]
+            scale = -1 / sqrt(scale) if scale > 0 else 0
+            for j in range(d):
+                panel[j * width + r] = <floating> (x[j] * scale)
+        else:
+            for j in range(d):
+                panel[j * width + r] = x[j]
+    for r in range(n_rows, width):
         for j in range(d):
-            panel[j * width + row] = X[row * d + j]
-    for row in range(n_rows, width):
-        for j in range(d):
-            panel[j * width + row] = 0
+            panel[j * width + r] = 0
 
 
 cdef inline void screen_tile(
@@ -135,16 +146,20 @@ cdef void measure_panel(
     cdef double sums[ROWS_F]
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
-    cdef unsigned int rest = near & (near - 1)
-    rest &= rest - 1
-    rest &= rest - 1
-    if rest:
-        exact_panel(metric, panel, q, s.d, sums)
+    cdef unsigned int many = 0
+    if not metric_t is cosine_t:  # whose panel is not X
+        many = near & (near - 1)
+        many &= many - 1
+        many &= many - 1
+        if many:
+            exact_panel(metric, panel, q, s.d, sums)
     while near:
         r = lowest_bit(near)
         near &= near - 1
-        if not rest:
+        if not many:
             sums[r] = exact_pair(metric, X + (first + r) * s.d, q, s.d)
+        elif not sums[r] <= s.bound[query]:  # so no root is needed to know
+            continue
         offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
@@ -160,8 +175,8 @@ cdef void scan_panels(
     while first < stop:
         n_rows = min(width, stop - first)
         valid = <unsigned int> ((<unsigned long long> 1 << n_rows) - 1)
-        pack(X + first * d, n_rows, d, width, panel)
-        if metric_t is minkowski_t or metric_t is cosine_t:
+        pack(metric, X, first, n_rows, d, width, panel)
+        if metric_t is minkowski_t:
             for query in range(s.n_queries):
                 measure_panel(metric, s, X, panel, first, n_rows, query, valid)
         else:
@@ -252,6 +267,29 @@ cdef void scan_range(
         scan_panels(metric, s, X, start, stop, panel)
 
 
+cdef void set_bounds(
+    search_t* s, int code, const euclidean_t* euclidean, const minkowski_t* minkowski, floating like
+) noexcept nogil:
+    """The bounds that belong to the radii in tau."""
+    cdef Py_ssize_t i
+    cdef double error
+    cdef manhattan_t plain
+    cdef hamming_t hamming
+    cdef cosine_t cosine
+    for i in range(s.n_queries):
+        error = s.query_error[i]
+        if code == 0 or code == 1:
+            s.bound[i] = screen_bound(euclidean, s.tau[i], error, s.d, like)
+        elif code == 4:
+            s.bound[i] = screen_bound(&hamming, s.tau[i], error, s.d, like)
+        elif code == 5:
+            s.bound[i] = screen_bound(minkowski, s.tau[i], error, s.d, like)
+        elif code == 6:
+            s.bound[i] = screen_bound(&cosine, s.tau[i], error, s.d, like)
+        else:
+            s.bound[i] = screen_bound(&plain, s.tau[i], error, s.d, like)
+
+
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, block, hits=None):
     """Search rows X[start:stop] for a block of queries.
 
@@ -318,6 +356,8 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
     if norm2 is not None:
         cosine.norm2 = &norm2[0]
         cosine.query_norm2 = &query_norm2[0]
+    if hits is not None:
+        set_bounds(&s, code, &euclidean, &minkowski, X[0, 0])
     with nogil:
         if code == 0 or code == 1:
             scan_range(&euclidean, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
@@ -332,27 +372,6 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
         else:
             scan_range(&cosine, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
     return s.n_hits
-
-
-def set_bounds(const floating[:, ::1] X, metric, block):
-    """Write the screen bounds that belong to block.tau."""
-    cdef const double[::1] tau = block.tau
-    cdef const double[::1] query_error = block.query_error
-    cdef double[::1] bound = block.bound
-    cdef Py_ssize_t query, d = X.shape[1]
-    cdef floating like = 0
-    cdef int code = metric.code
-    cdef euclidean_t euclidean
-    cdef manhattan_t manhattan
-    cdef hamming_t hamming
-    euclidean.squared = code == 1
-    for query in range(tau.shape[0]):
-        if code == 0 or code == 1:
-            bound[query] = screen_bound(&euclidean, tau[query], query_error[query], d, like)
-        elif code == 4:
-            bound[query] = screen_bound(&hamming, tau[query], query_error[query], d, like)
-        else:
-            bound[query] = screen_bound(&manhattan, tau[query], query_error[query], d, like)
 
 
 def merge(

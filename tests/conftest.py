@@ -17,8 +17,11 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("FASTCLF_DATA", CHECKOUT.parent / "shared" / "data"))
 
 
-def pytest_report_header():
+def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
+
+
+def pytest_report_header():
     debug = ", debug build" if _simd.build_info()["debug"] else ""
     return f"fastclf {fastclf.__version__} in {Path(fastclf.__file__).parent}, SIMD level {_simd.level()}{debug}"
 

@@ -1,0 +1,53 @@
+"""The documentation: every example runs, and every public name and parameter is described."""
+
+import doctest
+import importlib
+import inspect
+import re
+
+import pytest
+from conftest import CHECKOUT
+
+import fastclf
+
+PUBLIC = [getattr(fastclf, name) for name in fastclf.__all__ if not name.startswith("_")]
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.mark.parametrize("room", sorted({obj.__module__ for obj in PUBLIC}))
+def test_the_examples_of_a_module_run(room):
+    result = doctest.testmod(importlib.import_module(room), optionflags=OPTIONS)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for number, block in enumerate(blocks):
+        example = doctest.DocTestParser().get_doctest(block, {}, f"README {number}", "README.md", 0)
+        assert example.examples
+        assert doctest.DocTestRunner(optionflags=OPTIONS).run(example).failed == 0
+
+
+@pytest.mark.parametrize("obj", PUBLIC, ids=lambda obj: obj.__name__)
+def test_every_parameter_is_described_with_an_example(obj):
+    documented = inspect.getdoc(obj)
+    for section in ("Parameters\n", "Examples\n"):
+        assert section in documented
+    for name in inspect.signature(obj).parameters:
+        assert re.search(rf"^{name}( :|,)", documented, re.MULTILINE), f"{name} is not described"
+
+
+@pytest.mark.parametrize("obj", [obj for obj in PUBLIC if inspect.isclass(obj)], ids=lambda obj: obj.__name__)
+def test_every_public_method_is_described(obj):
+    for name, method in inspect.getmembers(obj, inspect.isfunction):
+        if not name.startswith("_"):
+            assert inspect.getdoc(method), f"{name} has no docstring"
+
+
+def test_nothing_public_is_missing_from_the_readme():
+    readme = (CHECKOUT / "README.md").read_text()
+    for name in fastclf.__all__:
+        assert name.startswith("_") or name in readme, f"{name} is not in the README"
