@@ -189,8 +189,14 @@ class Scan:
             size = min(size, -(-n_queries // threads))
         size = max(kernels.GROUP, -(-size // kernels.GROUP) * kernels.GROUP)
         blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
-        cuts = np.linspace(0, n, (threads if split_rows else 1) + 1).astype(int)
+        n_parts = threads if split_rows else 1
+        cuts = [n * part // n_parts for part in range(n_parts + 1)]
         return threads, blocks, list(pairwise(cuts))
+
+    def _first_range(self, n_queries):
+        """Rows that surely take no longer than a range should: a power costs 20 ns, all else at most 0.3 ns."""
+        numbers = 1 << 20 if self.metric.name == "minkowski" else 1 << 24
+        return max(1, numbers // (n_queries * self.X.shape[1]))
 
     def nearest(self, Q, k, consume, progress, *, own=None, n_jobs=None, memory=256.0):
         """Call consume(start, stop, distance, index) for blocks of queries, each row in ascending order.
@@ -204,8 +210,7 @@ class Scan:
         threads, blocks, parts = self._plan(len(Q), d * 16 + k * 80, n_jobs, memory)
 
         def scan(block, first, last):
-            size = max(1, (1 << 22) // (len(block.query) * d))
-            for start, stop in ranges(first, last, size):
+            for start, stop in ranges(first, last, self._first_range(len(block.query))):
                 kernels.scan(self.X, start, stop, self.metric, block)
                 yield from _advance(progress, (stop - start) * len(block.query))
 
@@ -244,8 +249,7 @@ class Scan:
             n_queries = len(block.query)
             limit = max(1, min(capacity, 1 << 20) // n_queries)
             hits = tuple(np.empty(limit * n_queries, kind) for kind in (np.intp, np.intp, np.float64))
-            size = min(limit, max(1, (1 << 22) // (n_queries * d)))
-            for start, stop in ranges(first, last, size, limit):
+            for start, stop in ranges(first, last, min(limit, self._first_range(n_queries)), limit):
                 n_hits = kernels.scan(self.X, start, stop, self.metric, block, hits)
                 found.append([column[:n_hits].copy() for column in hits])
                 yield from _advance(progress, (stop - start) * n_queries)

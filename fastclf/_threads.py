@@ -107,6 +107,11 @@ def run(work, items, threads):
     every item that no pool thread has taken, so that calls within calls cannot wait for each other.
     """
     items = list(items)
+    if threads == 1 or len(items) == 1:
+        for item in items:
+            for _ in work(item):
+                pass
+        return
     queue = iter(items)
     lock = threading.Lock()
     stop = threading.Event()

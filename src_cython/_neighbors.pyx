@@ -231,11 +231,13 @@ cdef void scan_rows(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     cdef Py_ssize_t d = s.d, row, query, first, last
-    # rows that stay in the first-level cache while each query passes over them
+    # of several queries each passes over rows that stay in the first-level cache
     cdef Py_ssize_t n_rows = max(1, 16384 // (d * <Py_ssize_t> sizeof(floating)))
     cdef const floating* x
     cdef const floating* q
     cdef double near
+    if s.n_queries == 1:
+        n_rows = stop - start
     first = start
     while first < stop:
         last = min(first + n_rows, stop)
