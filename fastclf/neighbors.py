@@ -68,7 +68,7 @@ class _Neighbors(Estimator):
         allowed = None
         if weight is not None and (weight == 0).any():
             if not weight.any():
-                raise ValueError("sample_weight is zero for every row; at least one row with a weight above 0 is wanted")
+                raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
             allowed = (weight > 0).astype(np.uint8)
         scan = Scan(rows, metric, allowed)
         params = {} if metric.w is None else {"w": metric.w}
@@ -360,13 +360,12 @@ class _Supervised(_Neighbors):
         if self.weights is not None and not callable(self.weights):
             require_choice("weights", self.weights, ("uniform", "distance"))
 
-    def _counted(self, X, consume, label):
+    def _counted(self, queries, own, consume, label):
         """Call consume(rows, distance, index, taken) for blocks of queries, which are `rows` of the output.
 
         `taken` is how often each neighbour counts: neighbours are taken in order until their weights reach k, the last
         one in part. Without sample weights it is None: each of k once.
         """
-        queries, own = self._queries(X)
         k = require_integer("n_neighbors", self.n_neighbors, 1)
         weight = self._weight
         with self._progress(queries, label) as progress:
@@ -378,7 +377,7 @@ class _Supervised(_Neighbors):
                     lambda start, stop, distance, index: consume(slice(start, stop), distance, index, None),
                     progress,
                 )
-                return len(queries)
+                return
             total = weight.sum() - (0 if own is None else weight.max())
             if k > total * (1 + 1e-12):
                 raise ValueError(
@@ -393,7 +392,6 @@ class _Supervised(_Neighbors):
                 # progress of a second search would run past its total
                 pending = self._count_pending(queries, own, pending, wanted, findable, k, consume, progress)
                 wanted = min(2 * wanted, findable)
-        return len(queries)
 
     def _count_pending(self, queries, own, pending, wanted, findable, k, consume, progress):
         """Search `wanted` neighbours of the pending queries; return those whose weights do not reach k with them."""
@@ -562,7 +560,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
     def _classes(self):
         return self.classes_ if self.outputs_2d_ else [self.classes_]
 
-    def _tally(self, X, label, use):
+    def _tally(self, queries, own, label, use):
         """Call use(rows, output, votes by class, distances by class or None) for each block and output."""
 
         def consume(rows, distance, index, taken):
@@ -576,7 +574,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
                     far = _sums(cell, distance if taken is None else distance * (taken > 0) * taken, shape)
                 use(rows, output, count, far)
 
-        return self._counted(X, consume, label)
+        self._counted(queries, own, consume, label)
 
     def predict(self, X):
         """The label of each query.
@@ -590,7 +588,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
         -------
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
         """
-        queries, _ = self._queries(X)
+        queries, own = self._queries(X)
         best = np.empty((len(self._codes), len(queries)), dtype=np.intp)
 
         def use(rows, output, count, far):
@@ -600,7 +598,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
             else:
                 best[output, rows] = count.argmax(axis=1)
 
-        self._tally(None if X is None else queries, "predict", use)
+        self._tally(queries, own, "predict", use)
         labels = [classes[codes] for classes, codes in zip(self._classes, best)]
         return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
 
@@ -616,13 +614,13 @@ class KNeighborsClassifier(_Supervised, Classifier):
         -------
         shares : ndarray of shape (n_queries, n_classes), columns as in `classes_`; for several outputs a list of them
         """
-        queries, _ = self._queries(X)
+        queries, own = self._queries(X)
         shares = [np.empty((len(queries), len(classes))) for classes in self._classes]
 
         def use(rows, output, count, far):
             shares[output][rows] = count / count.sum(axis=1, keepdims=True)
 
-        self._tally(None if X is None else queries, "predict_proba", use)
+        self._tally(queries, own, "predict_proba", use)
         return shares if self.outputs_2d_ else shares[0]
 
 
@@ -701,7 +699,7 @@ class KNeighborsRegressor(_Supervised, Regressor):
         -------
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs), float64
         """
-        queries, _ = self._queries(X)
+        queries, own = self._queries(X)
         predicted = np.empty((len(queries), *self._y.shape[1:]))
 
         def consume(rows, distance, index, taken):
@@ -709,7 +707,7 @@ class KNeighborsRegressor(_Supervised, Regressor):
             sums = np.einsum("qk,qk...->q...", votes, self._y[index])
             predicted[rows] = (sums.T / votes.sum(axis=1)).T
 
-        self._counted(None if X is None else queries, consume, "predict")
+        self._counted(queries, own, consume, "predict")
         return predicted
 
 
@@ -822,7 +820,7 @@ class KNeighborsDensity(_Supervised):
             last = -1 if taken is None else np.count_nonzero(taken, axis=1) - 1
             radius[rows] = distance[np.arange(len(distance)), last]
 
-        self._counted(None if X is None else queries, consume, "score_samples")
+        self._counted(queries, own, consume, "score_samples")
         n = self._n - (0 if own is None else 1 if self._weight is None else self._weight)
         with np.errstate(divide="ignore"):
             return log(self.n_neighbors) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)

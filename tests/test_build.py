@@ -72,7 +72,9 @@ def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(unp
 
 def compiled(folder):
     """Name and time of every compiled module below a build folder."""
-    return {path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/_*.so")}
+    return {
+        path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/_*.so")
+    }
 
 
 def rebuilt_by(folder, changed):

@@ -59,7 +59,9 @@ def test_scikit_learns_tools_take_our_estimators():
 
 
 def test_repr_shows_what_was_changed():
-    assert repr(KNeighborsClassifier(3, weights="distance")) == "KNeighborsClassifier(n_neighbors=3, weights='distance')"
+    assert (
+        repr(KNeighborsClassifier(3, weights="distance")) == "KNeighborsClassifier(n_neighbors=3, weights='distance')"
+    )
     assert repr(NearestNeighbors()) == "NearestNeighbors()"
 
 

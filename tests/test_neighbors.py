@@ -2,6 +2,7 @@
 
 import importlib
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ HOSTILE = {
 def test_hostile_scales_are_exact(rng, name, metric, dtype, n_queries):
     factor, offset = HOSTILE[name]
     X = (rng.uniform(-3, 3, (400, 40)) * factor + offset).astype(dtype)
-    Q = np.concatenate([X[:n_queries // 2], X[-(n_queries // 2):] * dtype_of(dtype)(1.0001)])
+    Q = np.concatenate([X[: n_queries // 2], X[-(n_queries // 2) :] * dtype_of(dtype)(1.0001)])
     assert_exact(X, Q, 5, metric)
 
 
@@ -371,7 +372,9 @@ def test_predictions_are_scikit_learns_on_digits(weights, k):
         theirs = neighbors.KNeighborsClassifier(k, weights=weights).fit(X[train], target[train])
         # two of the five-digit squared distances tie now and then, where scikit-learn has no rule
         assert (ours.predict(X[test]) != theirs.predict(X[test])).mean() < 0.005
-        assert ours.score(X[test], target[test]) == (ours.predict(X[test]) == target[test]).reshape(597, -1).all(1).mean()
+        assert (
+            ours.score(X[test], target[test]) == (ours.predict(X[test]) == target[test]).reshape(597, -1).all(1).mean()
+        )
         ours = KNeighborsRegressor(k, weights=weights).fit(X[train], target[train])
         theirs = neighbors.KNeighborsRegressor(k, weights=weights).fit(X[train], target[train])
         assert (np.abs(ours.predict(X[test]) - theirs.predict(X[test])) > 1e-9).mean() < 0.02
@@ -477,7 +480,10 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: KNeighborsClassifier().fit(X, [1, "a"] * 10), None),
         (lambda X: KNeighborsClassifier().fit(X, [None] * 20), "y contains NaN or None"),
         (lambda X: KNeighborsClassifier().fit(X, [1] * 20, np.zeros(20)), "sample_weight is zero for every row"),
-        (lambda X: KNeighborsClassifier().fit(X, [1] * 20, -np.ones(20)), "sample_weight has an entry that is negative"),
+        (
+            lambda X: KNeighborsClassifier().fit(X, [1] * 20, -np.ones(20)),
+            "sample_weight has an entry that is negative",
+        ),
         (lambda X: KNeighborsClassifier().fit(X, [1] * 20, np.full(20, 0.1)).predict(X), "weights add up to 2"),
         (lambda X: KNeighborsRegressor().fit(X, ["a"] * 20), "y holds something that is not a number"),
         (lambda X: KNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0]).predict(X), "has shape"),
@@ -508,6 +514,6 @@ def test_a_callback_sees_progress_and_can_stop_a_search(rng):
     seen = []
     NearestNeighbors(callback=lambda *step: seen.append(step)).fit(X).kneighbors(X)
     assert seen[-1] == (2000 * 2000, 2000 * 2000, None)
-    assert all(a[0] < b[0] for a, b in zip(seen, seen[1:]))
+    assert all(a[0] < b[0] for a, b in pairwise(seen))
     with pytest.raises(RuntimeError, match="stopped by callback at"):
         NearestNeighbors(callback=lambda *step: True).fit(X).kneighbors(X)

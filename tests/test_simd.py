@@ -23,8 +23,9 @@ def test_every_available_level_can_be_forced(level):
 
 
 def test_the_best_available_level_is_the_default():
-    assert python("from fastclf import _simd; print(_simd.level())", FASTCLF_SIMD="").stdout.strip() == (
-        _simd.available()[-1]
+    assert (
+        python("from fastclf import _simd; print(_simd.level())", FASTCLF_SIMD="").stdout.strip()
+        == (_simd.available()[-1])
     )
 
 
@@ -33,7 +34,9 @@ def test_an_unknown_level_is_a_clear_error():
     assert "FASTCLF_SIMD=avx9 is not a SIMD level; the levels are baseline, x86-64-v3, x86-64-v4" in result.stderr
 
 
-@pytest.mark.parametrize(("built", "reason"), [(True, "is not supported by this processor"), (False, "is not in this build")])
+@pytest.mark.parametrize(
+    ("built", "reason"), [(True, "is not supported by this processor"), (False, "is not in this build")]
+)
 def test_an_unavailable_level_is_a_clear_error(monkeypatch, built, reason):
     monkeypatch.setattr(_cpu, "supported", lambda: ["baseline"])
     monkeypatch.setitem(_simd.INFO, "levels", ["baseline", "x86-64-v3"] if built else ["baseline"])
