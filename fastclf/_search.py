@@ -35,8 +35,8 @@ METRICS = sorted({*_CODES, *_ALIASES} - {"callable"})
 _BLOCK_QUERIES = 1024
 _BLOCK_NUMBERS = 1 << 18
 
-# With at most so many queries, rows are read as they lie: packing a panel costs as much as screening it 5 times.
-_FEW_QUERIES = 4
+# With at most so many queries rows are read as they lie: packing a panel costs about as much as screening 3 queries.
+_FEW_QUERIES = 2
 
 # Fewer multiply-adds than this take less time than waking a thread does.
 _THREAD_WORK = 1 << 20
@@ -186,7 +186,9 @@ class Scan:
         split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
         size = min(_BLOCK_QUERIES, _BLOCK_NUMBERS // d, int(memory * 1e6 / threads) // bytes_per_query)
         if not split_rows:
-            size = min(size, -(-n_queries // threads))
+            # as many blocks for each thread, of nearly the same size
+            n_blocks = -(-n_queries // max(1, size))
+            size = -(-n_queries // (-(-n_blocks // threads) * threads))
         size = max(kernels.GROUP, -(-size // kernels.GROUP) * kernels.GROUP)
         blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
         n_parts = threads if split_rows else 1
@@ -256,7 +258,7 @@ class Scan:
 
         def gather(start, stop, found):
             query, index, distance = (np.concatenate(column) for column in zip(*found))
-            order = np.argsort(query, kind="stable")
+            order = np.lexsort((index, query))
             consume(start, stop, query[order], index[order], distance[order])
 
         def whole(item):

@@ -22,6 +22,9 @@ cdef extern from "simd.h" nogil:
     double sum_d(vec_d a)
     double largest_f(vec_f a)
     double largest_d(vec_d a)
+    void transpose_4_by_4_f(const float* x, Py_ssize_t stride, float* out, Py_ssize_t out_stride)
+    void transpose_4_by_4_d(const double* x, Py_ssize_t stride, double* out, Py_ssize_t out_stride)
+    void prefetch(const void* address)
     int lowest_bit(unsigned int mask)
     void require "FASTCLF_ASSERT"(bint condition)
 

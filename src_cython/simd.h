@@ -10,6 +10,7 @@
 #define FASTCLF_SIMD_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -168,6 +169,46 @@ static inline double sum_d(vec_d a) { return a; }
 static inline double largest_f(vec_f a) { return a; }
 static inline double largest_d(vec_d a) { return a; }
 
+#endif
+
+/* out[j][i] = x[i][j] for i, j < 4; rows lie a stride apart */
+#if defined(__SSE2__) && !defined(FASTCLF_PLAIN_C)
+static inline void transpose_4_by_4_f(const float *x, ptrdiff_t stride, float *out, ptrdiff_t out_stride)
+{
+    __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + stride);
+    __m128 c = _mm_loadu_ps(x + 2 * stride), d = _mm_loadu_ps(x + 3 * stride);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out, a);
+    _mm_storeu_ps(out + out_stride, b);
+    _mm_storeu_ps(out + 2 * out_stride, c);
+    _mm_storeu_ps(out + 3 * out_stride, d);
+}
+static inline void transpose_4_by_4_d(const double *x, ptrdiff_t stride, double *out, ptrdiff_t out_stride)
+{
+    for (int i = 0; i < 4; i += 2)
+        for (int j = 0; j < 4; j += 2) {
+            __m128d a = _mm_loadu_pd(x + i * stride + j), b = _mm_loadu_pd(x + (i + 1) * stride + j);
+            _mm_storeu_pd(out + j * out_stride + i, _mm_unpacklo_pd(a, b));
+            _mm_storeu_pd(out + (j + 1) * out_stride + i, _mm_unpackhi_pd(a, b));
+        }
+}
+#else
+#define TRANSPOSE_4_BY_4(name, scalar)                                                              \
+    static inline void name(const scalar *x, ptrdiff_t stride, scalar *out, ptrdiff_t out_stride)   \
+    {                                                                                               \
+        for (int i = 0; i < 4; i++)                                                                 \
+            for (int j = 0; j < 4; j++) out[j * out_stride + i] = x[i * stride + j];                \
+    }
+TRANSPOSE_4_BY_4(transpose_4_by_4_f, float)
+TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
+#undef TRANSPOSE_4_BY_4
+#endif
+
+/* Ask for the cache line of an address that will be read soon; any address will do. */
+#if defined(__GNUC__)
+#define prefetch(address) __builtin_prefetch((address), 0, 2)
+#else
+#define prefetch(address) ((void)(address))
 #endif
 
 /* the position of the lowest set bit of a mask that is not zero */
