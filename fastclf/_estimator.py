@@ -31,8 +31,14 @@ def clone(estimator):
 class Estimator:
     """Parameters by name, and the checks that every estimator shares.
 
-    A subclass states its parameters in `__init__`, each with a default, and stores them unchanged.
+    A subclass states its parameters in `__init__`, each with a default, and does nothing there but
+    `self._take(locals())`.
     """
+
+    def _take(self, arguments):
+        """Store the parameters, unchanged and unchecked, as the protocol wants it."""
+        for name in self._parameter_names():
+            setattr(self, name, arguments[name])
 
     @classmethod
     def _parameter_names(cls):

@@ -106,15 +106,15 @@ class Scan:
     def _norms(X, name):
         """Squared norms for cosine, where they neither overflow nor vanish."""
         norm2 = np.empty(len(X))
-        for start, stop in ranges(0, len(X), max(1, (1 << 20) // X.shape[1])):
+        size = max(1, (1 << 20) // X.shape[1])
+        for start, stop in ranges(0, len(X), size, size):
             kernels.squared_norms(X, start, stop, norm2)
-        wrong = np.flatnonzero(~(norm2 < np.inf) | (norm2 < 1e-290))
-        wrong = [row for row in wrong if not norm2[row] < np.inf or X[row].any()]
-        if wrong:
-            raise ValueError(
-                f"{name} has a row ({wrong[0]}) whose squared norm leaves the range of float64; scale {name} for"
-                " metric='cosine'"
-            )
+            for row in start + np.flatnonzero(~(norm2[start:stop] < np.inf) | (norm2[start:stop] < 1e-290)):
+                if norm2[row] != 0 or X[row].any():
+                    raise ValueError(
+                        f"{name} has a row ({row}) whose squared norm leaves the range of float64; scale {name} for"
+                        " metric='cosine'"
+                    )
         return norm2
 
     def _block(self, Q, start, stop, own, tau=None, k=0):

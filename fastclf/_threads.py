@@ -177,7 +177,7 @@ class Progress:
             with contextlib.suppress(ImportError):
                 from tqdm import tqdm
 
-                self._bar = tqdm(total=self.total, desc=self.label, unit_scale=True, file=sys.stderr)
+                self._bar = tqdm(total=self.total, desc=self.label, unit="", unit_scale=True, file=sys.stderr)
         return self
 
     def __exit__(self, *exception):
@@ -189,6 +189,12 @@ class Progress:
     def _tell(self):
         share = f"{100 * self.step / self.total:.0f} %" if self.total else f"{self.step}"
         print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s", file=sys.stderr)
+
+    def extend(self, amount):
+        """There is more to do than was thought."""
+        self.total += amount
+        if self._bar is not None:
+            self._bar.total = self.total
 
     def advance(self, amount=1, value=None):
         if not self.verbose and self.callback is None:

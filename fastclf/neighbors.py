@@ -290,17 +290,7 @@ class NearestNeighbors(_RadiusSearch, _Neighbors):
         verbose=0,
         callback=None,
     ):
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.working_memory = working_memory
-        self.verbose = verbose
-        self.callback = callback
+        self._take(locals())
 
     def fit(self, X, y=None):
         """Keep the rows to search.
@@ -322,33 +312,6 @@ class NearestNeighbors(_RadiusSearch, _Neighbors):
 
 class _Supervised(_Neighbors):
     """Neighbours that are counted with sample weights as multiplicities, and weighted by distance."""
-
-    def __init__(
-        self,
-        n_neighbors=5,
-        *,
-        weights="uniform",
-        algorithm="auto",
-        leaf_size=30,
-        p=2,
-        metric="minkowski",
-        metric_params=None,
-        n_jobs=None,
-        working_memory=256,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.working_memory = working_memory
-        self.verbose = verbose
-        self.callback = callback
 
     def _fit_supervised(self, X, y, sample_weight):
         require_integer("n_neighbors", self.n_neighbors, 1)
@@ -389,8 +352,8 @@ class _Supervised(_Neighbors):
             findable = self._n_findable(own)
             wanted = min(k, findable)
             while len(pending):
-                # progress of a second search would run past its total
                 pending = self._count_pending(queries, own, pending, wanted, findable, k, consume, progress)
+                progress.extend(len(pending) * self.n_samples_fit_)
                 wanted = min(2 * wanted, findable)
 
     def _count_pending(self, queries, own, pending, wanted, findable, k, consume, progress):
@@ -506,20 +469,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
         verbose=0,
         callback=None,
     ):
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            p=p,
-            metric=metric,
-            metric_params=metric_params,
-            n_jobs=n_jobs,
-            working_memory=working_memory,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.ties = ties
+        self._take(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -662,6 +612,23 @@ class KNeighborsRegressor(_Supervised, Regressor):
     array([0.5])
     """
 
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        weights="uniform",
+        algorithm="auto",
+        leaf_size=30,
+        p=2,
+        metric="minkowski",
+        metric_params=None,
+        n_jobs=None,
+        working_memory=256,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -764,19 +731,7 @@ class KNeighborsDensity(_Supervised):
         verbose=0,
         callback=None,
     ):
-        super().__init__(
-            n_neighbors,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            p=p,
-            metric=metric,
-            metric_params=metric_params,
-            n_jobs=n_jobs,
-            working_memory=working_memory,
-            verbose=verbose,
-            callback=callback,
-        )
-        del self.weights  # a density has no votes
+        self._take(locals())
 
     def fit(self, X, y=None, sample_weight=None):
         """Keep the rows.

@@ -4,10 +4,15 @@ cdef extern from *:
     """
     #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     #define HAS(feature) __builtin_cpu_supports(feature)
+    #if !defined(__clang__) && __GNUC__ >= 12
+    #define HAS_V3 HAS("x86-64-v3")
+    #else  /* every processor with these has the rest of the level */
+    #define HAS_V3 (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
+    #endif
     static int has_v3(void)
     {
         __builtin_cpu_init();
-        return HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2");
+        return HAS_V3;
     }
     static int has_v4(void)
     {
