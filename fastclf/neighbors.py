@@ -1,5 +1,6 @@
 """Nearest neighbours: search, classification, regression and density, exact for every metric."""
 
+from inspect import cleandoc
 from math import lgamma, log
 
 import numpy as np
@@ -19,33 +20,33 @@ from ._validation import (
 )
 
 _SHARED = """algorithm : {'auto', 'brute', 'kd_tree', 'ball_tree'}, default='auto'
-        Accepted as scikit-learn spells it. All give the same exact answer, by the same search.
-    leaf_size : int, default=30
-        Accepted for the same reason; without effect.
-    p : float > 0, default=2
-        Power of the Minkowski metric.
-    metric : str or callable, default='minkowski'
-        'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski',
-        'cosine', 'hamming' (share of the coordinates that differ), or a function of two rows of X's dtype that
-        returns a float. A function is called from Python for every pair: slow, thousands of times slower.
-    metric_params : dict, default=None
-        For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For a function: its
-        keyword arguments.
-    n_jobs : int, default=None
-        Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
-        -1: every CPU; 1: the calling thread alone. The answer does not depend on it.
-    working_memory : float, default=256
-        Megabytes that a search may use beyond its input and output, over all threads.
-    verbose : int, default=0
-        1 shows the progress of a search on stderr.
-    callback : callable, default=None
-        Called as `callback(step, total, value)` after each piece of a search, in (query, row) pairs; value is None.
-        Returning True stops the search, which then raises RuntimeError."""
+    Accepted as scikit-learn spells it. All give the same exact answer, by the same search.
+leaf_size : int, default=30
+    Accepted for the same reason; without effect.
+p : float > 0, default=2
+    Power of the Minkowski metric.
+metric : str or callable, default='minkowski'
+    'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski',
+    'cosine', 'hamming' (share of the coordinates that differ), or a function of two rows of X's dtype that
+    returns a float. A function is called from Python for every pair: slow, thousands of times slower.
+metric_params : dict, default=None
+    For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For a function: its
+    keyword arguments.
+n_jobs : int, default=None
+    Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
+    -1: every CPU; 1: the calling thread alone. The answer does not depend on it.
+working_memory : float, default=256
+    Megabytes that a search may use beyond its input and output, over all threads.
+verbose : int, default=0
+    1 shows the progress of a search on stderr.
+callback : callable, default=None
+    Called as `callback(step, total, value)` after each piece of a search, in (query, row) pairs; value is None.
+    Returning True stops the search, which then raises RuntimeError."""
 
 
 def _document(cls):
-    """Put what all estimators share into the docstring of a class and its methods."""
-    cls.__doc__ = cls.__doc__.replace("{shared}", _SHARED)
+    """Put the parameters that all estimators share into the docstring of a class."""
+    cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED)
     return cls
 
 
