@@ -26,7 +26,7 @@ DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 .PHONY: demo test check test-levels test-debug lint bench bench-check compare dist clean
 
 demo: $(VENV)/.demo $(VENV)/.installed
-	$(BIN)/python -m fastclf demo
+	$(BIN)/python -P -m fastclf demo  # -P: the installed package, not the folder here
 
 test: check test-levels test-debug
 
