@@ -25,8 +25,9 @@ DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo test check test-levels test-debug lint bench bench-check compare dist clean
 
+# -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
-	$(BIN)/python -P -m fastclf demo  # -P: the installed package, not the folder here
+	$(BIN)/python -P -m fastclf demo
 
 test: check test-levels test-debug
 
