@@ -1,6 +1,10 @@
 import sys
 
-from .cli import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from .cli import main
+
+        status = main()
+    except KeyboardInterrupt:  # while modules are being loaded
+        status = 130
+    sys.exit(status)

@@ -106,7 +106,8 @@ def first_fault(path, names, n_header, position):
             for i, text in enumerate(line):
                 if i != position and not is_number(text):
                     name = f" ({names[i]!r})" if names and i < len(names) else ""
-                    return f"line {lines.line_num}, column {i + 1}{name} holds {text!r}; a number is wanted"
+                    wanted = "a number is wanted" if position is None else "a number is wanted outside the target"
+                    return f"line {lines.line_num}, column {i + 1}{name} holds {text!r}; {wanted}"
     return None
 
 

@@ -4,8 +4,14 @@ import functools
 import importlib
 import os
 
-from . import _cpu
-from ._build_info import INFO
+try:
+    from . import _cpu
+    from ._build_info import INFO
+except ImportError as error:
+    raise ImportError(
+        f"fastclf is not built in {os.path.dirname(__file__)}: if that is its source, run Python from another folder,"
+        " or build it there with 'pip install --editable .'"
+    ) from error
 
 _SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4"}
 

@@ -3,6 +3,7 @@
 Every refusal is one sentence that names the argument, what came and what was wanted.
 """
 
+import contextlib
 import sys
 import warnings
 
@@ -36,6 +37,10 @@ def feature_names(X):
 
 def _as_array(X, name):
     """Any container of numbers as an ndarray."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
+        )
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
@@ -43,7 +48,12 @@ def _as_array(X, name):
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
         return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
     if hasattr(X, "to_numpy"):
-        return X.to_numpy()
+        array = X.to_numpy()
+        if array.dtype == object and hasattr(X, "iloc"):
+            # pandas' nullable numbers, with NaN for NA; what is no number stays as it is
+            with contextlib.suppress(TypeError, ValueError):
+                array = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         return np.from_dlpack(X)
     try:
@@ -83,8 +93,16 @@ def _as_float(array, name):
         raise TypeError(f"{name} has dtype {array.dtype}; real numbers are wanted")
     try:
         return array.astype(np.float32 if array.dtype.name in _SMALL else np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} holds something that is not a number ({error}); real numbers are wanted") from None
+    except (TypeError, ValueError):
+        for place, value in np.ndenumerate(array):
+            try:
+                float(value)
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    f"{name} holds something that is not a number (row {place[0]}, column {place[1]}: {error}); real"
+                    " numbers are wanted"
+                ) from None
+        raise
 
 
 def _require_finite(array, name, owner):
@@ -129,6 +147,13 @@ def as_targets(y, n_samples, owner):
     return y
 
 
+def require_labels(y):
+    """Refuse an array of objects in which a label is missing."""
+    # NaN and NaT differ from themselves, and whether pandas.NA does is NA
+    if y.dtype.kind == "O" and any(label is None or (label != label) is not False for label in y.tolist()):
+        raise ValueError("Input y contains NaN or None; a label is wanted for every row")
+
+
 def encode_labels(y):
     """(classes, codes) of labels of shape (n,): the sorted distinct labels, and for each row its label's position."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
@@ -136,8 +161,7 @@ def encode_labels(y):
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"
             " on a regression target with continuous values."
         )
-    if y.dtype.kind == "O" and any(label is None or label != label for label in y.tolist()):
-        raise ValueError("Input y contains NaN or None; a label is wanted for every row")
+    require_labels(y)
     try:
         return np.unique(y, return_inverse=True)
     except TypeError:

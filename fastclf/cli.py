@@ -7,6 +7,7 @@ sentence, 130 interrupted.
 import argparse
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -45,9 +46,13 @@ def main(argv=None):
 
                 args.threads = n_threads(getattr(args, "n_jobs", None))
             args.run(args)
+            sys.stdout.flush()
             return 0
         except RequestError as error:
             print("fastclf: error:", " ".join(str(error).split()), file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"fastclf: error: {error}", file=sys.stderr)
             return 2
         except MemoryError as error:
             print("fastclf: error: not enough memory:", error, file=sys.stderr)
@@ -138,6 +143,8 @@ def run_demo(args):
     from .evaluation import cross_validate, majority_error, stratified_folds
 
     check_out(args.out, (".png", ".pdf", ".svg"))
+    if args.cv < 2:
+        raise RequestError(f"--cv is {args.cv}; at least 2 folds are wanted")
     classifiers = {name: make(n_jobs=args.n_jobs) for name, make in CLASSIFIERS.items()}
     displays, lines = [], []
     for name, (X, y) in demo_data(args).items():
@@ -171,6 +178,8 @@ def run_knn(args):
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")
     if metric not in METRICS:
         raise RequestError(f"--metric is {metric!r}; one of {', '.join(METRICS)} is wanted")
+    if args.p is not None and metric not in ("minkowski", "p"):
+        raise RequestError(f"--p is given with --metric {metric}; it belongs to minkowski")
     if args.p is not None and not args.p > 0:
         raise RequestError(f"--p is {args.p}; a number above 0 is wanted")
     check_out(args.out, (".npz", ".csv"))
@@ -190,6 +199,8 @@ def run_knn(args):
     )
     with blame(args.train):
         search.fit(A)
+    with suppress(ImportError):
+        import tqdm  # noqa: F401  so that the time below is the search's
     start = perf_counter()
     with blame(args.queries):
         distances, indices = search.kneighbors(B)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._estimator import clone
 from ._threads import Progress
-from ._validation import require_integer
+from ._validation import require_integer, require_labels
 
 
 class CrossValidation(dict):
@@ -97,6 +97,8 @@ def cross_validate(estimators, X, y, *, cv=10, random_state=0, verbose=0, callba
     >>> result.error
     0.0
     """
+    if isinstance(estimators, list | tuple):
+        raise TypeError("estimators is a list; an estimator or a mapping of name to estimator is wanted")
     named = estimators if isinstance(estimators, Mapping) else {None: estimators}
     if not named:
         raise ValueError("estimators is an empty mapping; at least one estimator is wanted")
@@ -232,8 +234,11 @@ def _folds(cv, X, y, random_state):
 
 def _labels(y):
     y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
     if y.ndim != 1 or len(y) == 0:
         raise ValueError(f"y has shape {y.shape}; one label per row is wanted")
+    require_labels(y)
     if y.dtype == object:
         try:
             np.unique(y)

@@ -34,7 +34,7 @@ metric_params : dict, default=None
     keyword arguments.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
-    -1: every CPU; 1: the calling thread alone. The answer does not depend on it.
+    -1: every CPU, -2: all but one; 1: the calling thread alone. The answer does not depend on it.
 working_memory : float, default=256
     Megabytes that a search may use beyond its input and output, over all threads.
 verbose : int, default=0
@@ -294,7 +294,7 @@ class NearestNeighbors(_RadiusSearch, _Neighbors):
         self._take(locals())
 
     def fit(self, X, y=None):
-        """Keep the rows to search.
+        """Keep the rows to search, by reference: X must not be changed while it is searched.
 
         Parameters
         ----------
@@ -394,6 +394,8 @@ class _Supervised(_Neighbors):
                 raise ValueError(
                     f"weights(distances) has shape {votes.shape}; that of the distances, {distance.shape}, is wanted"
                 )
+            if not (np.isfinite(votes) & (votes >= 0)).all():
+                raise ValueError("weights(distances) has a negative, infinite or NaN entry; votes from 0 up are wanted")
         else:
             # 1 / distance, times the nearest distance so that it cannot overflow; rows at distance 0 outvote all others
             nearest = distance[:, :1]
@@ -416,7 +418,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k.
+        k, how many of the nearest rows count.
     weights : {'uniform', 'distance'} or callable, default='uniform'
         Votes count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
         makes of the array of distances, of shape (n_queries, k).
@@ -479,7 +481,7 @@ class KNeighborsClassifier(_Supervised, Classifier):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """Keep the rows and their labels.
+        """Keep the rows, by reference, and their labels.
 
         Parameters
         ----------
@@ -587,7 +589,7 @@ class KNeighborsRegressor(_Supervised, Regressor):
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k.
+        k, how many of the nearest rows count.
     weights : {'uniform', 'distance'} or callable, default='uniform'
         Targets count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
         makes of the array of distances, of shape (n_queries, k).
@@ -636,7 +638,7 @@ class KNeighborsRegressor(_Supervised, Regressor):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """Keep the rows and their targets.
+        """Keep the rows, by reference, and their targets.
 
         Parameters
         ----------
@@ -688,7 +690,7 @@ class KNeighborsDensity(_Supervised):
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k.
+        k, how many of the nearest rows count.
     {shared}
 
     Attributes
@@ -735,7 +737,7 @@ class KNeighborsDensity(_Supervised):
         self._take(locals())
 
     def fit(self, X, y=None, sample_weight=None):
-        """Keep the rows.
+        """Keep the rows, by reference.
 
         Parameters
         ----------

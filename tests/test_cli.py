@@ -355,7 +355,7 @@ def test_the_demo_runs_on_scikit_learns_data_with_progress(tmp_path):
         (["--data", "one.npy", "--target", "0"], "one.npy: '0' has 1 different values in 150 rows"),
         (["--data", "no_y.npz"], "no_y.npz: there is no array 'y', only 'X'"),
         (["--data", "short_y.npz"], "short_y.npz: the labels have shape (149,) beside 150 rows"),
-        (["--cv", "1"], "digits: n_folds is 1; 2 to 1797 is wanted"),
+        (["--cv", "1"], "--cv is 1; at least 2 folds are wanted"),
     ],
 )
 def test_a_wrong_request_for_the_demo_is_one_sentence(folder, capsys, args, sentence):

@@ -5,6 +5,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -275,7 +276,9 @@ KNN = KNeighborsClassifier()
     [
         ((KNeighborsClassifier, X, Y), {}, TypeError, "is the class KNeighborsClassifier; an object"),
         (({"bad": Unfit()}, X, Y), {}, TypeError, r"estimators\['bad'\] is .* no fit method"),
-        (([KNN], X, Y), {}, TypeError, "no fit method"),
+        (([KNN], X, Y), {}, TypeError, "estimators is a list; an estimator or a mapping"),
+        ((KNN, X, np.array([None, "a"], dtype=object)[Y % 2]), {}, ValueError, "y contains NaN or None"),
+        ((KNN, X, pandas.Series([pandas.NA] + ["a"] * (len(Y) - 1), dtype="string")), {}, ValueError, "y contains NaN"),
         (({}, X, Y), {}, ValueError, "at least one estimator"),
         ((KNN, X, Y[1:]), {}, ValueError, r"X has shape \(150, 4\) and y 149 entries"),
         ((KNN, 3.0, Y), {}, ValueError, r"X has shape \(\)"),

@@ -479,6 +479,7 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: KNeighborsClassifier().fit(X, [1] * 19), "y has 19 entries and X 20 rows"),
         (lambda X: KNeighborsClassifier().fit(X, [1, "a"] * 10), None),
         (lambda X: KNeighborsClassifier().fit(X, [None] * 20), "y contains NaN or None"),
+        (lambda X: KNeighborsClassifier().fit(X, np.array(["NaT"] * 20, "M8[D]").astype(object)), "y contains NaN or"),
         (lambda X: KNeighborsClassifier().fit(X, [1] * 20, np.zeros(20)), "sample_weight is zero for every row"),
         (
             lambda X: KNeighborsClassifier().fit(X, [1] * 20, -np.ones(20)),
@@ -487,6 +488,7 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: KNeighborsClassifier().fit(X, [1] * 20, np.full(20, 0.1)).predict(X), "weights add up to 2"),
         (lambda X: KNeighborsRegressor().fit(X, ["a"] * 20), "y holds something that is not a number"),
         (lambda X: KNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0]).predict(X), "has shape"),
+        (lambda X: KNeighborsRegressor(weights=lambda d: -d).fit(X, X[:, 0]).predict(X), "negative, infinite or NaN"),
         (lambda X: KNeighborsDensity(metric="cosine").fit(X), "whose ball has no volume formula"),
     ],
 )

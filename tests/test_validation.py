@@ -119,6 +119,9 @@ def test_column_names_are_remembered_and_compared():
         ([[1.0, 2.0]], "X has 2 features, but NearestNeighbors is expecting 3 features"),
         (pandas.DataFrame({"a": [1.0], "b": [None], "c": [2.0]}), "contains NaN"),
         ("abc", "Reshape your data"),
+        (pandas.DataFrame({"a": [1, pandas.NA]}, dtype="Int64").assign(b=1, c=2), r"NaN \(row 1, column 0\)"),
+        (pandas.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), r"not a number \(row 0, column 1: could not convert"),
+        (np.ma.masked_equal([[1.0, 2.0, 3.0]], 2.0), "X is an array with masked entries"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:X has feature names")
