@@ -6,6 +6,7 @@ The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fas
 Environment: FASTCLF_DEBUG=1 builds with bounds checks and assertions, in a folder of its own.
 """
 
+import json
 import os
 import platform
 import subprocess
@@ -30,6 +31,7 @@ LEVELS = {
 DEBUG = os.environ.get("FASTCLF_DEBUG", "0") not in ("", "0")
 BUILD = Path("build", "debug" if DEBUG else "release")
 SOURCE = Path("src_cython")
+BUILD_INFO = BUILD / "include" / "build_info.h"
 
 FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
@@ -54,13 +56,11 @@ def write_if_changed(path, text):
 
 
 def extension(name, source, suffix=""):
-    headers = [str(path) for path in SOURCE.glob("*.h")]
     return Extension(
         f"fastclf.{name}{suffix}",
         [str(source)],
-        include_dirs=[str(SOURCE)],
+        include_dirs=[str(SOURCE), str(BUILD_INFO.parent)],
         define_macros=[("FASTCLF_DEBUG", "1")] if DEBUG else [],
-        depends=[*headers, "setup.py"],
     )
 
 
@@ -108,11 +108,19 @@ class BuildExtensions(build_ext):
             suffix = name[-3:] if name[:-3] in KERNELS else ""
             if suffix in suffixes:
                 ext.extra_compile_args = flags + suffixes[suffix]
+                ext.depends = [*ext.depends, *map(str, SOURCE.glob("*.h")), "setup.py"]
+                if name == "_cpu":
+                    ext.depends.append(str(BUILD_INFO))
                 kept.append(ext)
         self.extensions = kept
-        if not self.inplace:
-            self.prune()
-        self.write_build_info(flags, levels)
+        self.prune()
+        info = {
+            "compiler": self.compiler_name(),
+            "debug": DEBUG,
+            "levels": levels,
+            "flags": {level: " ".join(flags + LEVELS[level][1]) for level in levels},
+        }
+        write_if_changed(BUILD_INFO, f"#define FASTCLF_BUILD_INFO {json.dumps(json.dumps(info))}\n")
         super().build_extensions()
 
     def prune(self):
@@ -122,16 +130,6 @@ class BuildExtensions(build_ext):
         for path in Path(self.build_lib, "fastclf").glob("*.*"):
             if path.name not in made:
                 path.unlink()
-
-    def write_build_info(self, flags, levels):
-        info = {
-            "compiler": self.compiler_name(),
-            "debug": DEBUG,
-            "levels": levels,
-            "flags": {level: " ".join(flags + LEVELS[level][1]) for level in levels},
-        }
-        folder = Path("fastclf") if self.inplace else Path(self.build_lib, "fastclf")
-        write_if_changed(folder / "_build_info.py", f"# Written by setup.py.\nINFO = {info!r}\n")
 
     def compiler_name(self):
         command = getattr(self.compiler, "compiler", None)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from ._validation import as_matrix, feature_names
+from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -37,8 +37,7 @@ class Estimator:
 
     def _take(self, arguments):
         """Store the parameters, unchanged and unchecked, as the protocol wants it."""
-        for name in self._parameter_names():
-            setattr(self, name, arguments[name])
+        vars(self).update({name: value for name, value in arguments.items() if name not in ("self", "__class__")})
 
     @classmethod
     def _parameter_names(cls):
@@ -152,6 +151,14 @@ def _different_names(fitted, names):
     return message
 
 
+def _like(y, predicted):
+    """y in the shape of the predictions."""
+    y = np.asarray(y)
+    if y.size != predicted.size or len(y) != len(predicted):
+        raise ValueError(f"y has shape {y.shape} and X {len(predicted)} rows; the shape {predicted.shape} is wanted")
+    return y.reshape(predicted.shape)
+
+
 class Classifier(Estimator):
     """An estimator that predicts labels."""
 
@@ -168,11 +175,9 @@ class Classifier(Estimator):
 
     def score(self, X, y, sample_weight=None):
         """Share (weighted by `sample_weight`) of rows whose labels are all predicted right."""
-        y = np.asarray(y)
         predicted = self.predict(X)
-        if y.shape != predicted.shape:
-            y = y.reshape(predicted.shape)
-        right = y == predicted
+        right = _like(y, predicted) == predicted
+        sample_weight = as_sample_weight(sample_weight, len(predicted))
         return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
 
 
@@ -195,8 +200,10 @@ class Regressor(Estimator):
 
         An output that is constant in y counts as 1 if it is predicted exactly, else 0. NaN for a single row.
         """
-        y = np.asarray(y, dtype=np.float64)
-        residual = y - np.reshape(self.predict(X), y.shape)
+        predicted = self.predict(X)
+        y = as_numbers(_like(y, predicted))
+        sample_weight = as_sample_weight(sample_weight, len(y))
+        residual = y - predicted
         if len(y) < 2:
             warnings.warn("R^2 is not defined for fewer than two rows", stacklevel=2)
             return float("nan")

@@ -16,19 +16,8 @@ from ._threads import n_threads, ranges, run
 
 kernels = _simd.load("_neighbors")
 
-# The kernels' codes.
-_CODES = {
-    "euclidean": 0,
-    "sqeuclidean": 1,
-    "manhattan": 2,
-    "chebyshev": 3,
-    "hamming": 4,
-    "minkowski": 5,
-    "cosine": 6,
-    "callable": -1,
-}
 _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "infinity": "chebyshev", "p": "minkowski"}
-METRICS = sorted({*_CODES, *_ALIASES} - {"callable"})
+METRICS = sorted({*kernels.CODES, *_ALIASES})
 
 # A block of at most this many queries, and of at most this many numbers, so that a single row against it takes less
 # than a range should even where every coordinate costs a power (20 ns).
@@ -71,7 +60,10 @@ def resolve_metric(metric, p, metric_params, n_features):
             raise ValueError(f"p is {p!r}; a number greater than 0 is wanted")
         w = params.pop("w", None)
         if w is not None:
-            w = np.ascontiguousarray(w, dtype=np.float64)
+            try:
+                w = np.ascontiguousarray(w, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"metric_params['w'] is {w!r}; numbers are wanted") from None
             if w.shape != (n_features,) or not (np.isfinite(w) & (w >= 0)).all():
                 raise ValueError(
                     f"metric_params['w'] has shape {w.shape}; {n_features} finite weights, one a feature and none"
@@ -83,7 +75,7 @@ def resolve_metric(metric, p, metric_params, n_features):
             name = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take")
-    return Metric(name, _CODES[name], float(p) if name == "minkowski" else 2.0, w)
+    return Metric(name, kernels.CODES[name], float(p) if name == "minkowski" else 2.0, w)
 
 
 class Scan:
@@ -99,11 +91,192 @@ class Scan:
 
     def __init__(self, X, metric, allowed=None):
         if metric.name == "cosine":
-            metric = metric._replace(norm2=self._norms(X, "X"))
+            metric = metric._replace(norm2=self._norms(X, "row {} of X"))
         self.X, self.metric, self.allowed = X, metric, allowed
 
+    def nearest(self, Q, k, consume, progress, *, own=None, n_jobs=None, memory=256.0, extra=0):
+        """Call consume(start, stop, distance, index) for blocks of queries, each row in ascending order.
+
+        `consume` may be called from several threads, and gets arrays of shape (stop - start, k) that it may keep. The
+        `extra` bytes that it needs for each query count against `memory`.
+        """
+
+        def make_state(block):
+            n_queries = len(block.query)
+            return self._state(
+                block,
+                np.inf,
+                distance=np.full((n_queries, k), np.inf),
+                index=np.full((n_queries, k), np.iinfo(np.intp).max),
+                first_range=max(1, min(self._cheap_range(n_queries), (1 << 20) // (n_queries * k.bit_length()))),
+                limit=None,
+            )
+
+        def step(state, start, stop):
+            kernels.scan(self.X, start, stop, self.metric, state)
+
+        def finish(start, stop, states):
+            first, *others = states
+            size = max(1, (1 << 16) // k)
+            for begin in range(0, stop - start, size):
+                part = slice(begin, begin + size)
+                for other in others:
+                    kernels.merge(first.distance[part], first.index[part], other.distance[part], other.index[part])
+                kernels.sort(first.distance[part], first.index[part])
+                yield
+            consume(start, stop, first.distance, first.index)
+
+        if self.metric.function is not None:
+            for i, index, distance in self._call(Q, own, progress):
+                order = np.lexsort((index, distance))[:k]
+                consume(i, i + 1, distance[None, order], index[None, order])
+            return
+        plan = self._plan(Q, 16 * k + extra, n_jobs, memory)
+        self._drive(Q, own, plan, progress, make_state, step, finish)
+
+    def within(self, Q, radius, consume, progress, *, own=None, n_jobs=None, memory=256.0):
+        """Call consume(i, index, distance) for each query i with all rows within the radius, by index."""
+        capacity = max(1, min(1 << 18, int(memory * 1e6 / 2 / n_threads(n_jobs)) // 80))
+
+        def make_state(block):
+            n_queries = len(block.query)
+            limit = max(1, capacity // n_queries)
+            return self._state(
+                block,
+                radius,
+                hits=tuple(np.empty(limit * n_queries, kind) for kind in (np.intp, np.intp, np.float64)),
+                found=[[] for _ in range(n_queries)],
+                first_range=min(limit, self._cheap_range(n_queries)),
+                limit=limit,
+            )
+
+        def step(state, start, stop):
+            n_hits = kernels.scan(self.X, start, stop, self.metric, state, state.hits)
+            query, index, distance = (column[:n_hits] for column in state.hits)
+            order = np.lexsort((index, query))
+            ends = np.cumsum(np.bincount(query, minlength=len(state.found)))
+            for i in np.unique(query):
+                part = order[ends[i - 1] if i else 0 : ends[i]]
+                state.found[i].append((index[part], distance[part]))
+
+        def finish(start, stop, states):
+            for i in range(start, stop):
+                pieces = [piece for state in states for piece in state.found[i - start]]
+                pieces = pieces or [(np.empty(0, np.intp), np.empty(0))]
+                consume(i, *(pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces))))
+                for state in states:
+                    state.found[i - start] = None
+                yield
+
+        if self.metric.function is not None:
+            for i, index, distance in self._call(Q, own, progress):
+                near = distance <= radius
+                consume(i, index[near], distance[near])
+            return
+        plan = self._plan(Q, 256, n_jobs, memory / 2, capacity)
+        self._drive(Q, own, plan, progress, make_state, step, finish)
+
+    def _drive(self, Q, own, plan, progress, make_state, step, finish):
+        """Step through all rows for all queries, threads taking blocks of queries or, for few queries, parts of X."""
+        threads, blocks, parts = plan
+
+        def scan(state, first, last):
+            for start, stop in ranges(first, last, state.first_range, state.limit):
+                step(state, start, stop)
+                _advance(progress, (stop - start) * len(state.query))
+                yield
+
+        def whole(item):
+            start, stop = item
+            state = make_state(self._block(Q, start, stop, own))
+            yield from scan(state, *parts[0])
+            yield from finish(start, stop, [state])
+
+        if len(parts) == 1:
+            run(whole, blocks, threads)
+            return
+        for start, stop in blocks:
+            block = self._block(Q, start, stop, own)
+            states = [make_state(block) for _ in parts]
+            run(lambda item: scan(*item), [(state, *part) for state, part in zip(states, parts)], threads)
+            for _ in finish(start, stop, states):
+                pass
+
+    def _plan(self, Q, bytes_per_query, n_jobs, memory, most=_BLOCK_QUERIES):
+        """(threads, blocks of queries, parts of X), so that blocks of at most `most` queries fit the memory."""
+        (n, d), n_queries = self.X.shape, len(Q)
+        # a query in float64 and in X's type, and what it takes to compare the two
+        bytes_per_query += d * (16 if Q.dtype == self.X.dtype else 56)
+        threads = n_threads(n_jobs) if n_queries * n * d >= _THREAD_WORK else 1
+        panel = d * kernels.PANEL_ROWS[self.X.dtype.name] * self.X.itemsize
+        while threads > 1 and memory * 1e6 < threads * (panel + kernels.GROUP * bytes_per_query):
+            threads -= 1
+        split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
+        fit = int(max(0, memory * 1e6 / threads - panel)) // bytes_per_query
+        size = min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // d, fit)
+        if size >= kernels.GROUP:
+            size -= size % kernels.GROUP
+            if not split_rows:
+                # as many blocks for each thread, of nearly the same size
+                n_blocks = -(-n_queries // size)
+                size = -(-n_queries // (-(-n_blocks // threads) * threads))
+                size += -size % kernels.GROUP
+        else:
+            size = max(1, min(size, _FEW_QUERIES))
+        blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
+        n_parts = threads if split_rows else 1
+        return threads, blocks, list(pairwise(n * part // n_parts for part in range(n_parts + 1)))
+
+    def _cheap_range(self, n_queries):
+        """Rows that take no longer than a range should to screen: a power costs 20 ns, all else at most 0.3 ns."""
+        numbers = 1 << 20 if self.metric.name == "minkowski" else 1 << 24
+        return max(1, numbers // (n_queries * self.X.shape[1]))
+
+    def _block(self, Q, start, stop, own):
+        """Queries start..stop as the kernels want them."""
+        X = self.X
+        query = np.ascontiguousarray(Q[start:stop], dtype=np.float64)
+        n_queries, d = query.shape
+        block = SimpleNamespace(
+            query=query,
+            query_error=np.zeros(n_queries),
+            query_norm2=None,
+            own=None if own is None else own[start:stop],
+            allowed=self.allowed,
+            by_rows=n_queries <= _FEW_QUERIES,
+        )
+        padded = n_queries + -n_queries % kernels.GROUP
+        if self.metric.name != "cosine" and X.dtype == query.dtype and padded == n_queries:
+            block.screen_query = query
+            return block
+        block.screen_query = np.zeros((padded, d), X.dtype)
+        if self.metric.name == "cosine":
+            block.query_norm2 = self._norms(query, "query {}", start)
+            scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
+            np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
+        else:
+            with np.errstate(over="ignore"):
+                block.screen_query[:n_queries] = query
+            if Q.dtype != X.dtype:
+                block.query_error = self._rounding(query, block.screen_query[:n_queries])
+        return block
+
+    def _state(self, block, tau, **own):
+        """A block with what one thread changes: tau and bounds, a panel, and `own`."""
+        n_queries, d = block.query.shape
+        by_rows = block.by_rows and self.metric.name not in ("cosine", "minkowski")
+        bound = np.full(len(block.screen_query), -1.0)
+        bound[:n_queries] = np.inf
+        return SimpleNamespace(
+            **vars(block),
+            tau=np.full(n_queries, float(tau)),
+            bound=bound,
+            panel=_aligned((1 if by_rows else d, kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype),
+            **own,
+        )
+
     @staticmethod
-    def _norms(X, name):
+    def _norms(X, name, first=0):
         """Squared norms for cosine, where they neither overflow nor vanish."""
         norm2 = np.empty(len(X))
         size = max(1, (1 << 20) // X.shape[1])
@@ -112,197 +285,46 @@ class Scan:
             for row in start + np.flatnonzero(~(norm2[start:stop] < np.inf) | (norm2[start:stop] < 1e-290)):
                 if norm2[row] != 0 or X[row].any():
                     raise ValueError(
-                        f"{name} has a row ({row}) whose squared norm leaves the range of float64; scale {name} for"
-                        " metric='cosine'"
+                        f"{name.format(first + row)} has a squared norm of {norm2[row]:g}; for metric='cosine' one from"
+                        " 1e-290 to 1e308 is wanted (scale the data)"
                     )
         return norm2
-
-    def _block(self, Q, start, stop, own, tau=None, k=0):
-        """Queries start..stop as the kernels want them."""
-        X = self.X
-        query = np.ascontiguousarray(Q[start:stop], dtype=np.float64)
-        n_queries, d = query.shape
-        padded = -(-n_queries // kernels.GROUP) * kernels.GROUP
-        block = SimpleNamespace(
-            query=query,
-            own=None if own is None else own[start:stop],
-            allowed=self.allowed,
-            query_error=np.zeros(n_queries),
-            query_norm2=None,
-            by_rows=n_queries <= _FEW_QUERIES,
-        )
-        if X.dtype == query.dtype and padded == n_queries:
-            block.screen_query = query
-        else:
-            block.screen_query = np.zeros((padded, d), X.dtype)
-            with np.errstate(over="ignore"):
-                block.screen_query[:n_queries] = query
-        if self.metric.name == "cosine":
-            block.query_norm2 = self._norms(query, "the queries")
-            scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
-            block.screen_query = np.zeros((padded, d), X.dtype)
-            block.screen_query[:n_queries] = query / scale[:, None]
-        if X.dtype != np.float64 and Q.dtype != X.dtype:
-            block.query_error = self._rounding(query, block.screen_query[:n_queries])
-        return self._fresh(block, k, tau)
 
     def _rounding(self, query, rounded):
         """Distance between the queries and what they were rounded to, rounded up.
 
         Hamming needs none: a coordinate that rounding makes equal to the row's only lowers the screen.
         """
+        if self.metric.name not in ("euclidean", "sqeuclidean", "manhattan", "chebyshev"):
+            return np.zeros(len(query))
         difference = np.abs(query - rounded)
         if self.metric.name == "manhattan":
             error = difference.sum(axis=1)
         elif self.metric.name == "chebyshev":
             error = difference.max(axis=1)
-        elif self.metric.name in ("euclidean", "sqeuclidean"):
+        else:
             largest = difference.max(axis=1, keepdims=True)
             scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)
             error = scale[:, 0] * np.sqrt(((difference / scale) ** 2).sum(axis=1))
-        else:
-            return np.zeros(len(query))
         return error * (1 + 1e-6)
 
-    def _fresh(self, block, k, tau):
-        """The same queries with state of their own: empty heaps of k, or (k = 0) the radius tau."""
-        n_queries, d = block.query.shape
-        block = SimpleNamespace(**vars(block))
-        block.panel = _aligned((d, kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype)
-        block.tau = np.full(n_queries, np.inf) if tau is None else np.full(n_queries, float(tau))
-        block.bound = np.full(len(block.screen_query), -1.0)
-        block.bound[:n_queries] = np.inf
-        if k:
-            block.distance = np.full((n_queries, k), np.inf)
-            block.index = np.full((n_queries, k), np.iinfo(np.intp).max)
-        return block
-
-    def _plan(self, n_queries, bytes_per_query, n_jobs, memory):
-        """(threads, blocks, row parts) for this many queries."""
-        n, d = self.X.shape
-        threads = n_threads(n_jobs)
-        if n_queries * n * d < _THREAD_WORK:
-            threads = 1
-        split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
-        size = min(_BLOCK_QUERIES, _BLOCK_NUMBERS // d, int(memory * 1e6 / threads) // bytes_per_query)
-        if not split_rows:
-            # as many blocks for each thread, of nearly the same size
-            n_blocks = -(-n_queries // max(1, size))
-            size = -(-n_queries // (-(-n_blocks // threads) * threads))
-        size = max(kernels.GROUP, -(-size // kernels.GROUP) * kernels.GROUP)
-        blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
-        n_parts = threads if split_rows else 1
-        cuts = [n * part // n_parts for part in range(n_parts + 1)]
-        return threads, blocks, list(pairwise(cuts))
-
-    def _first_range(self, n_queries):
-        """Rows that surely take no longer than a range should: a power costs 20 ns, all else at most 0.3 ns."""
-        numbers = 1 << 20 if self.metric.name == "minkowski" else 1 << 24
-        return max(1, numbers // (n_queries * self.X.shape[1]))
-
-    def nearest(self, Q, k, consume, progress, *, own=None, n_jobs=None, memory=256.0):
-        """Call consume(start, stop, distance, index) for blocks of queries, each row in ascending order.
-
-        `consume` may be called from several threads, and gets arrays of shape (stop - start, k) that it may keep.
-        """
-        if self.metric.function is not None:
-            self._nearest_callable(Q, k, consume, progress, own)
-            return
-        d = self.X.shape[1]
-        threads, blocks, parts = self._plan(len(Q), d * 16 + k * 80, n_jobs, memory)
-
-        def scan(block, first, last):
-            for start, stop in ranges(first, last, self._first_range(len(block.query))):
-                kernels.scan(self.X, start, stop, self.metric, block)
-                yield from _advance(progress, (stop - start) * len(block.query))
-
-        def whole(item):
-            start, stop = item
-            block = self._block(Q, start, stop, own, k=k)
-            yield from scan(block, 0, len(self.X))
-            kernels.sort(block.distance, block.index)
-            consume(start, stop, block.distance, block.index)
-
-        if len(parts) == 1:
-            run(whole, blocks, threads)
-            return
-        for start, stop in blocks:
-            block = self._block(Q, start, stop, own, k=k)
-            work = [(block, *parts[0])] + [(self._fresh(block, k, None), *part) for part in parts[1:]]
-            run(lambda item: scan(*item), work, threads)
-            for other, _, _ in work[1:]:
-                kernels.merge(block.distance, block.index, other.distance, other.index)
-            kernels.sort(block.distance, block.index)
-            consume(start, stop, block.distance, block.index)
-
-    def within(self, Q, radius, consume, progress, *, own=None, n_jobs=None, memory=256.0):
-        """Call consume(start, stop, query, index, distance) for blocks of queries: every row within the radius.
-
-        The three arrays have one entry a hit, by query (numbered from `start`), then by row.
-        """
-        if self.metric.function is not None:
-            self._within_callable(Q, radius, consume, progress, own)
-            return
-        d = self.X.shape[1]
-        threads, blocks, parts = self._plan(len(Q), d * 16 + 64, n_jobs, memory / 2)
-        capacity = max(kernels.GROUP, int(memory * 1e6 / 2 / threads) // 24)
-
-        def scan(block, first, last, found):
-            n_queries = len(block.query)
-            limit = max(1, min(capacity, 1 << 20) // n_queries)
-            hits = tuple(np.empty(limit * n_queries, kind) for kind in (np.intp, np.intp, np.float64))
-            for start, stop in ranges(first, last, min(limit, self._first_range(n_queries)), limit):
-                n_hits = kernels.scan(self.X, start, stop, self.metric, block, hits)
-                found.append([column[:n_hits].copy() for column in hits])
-                yield from _advance(progress, (stop - start) * n_queries)
-
-        def gather(start, stop, found):
-            query, index, distance = (np.concatenate(column) for column in zip(*found))
-            order = np.lexsort((index, query))
-            consume(start, stop, query[order], index[order], distance[order])
-
-        def whole(item):
-            start, stop = item
-            found = []
-            yield from scan(self._block(Q, start, stop, own, tau=radius), 0, len(self.X), found)
-            gather(start, stop, found)
-
-        if len(parts) == 1:
-            run(whole, blocks, threads)
-            return
-        for start, stop in blocks:
-            block = self._block(Q, start, stop, own, tau=radius)
-            work = [(self._fresh(block, 0, radius), *part, []) for part in parts]
-            run(lambda item: scan(*item), work, threads)
-            gather(start, stop, [piece for *_, found in work for piece in found])
-
-    def _measure_callable(self, q, own):
-        """Distance of one query to every row that may be found; inf, and left out, elsewhere."""
-        candidates = np.arange(len(self.X)) if self.allowed is None else np.flatnonzero(self.allowed)
-        if own is not None:
-            candidates = candidates[candidates != own]
+    def _call(self, Q, own, progress):
+        """For each query (its number, rows that may be found, their distances) by the callable metric."""
         metric, keywords = self.metric.function, self.metric.keywords
-        distance = np.array([metric(q, self.X[row], **keywords) for row in candidates], dtype=np.float64)
-        if np.isnan(distance).any():
-            row = candidates[np.flatnonzero(np.isnan(distance))[0]]
-            raise ValueError(f"metric {metric!r} returned NaN for a query and row {row}; a number is wanted")
-        return candidates, distance
-
-    def _nearest_callable(self, Q, k, consume, progress, own):
+        candidates = np.arange(len(self.X)) if self.allowed is None else np.flatnonzero(self.allowed)
         for i, q in enumerate(Q):
-            candidates, distance = self._measure_callable(q, None if own is None else own[i])
-            order = np.lexsort((candidates, distance))[:k]
-            consume(i, i + 1, distance[None, order], candidates[None, order])
-            for _ in _advance(progress, len(self.X)):
-                pass
-
-    def _within_callable(self, Q, radius, consume, progress, own):
-        for i, q in enumerate(Q):
-            candidates, distance = self._measure_callable(q, None if own is None else own[i])
-            hit = distance <= radius
-            consume(i, i + 1, np.zeros(hit.sum(), np.intp), candidates[hit], distance[hit])
-            for _ in _advance(progress, len(self.X)):
-                pass
+            index = candidates if own is None else candidates[candidates != own[i]]
+            distance = np.empty(len(index))
+            for j, row in enumerate(index):
+                value = metric(q, self.X[row], **keywords)
+                try:
+                    distance[j] = value
+                except (TypeError, ValueError):
+                    value = np.nan
+                if value != value:
+                    raise ValueError(f"metric {metric!r} gives no number for query {i} and row {row}; one is wanted")
+            yield i, index, distance
+            _advance(progress, len(self.X))
 
 
 def _aligned(shape, dtype):
@@ -314,10 +336,9 @@ def _aligned(shape, dtype):
 
 
 def _advance(progress, amount):
-    """One step of a piece of work: say so, stop if the callback asks for it, and let `run` look at its flag."""
+    """Tell of progress, and stop if the callback says so."""
     if progress.advance(amount):
         raise RuntimeError(
             f"{progress.label}: stopped by callback at {100 * progress.step / progress.total:.0f} % of the work;"
             " there is no answer"
         )
-    yield

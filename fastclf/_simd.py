@@ -2,17 +2,18 @@
 
 import functools
 import importlib
+import json
 import os
 
 try:
     from . import _cpu
-    from ._build_info import INFO
 except ImportError as error:
     raise ImportError(
         f"fastclf is not built in {os.path.dirname(__file__)}: if that is its source, run Python from another folder,"
         " or build it there with 'pip install --editable .'"
     ) from error
 
+INFO = json.loads(_cpu.build_info())
 _SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4"}
 
 
@@ -41,5 +42,5 @@ def load(name):
 
 
 def build_info():
-    """Compiler, flags per level and whether this is a debug build, as written down by setup.py."""
+    """Compiler, flags per level and whether this is a debug build, as setup.py wrote it down."""
     return dict(INFO)

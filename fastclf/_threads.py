@@ -5,6 +5,7 @@ so that Ctrl-C is obeyed within the time of a range (30 ms) on every thread.
 """
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -23,7 +24,12 @@ def n_cpus():
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # no such call on macOS and Windows
         count = os.cpu_count() or 1
-    return max(1, min(count, _cgroup_cpus(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))))
+    return max(1, min(count, _quota()))
+
+
+@functools.cache
+def _quota():
+    return _cgroup_cpus(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
 
 
 def _cgroup_cpus(membership, mount):
@@ -130,8 +136,12 @@ def run(work, items, threads):
             stop.set()
             raise
 
-    helpers = [_get_pool().submit(drain) for _ in range(min(threads, len(items)) - 1)]
+    helpers = []
     try:
+        # No threads are to be had once the interpreter shuts down, or the system has no more: the caller does it all.
+        with contextlib.suppress(RuntimeError):
+            for _ in range(min(threads, len(items)) - 1):
+                helpers.append(_get_pool().submit(drain))
         drain()
         running = [helper for helper in helpers if not helper.cancel()]
         while wait(running, timeout=0.1).not_done:
@@ -206,6 +216,6 @@ class Progress:
             elif self.verbose and time.monotonic() - self._told > 2:
                 self._told = time.monotonic()
                 self._tell()
-            if self.callback is not None and self.callback(self.step, self.total, value) is True:
+            if self.callback is not None and self.callback(self.step, self.total, value):
                 self.stopped = True
             return self.stopped

@@ -6,6 +6,7 @@ Every refusal is one sentence that names the argument, what came and what was wa
 import contextlib
 import sys
 import warnings
+from numbers import Real
 
 import numpy as np
 
@@ -120,8 +121,8 @@ def _require_finite(array, name, owner):
             )
 
 
-def as_targets(y, n_samples, owner):
-    """y as an ndarray of shape (n_samples,) or (n_samples, n_outputs); one column becomes a vector, with a warning."""
+def as_targets(y, n_samples, owner, labels):
+    """y as an ndarray of shape (n_samples,) or (n_samples, n_outputs); one column of labels becomes a vector."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
     if hasattr(y, "toarray") and hasattr(y, "nnz"):
@@ -136,7 +137,7 @@ def as_targets(y, n_samples, owner):
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
-    if y.ndim == 2 and y.shape[1] == 1:
+    if labels and y.ndim == 2 and y.shape[1] == 1:
         loaded = sys.modules.get("sklearn.exceptions")
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
@@ -172,11 +173,14 @@ def encode_labels(y):
 
 
 def as_numbers(y):
-    """y as float64."""
+    """y as finite float64."""
     try:
-        return np.ascontiguousarray(y, dtype=np.float64)
+        y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"y holds something that is not a number ({error}); numbers are wanted") from None
+    if not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity; finite numbers are wanted")
+    return y
 
 
 def as_sample_weight(sample_weight, n_samples):
@@ -210,7 +214,7 @@ def require_integer(name, value, low, high=None):
 
 def require_number(name, value, low, open_low=False):
     """value as a float of at least (open_low: above) low."""
-    if isinstance(value, (bool, np.bool_, str)) or not np.isscalar(value) or not np.isreal(value):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}; a number is wanted")
     if not (value > low if open_low else value >= low):
         raise ValueError(f"{name} is {value}; a number {'above' if open_low else 'of at least'} {low} is wanted")

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._estimator import Classifier, Estimator, Regressor
 from ._search import METRICS, Scan, resolve_metric
-from ._threads import Progress
+from ._threads import Progress, n_threads
 from ._validation import (
     as_matrix,
     as_numbers,
@@ -27,7 +27,8 @@ p : float > 0, default=2
     Power of the Minkowski metric.
 metric : str or callable, default='minkowski'
     'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski',
-    'cosine', 'hamming' (share of the coordinates that differ), or a function of two rows of X's dtype that
+    'cosine' (squared norms from 1e-290 to 1e308, or 0: at distance 1 from all), 'hamming' (share of the coordinates
+    that differ), or a function of two rows of X's dtype that
     returns a float. A function is called from Python for every pair: slow, thousands of times slower.
 metric_params : dict, default=None
     For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For a function: its
@@ -63,6 +64,7 @@ class _Neighbors(Estimator):
             require_choice("metric", self.metric, METRICS)
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
             raise TypeError(f"metric_params is {self.metric_params!r}; a dict or None is wanted")
+        n_threads(self.n_jobs)
         rows = as_matrix(X, name)
         metric = resolve_metric(self.metric, self.p, self.metric_params, rows.shape[1])
         weight = as_sample_weight(sample_weight, len(rows))
@@ -77,7 +79,7 @@ class _Neighbors(Estimator):
             params["p"] = metric.p
         attributes = self._fitted_columns(X, rows) | {
             "n_samples_fit_": len(rows),
-            "effective_metric_": metric.function if metric.function is not None else metric.name,
+            "effective_metric_": metric.name if self.metric in ("minkowski", "p") else self.metric,
             "effective_metric_params_": metric.keywords if metric.function is not None else params,
             "_scan": scan,
             "_weight": weight,
@@ -109,8 +111,9 @@ class _Neighbors(Estimator):
         total = len(queries) * self.n_samples_fit_
         return Progress(total, f"{type(self).__name__}.{label}", self.verbose, self.callback)
 
-    def _search(self, queries, own, k, consume, progress):
-        self._scan.nearest(queries, k, consume, progress, own=own, n_jobs=self.n_jobs, memory=self.working_memory)
+    def _search(self, queries, own, k, consume, progress, extra=0):
+        limits = {"n_jobs": self.n_jobs, "memory": self.working_memory, "extra": extra}
+        self._scan.nearest(queries, k, consume, progress, own=own, **limits)
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """The k nearest rows of each query.
@@ -205,13 +208,13 @@ class _RadiusSearch:
             raise ValueError("return_distance must be True if sort_results is True.")
         distances, indices = np.empty(len(queries), dtype=object), np.empty(len(queries), dtype=object)
 
-        def store(start, stop, query, index, distance):
+        def store(i, index, distance):
             if sort_results:
-                order = np.lexsort((index, distance, query))
+                order = np.lexsort((index, distance))
                 index, distance = index[order], distance[order]
-            cuts = np.searchsorted(query, np.arange(1, stop - start))
-            for i, (found, far) in enumerate(zip(np.split(index, cuts), np.split(distance, cuts)), start):
-                indices[i], distances[i] = found.copy(), far.copy()
+            indices[i] = index
+            if return_distance:
+                distances[i] = distance
 
         with self._progress(queries, "radius_neighbors") as progress:
             self._scan.within(queries, radius, store, progress, own=own, n_jobs=self.n_jobs, memory=self.working_memory)
@@ -244,9 +247,9 @@ class NearestNeighbors(_RadiusSearch, _Neighbors):
 
     Parameters
     ----------
-    n_neighbors : int >= 1, default=5
+    n_neighbors : int >= 1 or None, default=5
         k, unless the call names another.
-    radius : float >= 0, default=1.0
+    radius : float >= 0 or None, default=1.0
         For `radius_neighbors`, unless the call names another.
     {shared}
 
@@ -306,19 +309,21 @@ class NearestNeighbors(_RadiusSearch, _Neighbors):
         -------
         self
         """
-        require_integer("n_neighbors", self.n_neighbors, 1)
-        self._check_radius(None)
+        if self.n_neighbors is not None:
+            require_integer("n_neighbors", self.n_neighbors, 1)
+        if self.radius is not None:
+            self._check_radius(None)
         return self._become(**self._fit_rows(X)[2])
 
 
 class _Supervised(_Neighbors):
     """Neighbours that are counted with sample weights as multiplicities, and weighted by distance."""
 
-    def _fit_supervised(self, X, y, sample_weight):
+    def _fit_supervised(self, X, y, sample_weight, labels=True):
         require_integer("n_neighbors", self.n_neighbors, 1)
         self._check_weights()
         rows, _, attributes = self._fit_rows(X, sample_weight)
-        return as_targets(y, len(rows), type(self).__name__), attributes
+        return as_targets(y, len(rows), type(self).__name__, labels), attributes
 
     def _check_weights(self):
         if self.weights is not None and not callable(self.weights):
@@ -340,6 +345,7 @@ class _Supervised(_Neighbors):
                     self._check_k(None, own),
                     lambda start, stop, distance, index: consume(slice(start, stop), distance, index, None),
                     progress,
+                    self._vote_bytes(k),
                 )
                 return
             total = weight.sum() - (0 if own is None else weight.max())
@@ -364,11 +370,14 @@ class _Supervised(_Neighbors):
 
         def count(start, stop, distance, index):
             weight = self._weight[index]
-            before = np.cumsum(weight, axis=1) - weight
-            taken = np.clip(k - before, 0, weight)
+            before = np.zeros_like(weight)
+            np.cumsum(weight[:, :-1], axis=1, out=before[:, 1:])
+            # what is left to take; after weights that add up to k but for rounding, nothing
+            left = np.where(before < k * (1 - 1e-12), k - before, 0)
+            taken = np.minimum(left, weight)
             rows = pending[start:stop]
             if wanted < findable:
-                done = before[:, -1] + weight[:, -1] >= k
+                done = before[:, -1] + weight[:, -1] >= k * (1 - 1e-12)
                 short.append(rows[~done])
                 if not done.any():
                     return
@@ -381,8 +390,13 @@ class _Supervised(_Neighbors):
             wanted,
             count,
             progress,
+            self._vote_bytes(wanted),
         )
         return np.sort(np.concatenate(short)) if short else pending[:0]
+
+    def _vote_bytes(self, k):
+        """Bytes that counting the votes of one query takes."""
+        return 96 * k
 
     def _votes(self, distance, taken):
         """The weight of each neighbour's vote, of shape (n_queries, k), not all 0 in any row."""
@@ -512,6 +526,9 @@ class KNeighborsClassifier(_Supervised, Classifier):
     @property
     def _classes(self):
         return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    def _vote_bytes(self, k):
+        return 128 * k + 40 * max(len(classes) for classes in self._classes)
 
     def _tally(self, queries, own, label, use):
         """Call use(rows, output, votes by class, distances by class or None) for each block and output."""
@@ -654,8 +671,11 @@ class KNeighborsRegressor(_Supervised, Regressor):
         -------
         self
         """
-        y, attributes = self._fit_supervised(X, y, sample_weight)
+        y, attributes = self._fit_supervised(X, y, sample_weight, labels=False)
         return self._become(_y=as_numbers(y), **attributes)
+
+    def _vote_bytes(self, k):
+        return 96 * k + 24 * k * (self._y[:1].size + 1)
 
     def predict(self, X):
         """The mean target of each query's neighbours.

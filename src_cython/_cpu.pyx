@@ -1,4 +1,8 @@
-# Which instruction sets this processor and its operating system have, asked by code compiled at the baseline.
+# Which instruction sets this processor and its operating system have, asked by code compiled at the baseline, and how
+# the package was built.
+
+cdef extern from "build_info.h":
+    const char* FASTCLF_BUILD_INFO
 
 cdef extern from *:
     """
@@ -36,3 +40,8 @@ def supported():
     if has_v4():
         levels.append("x86-64-v4")
     return levels
+
+
+def build_info():
+    """What setup.py wrote down about this build, as JSON."""
+    return FASTCLF_BUILD_INFO.decode()

@@ -25,7 +25,7 @@
 # tau - 1 + (4 d + 16) u + 8 d t.
 #
 # Minkowski has no screen, but the same bound spares roots: pow is off by 2 ulps and 1 / p rounded, so s and tau^p
-# differ by (2 p + ln s) u more, and |ln s| < 800.
+# differ by (2 p + ln s) u more, and |ln s| < 800, as long as tau is a normal number.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
@@ -81,7 +81,9 @@ cdef inline double exact_term(
         return s + (x != q)
     elif metric_t is minkowski_t:
         t = pow(fabs(t), metric.p)
-        return s + (t if metric.w == NULL else metric.w[j] * t)
+        if metric.w != NULL:
+            t = metric.w[j] * t if metric.w[j] > 0 else 0  # 0 times an overflow is no NaN
+        return s + t
     else:
         return s + x * q
 
@@ -211,7 +213,7 @@ cdef inline double screen_bound(
     cdef double bound
     if metric_t is minkowski_t:
         slack = slack + (2 * metric.p + 1600) * u
-    if slack >= 0.5:
+    if slack >= 0.5 or (metric_t is minkowski_t and tau < 1e-290):
         return INFINITY
     if metric_t is euclidean_t:
         bound = (sqrt(tau) if metric.squared else tau) + query_error

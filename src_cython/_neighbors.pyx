@@ -10,7 +10,7 @@
 # exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
 # read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
 from cython cimport floating
-from libc.math cimport sqrt
+from libc.math cimport isnan, sqrt
 
 from _distance cimport (
     ROWS_D, ROWS_F, chebyshev_t, cosine_t, euclidean_t, exact_four, exact_panel, exact_term, hamming_t,
@@ -22,6 +22,20 @@ from _vector cimport (
 )
 from fastclf._heap cimport push, sort as sort_heap
 
+cdef enum:
+    EUCLIDEAN
+    SQEUCLIDEAN
+    MANHATTAN
+    CHEBYSHEV
+    HAMMING
+    MINKOWSKI
+    COSINE
+
+CODES = {
+    "euclidean": EUCLIDEAN, "sqeuclidean": SQEUCLIDEAN, "manhattan": MANHATTAN, "chebyshev": CHEBYSHEV,
+    "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE,
+}
+
 # A block of queries is padded to a multiple of this many, with bounds that nothing meets.
 GROUP = 4
 
@@ -30,6 +44,7 @@ PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
 ctypedef struct search_t:
     Py_ssize_t d
+    Py_ssize_t n_rows
     Py_ssize_t n_queries
     const double* query           # (n_queries, d), what is measured
     const void* screen_query      # the same in X's type, padded to a multiple of 4 queries
@@ -56,6 +71,7 @@ cdef inline void offer(
 ) noexcept nogil:
     """Take a measured row into the query's heap or list."""
     cdef Py_ssize_t k = s.k
+    require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
         return
     if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
@@ -321,6 +337,10 @@ cdef void scan_range(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop, floating* panel,
     bint by_rows
 ) noexcept nogil:
+    cdef Py_ssize_t query
+    if s.k == 0:
+        for query in range(s.n_queries):
+            s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, X[0])
     if metric_t is minkowski_t or metric_t is cosine_t:
         scan_panels(metric, s, X, start, stop, panel)
     elif by_rows:
@@ -328,29 +348,6 @@ cdef void scan_range(
     else:
         scan_panels(metric, s, X, start, stop, panel)
     measure_waiting(metric, s, X)
-
-
-cdef void set_bounds(
-    search_t* s, int code, const euclidean_t* euclidean, const minkowski_t* minkowski, floating like
-) noexcept nogil:
-    """The bounds that belong to the radii in tau."""
-    cdef Py_ssize_t i
-    cdef double error
-    cdef manhattan_t plain
-    cdef hamming_t hamming
-    cdef cosine_t cosine
-    for i in range(s.n_queries):
-        error = s.query_error[i]
-        if code == 0 or code == 1:
-            s.bound[i] = screen_bound(euclidean, s.tau[i], error, s.d, like)
-        elif code == 4:
-            s.bound[i] = screen_bound(&hamming, s.tau[i], error, s.d, like)
-        elif code == 5:
-            s.bound[i] = screen_bound(minkowski, s.tau[i], error, s.d, like)
-        elif code == 6:
-            s.bound[i] = screen_bound(&cosine, s.tau[i], error, s.d, like)
-        else:
-            s.bound[i] = screen_bound(&plain, s.tau[i], error, s.d, like)
 
 
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, block, hits=None):
@@ -385,6 +382,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
     cdef cosine_t cosine
 
     s.d = X.shape[1]
+    s.n_rows = X.shape[0]
     s.n_queries = query.shape[0]
     s.query = &query[0, 0]
     s.screen_query = &screen_query[0, 0]
@@ -411,7 +409,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
         s.hit_query = &hit_query[0]
         s.hit_row = &hit_row[0]
         s.hit_distance = &hit_distance[0]
-    euclidean.squared = code == 1
+    euclidean.squared = code == SQEUCLIDEAN
     minkowski.p = metric.p
     minkowski.w = NULL
     if w is not None:
@@ -419,18 +417,16 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
     if norm2 is not None:
         cosine.norm2 = &norm2[0]
         cosine.query_norm2 = &query_norm2[0]
-    if hits is not None:
-        set_bounds(&s, code, &euclidean, &minkowski, X[0, 0])
     with nogil:
-        if code == 0 or code == 1:
+        if code == EUCLIDEAN or code == SQEUCLIDEAN:
             scan_range(&euclidean, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == 2:
+        elif code == MANHATTAN:
             scan_range(&manhattan, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == 3:
+        elif code == CHEBYSHEV:
             scan_range(&chebyshev, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == 4:
+        elif code == HAMMING:
             scan_range(&hamming, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == 5:
+        elif code == MINKOWSKI:
             scan_range(&minkowski, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
         else:
             scan_range(&cosine, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)

@@ -5,6 +5,14 @@ import math
 import numpy as np
 
 
+def power(a, p):
+    """a ** p as C has it: inf where Python raises OverflowError."""
+    try:
+        return math.pow(a, p)
+    except OverflowError:
+        return math.inf
+
+
 def distance(x, q, metric="euclidean", p=2.0, w=None):
     """The textbook loop: float64, one coordinate after the other."""
     x, q = [float(v) for v in x], [float(v) for v in q]
@@ -25,8 +33,8 @@ def distance(x, q, metric="euclidean", p=2.0, w=None):
         return s
     if metric == "minkowski":
         for xj, qj, wj in zip(x, q, w):
-            s += wj * math.pow(abs(xj - qj), p)
-        return math.pow(s, 1 / p)
+            s += wj * power(abs(xj - qj), p) if wj else 0.0
+        return power(s, 1 / p)
     if metric == "hamming":
         for xj, qj in zip(x, q):
             s += xj != qj
