@@ -24,6 +24,9 @@ METRICS = sorted({*kernels.CODES, *_ALIASES})
 _BLOCK_QUERIES = 1024
 _BLOCK_NUMBERS = 1 << 18
 
+# The hits of a block are held in pieces until it is done: few queries, so that the pieces are few and large.
+_RADIUS_QUERIES = 64
+
 # With at most so many queries rows are read as they lie: packing a panel costs about as much as screening 3 queries.
 _FEW_QUERIES = 2
 
@@ -173,7 +176,7 @@ class Scan:
                 near = distance <= radius
                 consume(i, index[near], distance[near])
             return
-        plan = self._plan(Q, 256, n_jobs, memory / 2, capacity)
+        plan = self._plan(Q, 256, n_jobs, memory / 2, min(capacity, _RADIUS_QUERIES))
         self._drive(Q, own, plan, progress, make_state, step, finish)
 
     def _drive(self, Q, own, plan, progress, make_state, step, finish):

@@ -111,3 +111,11 @@ def test_a_compiler_without_levels_or_vectors_gives_the_same_answers(unpacked, t
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     tests = Path(__file__).with_name("test_neighbors.py")
     assert "passed" in run(*pytest_command, tests, cwd=tmp_path, PYTHONPATH=str(site))
+
+
+def test_a_build_in_place_can_be_imported(unpacked):
+    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", cwd=unpacked)
+    code = "import fastclf; print(fastclf.KNeighborsClassifier.__module__, fastclf.__file__)"
+    module, path = run(sys.executable, "-c", code, cwd=unpacked).split()
+    assert module == "fastclf.neighbors"
+    assert Path(path).parent == unpacked / "fastclf"

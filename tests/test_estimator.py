@@ -65,6 +65,16 @@ def test_repr_shows_what_was_changed():
     assert repr(NearestNeighbors()) == "NearestNeighbors()"
 
 
+def test_a_subclass_adds_parameters_of_its_own():
+    class Own(KNeighborsClassifier):
+        def __init__(self, n_neighbors=5, extra=1):
+            super().__init__(n_neighbors=n_neighbors)
+            self.extra = extra
+
+    assert base.clone(Own(3, extra=2)).get_params() == {"n_neighbors": 3, "extra": 2}
+    assert Own(1).fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]) == 1
+
+
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'neighbours' for estimator"):
         KNeighborsClassifier().set_params(neighbours=3)

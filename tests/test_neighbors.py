@@ -79,6 +79,34 @@ def test_hostile_scales_are_exact(rng, name, metric, dtype, n_queries):
     assert_exact(X, Q, 5, metric)
 
 
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("metric", ["cosine", "minkowski"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_queries", [2, 9])
+def test_hostile_scales_are_exact_for_slow_metrics(rng, name, metric, dtype, n_queries):
+    factor, offset = HOSTILE[name]
+    X = (rng.uniform(-3, 3, (120, 5)) * factor + offset).astype(dtype)
+    Q = np.concatenate([X[: n_queries // 2], X[-(n_queries // 2) :] * dtype_of(dtype)(1.0001)])
+    D = reference.distances(X, Q, metric, **reference_params(metric))
+    assert_exact(X, Q, 5, metric, D, **PARAMS.get(metric, {}))
+
+
+def test_a_weight_of_zero_times_an_overflow_is_no_nan():
+    X, w = [[1e200, 0], [0, 1], [-1e200, 2]], {"w": [0.0, 1.0]}
+    for n_queries in (1, 5):
+        model = NearestNeighbors(n_neighbors=3, p=2, metric_params=w).fit(X)
+        distances, indices = model.kneighbors([[0.0, 0.0]] * n_queries)
+        assert indices.tolist() == [[0, 1, 2]] * n_queries
+        assert distances.tolist() == [[0, 1, 2]] * n_queries
+
+
+def test_minkowski_distances_that_vanish_are_within_radius_zero(rng):
+    X = rng.random((100, 2))
+    model = NearestNeighbors(p=0.5, metric_params={"w": [1e-170] * 2}, n_neighbors=100).fit(X)
+    assert (model.kneighbors([[0.0, 0.0]])[0] == 0).all()
+    assert len(model.radius_neighbors([[0.0, 0.0]], radius=0.0)[1][0]) == 100
+
+
 def dtype_of(name):
     return np.dtype(name).type
 
@@ -281,23 +309,48 @@ def test_names_of_metrics_mean_what_scikit_learn_means(rng):
             np.testing.assert_array_equal(ours[1], theirs[1], err_msg=metric)
 
 
-def test_memory_beyond_input_and_output_is_bounded(rng):
-    X, Q = rng.standard_normal((20_000, 8)).astype(np.float32), rng.standard_normal((20_000, 8)).astype(np.float32)
-    y = rng.integers(0, 3, 20_000)
-    model = KNeighborsClassifier(n_neighbors=50, n_jobs=2, working_memory=8).fit(X, y)
-    model.predict(Q[:10])
+def peak_memory(call):
+    """(bytes that a call used at most, what it returned); the returned arrays are counted."""
+    tracemalloc.start()
+    result = call()
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return used, result
 
-    def peak(call):
-        tracemalloc.start()
-        call()
-        used = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return used
 
-    assert peak(lambda: model.predict(Q[:2000])) < 8e6 + 2000 * 8
-    searcher = NearestNeighbors(n_neighbors=50, n_jobs=2, working_memory=8).fit(X)
-    assert peak(lambda: searcher.kneighbors(Q[:2000])) < 8e6 + 2000 * 50 * 16
-    assert peak(lambda: searcher.radius_neighbors(Q[:500], radius=1e-3)) < 8e6 + 500 * 600
+MEMORY = {
+    "many queries": lambda rows: NearestNeighbors(n_neighbors=50).fit(rows(20_000, 8)).kneighbors(rows(2000, 8)),
+    "large k": lambda rows: NearestNeighbors(n_neighbors=30_000).fit(rows(60_000, 2)).kneighbors(rows(8, 2)),
+    "large d": lambda rows: NearestNeighbors(n_neighbors=3).fit(rows(20, 200_000)).kneighbors(rows(9, 200_000)),
+    "full radius": lambda rows: NearestNeighbors(radius=99.0).fit(rows(20_000, 3)).radius_neighbors(rows(300, 3)),
+    "classes": lambda rows: KNeighborsClassifier(3).fit(rows(20_000, 2), np.arange(20_000)).predict(rows(2000, 2)),
+    "outputs": lambda rows: KNeighborsRegressor(50).fit(rows(5000, 2), rows(5000, 100)).predict(rows(2000, 2)),
+    "weights": lambda rows: (
+        KNeighborsClassifier(9).fit(rows(5000, 2), np.arange(5000) % 3, np.full(5000, 0.1)).predict(rows(2000, 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatch):
+    inputs = []
+
+    def rows(n, d):
+        inputs.append(rng.standard_normal((n, d), dtype=np.float32))
+        return inputs[-1]
+
+    for estimator in (NearestNeighbors, KNeighborsClassifier, KNeighborsRegressor):
+        monkeypatch.setitem(estimator.__init__.__kwdefaults__, "working_memory", 8)
+        monkeypatch.setitem(estimator.__init__.__kwdefaults__, "n_jobs", n_jobs)
+    MEMORY[name](rows)  # what is made once, such as the pool of threads, is not counted
+    inputs.clear()
+    used, result = peak_memory(lambda: MEMORY[name](rows))
+    results = result if isinstance(result, tuple) else (result,)
+    output = sum(sum(a.nbytes + 200 for a in r) if r.dtype == object else r.nbytes for r in results)
+    held = sum(a.nbytes for a in inputs) + output
+    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # y, codes and weights
+    assert used < held + fitted + 8e6
 
 
 # Votes
@@ -349,6 +402,19 @@ def test_fractions_are_taken_until_they_reach_k_the_last_in_part(rng):
         np.testing.assert_allclose(KNeighborsClassifier(k).fit(X, y, weight).predict_proba(Q), shares, atol=1e-12)
 
 
+def test_a_heavy_weight_does_not_swallow_a_light_one():
+    for heavy in (1e12, 1e16):
+        model = KNeighborsClassifier(1).fit([[0.0], [1.0]], ["a", "b"], [0.6, heavy])
+        np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.6, 0.4]], rtol=1e-12)
+
+
+def test_weights_that_add_up_to_k_but_for_rounding_reach_it():
+    X = np.arange(12.0)[:, None]
+    tenths, ones = KNeighborsDensity(1).fit(X, None, np.full(12, 0.1)), KNeighborsDensity(10).fit(X)
+    difference = ones.score_samples([[0.0]]) - tenths.score_samples([[0.0]])
+    np.testing.assert_allclose(difference, np.log(10) - np.log(12 / 1.2), atol=1e-12)
+
+
 def test_rows_of_weight_zero_are_not_found(rng):
     X = rng.standard_normal((50, 3))
     weight = np.ones(50)
@@ -391,6 +457,10 @@ def test_several_outputs_have_classes_and_shares_each(rng):
         alone = KNeighborsClassifier(3).fit(X, Y[:, output])
         np.testing.assert_array_equal(shares, alone.predict_proba(X))
         np.testing.assert_array_equal(model.predict(X)[:, output], alone.predict(X))
+
+
+def test_a_column_of_targets_is_predicted_as_a_column():
+    assert KNeighborsRegressor(1).fit([[0.0], [1.0]], [[3.0], [4.0]]).predict([[0.1]]).tolist() == [[3.0]]
 
 
 def test_predicting_without_queries_leaves_each_row_out():
@@ -486,6 +556,14 @@ def test_density_on_k_duplicates_is_infinite():
             "sample_weight has an entry that is negative",
         ),
         (lambda X: KNeighborsClassifier().fit(X, [1] * 20, np.full(20, 0.1)).predict(X), "weights add up to 2"),
+        (lambda X: KNeighborsRegressor().fit(X, np.array([1.0, None] * 10, dtype=object)), "y contains NaN"),
+        (lambda X: KNeighborsRegressor().fit(X, ["1", "inf"] * 10), "y contains NaN or infinity"),
+        (lambda X: KNeighborsRegressor().fit(X, X[:, 0]).score(X, X[:9, 0]), "y has shape"),
+        (lambda X: KNeighborsRegressor().fit(X, X[:, 0]).score(X, X[:, 0], [1.0]), "sample_weight has shape"),
+        (lambda X: NearestNeighbors(n_neighbors=None).fit(X).kneighbors(X), "n_neighbors is None"),
+        (lambda X: NearestNeighbors(metric=lambda x, y: "far").fit(X).kneighbors(X), "gives no number"),
+        (lambda X: NearestNeighbors(metric_params={"w": ["a", "b", "c"]}).fit(X), "numbers are wanted"),
+        (lambda X: NearestNeighbors(n_jobs=0).fit(X), "n_jobs is 0"),
         (lambda X: KNeighborsRegressor().fit(X, ["a"] * 20), "y holds something that is not a number"),
         (lambda X: KNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0]).predict(X), "has shape"),
         (lambda X: KNeighborsRegressor(weights=lambda d: -d).fit(X, X[:, 0]).predict(X), "negative, infinite or NaN"),
