@@ -35,7 +35,8 @@ check: $(VENV)/.test $(VENV)/.installed
 	$(PYTEST)
 
 test-levels: $(VENV)/.test $(VENV)/.installed
-	for level in $$($(BIN)/python -c 'from fastclf import _simd; print(*_simd.available()[:-1])'); do \
+	levels=$$($(BIN)/python -P -c 'from fastclf import _simd; print(*_simd.available()[:-1])') || exit 1; \
+	for level in $$levels; do \
 	    echo "SIMD level $$level"; (export FASTCLF_SIMD=$$level; $(PYTEST) -m "not build") || exit 1; \
 	done
 
