@@ -7,6 +7,6 @@ import sys
 CODE = "import time, numpy; began = time.perf_counter(); {}; print(1e3 * (time.perf_counter() - began))"
 
 for statement in ("import fastclf", "from fastclf import KNeighborsClassifier, cross_validate"):
-    command = [sys.executable, "-c", CODE.format(statement)]
+    command = [sys.executable, "-P", "-c", CODE.format(statement)]
     times = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(15)]
     print(f"{statement}: {statistics.median(times):.1f} ms ({min(times):.1f} to {max(times):.1f})")
