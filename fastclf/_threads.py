@@ -136,22 +136,22 @@ def run(work, items, threads):
             stop.set()
             raise
 
-    helpers = []
+    workers = []
     try:
         # No threads are to be had once the interpreter shuts down, or the system has no more: the caller does it all.
         with contextlib.suppress(RuntimeError):
             for _ in range(min(threads, len(items)) - 1):
-                helpers.append(_get_pool().submit(drain))
+                workers.append(_get_pool().submit(drain))
         drain()
-        running = [helper for helper in helpers if not helper.cancel()]
+        running = [worker for worker in workers if not worker.cancel()]
         while wait(running, timeout=0.1).not_done:
             pass
     finally:
         stop.set()
-        running = [helper for helper in helpers if not helper.cancel()]
+        running = [worker for worker in workers if not worker.cancel()]
         wait(running)
-    for helper in running:
-        helper.result()
+    for worker in running:
+        worker.result()
 
 
 def ranges(start, stop, size, limit=None):
