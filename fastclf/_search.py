@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _simd
 from ._threads import n_threads, ranges, run
+from ._validation import require_number
 
 kernels = _simd.load("_neighbors")
 
@@ -58,9 +59,7 @@ def resolve_metric(metric, p, metric_params, n_features):
             warnings.warn(
                 "p is found in metric_params and used; the argument p is ignored", SyntaxWarning, stacklevel=4
             )
-        p = params.pop("p", p)
-        if isinstance(p, bool) or not np.isscalar(p) or not np.isreal(p) or not p > 0:
-            raise ValueError(f"p is {p!r}; a number greater than 0 is wanted")
+        p = require_number("p", params.pop("p", p), 0, open_low=True)
         w = params.pop("w", None)
         if w is not None:
             try:
@@ -78,7 +77,7 @@ def resolve_metric(metric, p, metric_params, n_features):
             name = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take")
-    return Metric(name, kernels.CODES[name], float(p) if name == "minkowski" else 2.0, w)
+    return Metric(name, kernels.CODES[name], p if name == "minkowski" else 2.0, w)
 
 
 class Scan:
@@ -139,7 +138,7 @@ class Scan:
 
     def within(self, Q, radius, consume, progress, *, own=None, n_jobs=None, memory=256.0):
         """Call consume(i, index, distance) for each query i with all rows within the radius, by index."""
-        capacity = max(1, min(1 << 18, int(memory * 1e6 / 2 / n_threads(n_jobs)) // 80))
+        capacity = max(1, int(min(1 << 18, memory * 1e6 / 2 / n_threads(n_jobs) / 80)))
 
         def make_state(block):
             n_queries = len(block.query)
@@ -215,8 +214,8 @@ class Scan:
         while threads > 1 and memory * 1e6 < threads * (panel + kernels.GROUP * bytes_per_query):
             threads -= 1
         split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
-        fit = int(max(0, memory * 1e6 / threads - panel)) // bytes_per_query
-        size = min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // d, fit)
+        fit = max(0, (memory * 1e6 / threads - panel) / bytes_per_query)
+        size = int(min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // d, fit))
         if size >= kernels.GROUP:
             size -= size % kernels.GROUP
             if not split_rows:

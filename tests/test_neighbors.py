@@ -331,6 +331,15 @@ MEMORY = {
 }
 
 
+@pytest.mark.parametrize("memory", [1e-9, np.inf])
+def test_the_least_and_the_most_memory_give_the_same_answers(rng, memory):
+    X = rng.standard_normal((300, 3))
+    expected, model = NearestNeighbors().fit(X), NearestNeighbors(working_memory=memory).fit(X)
+    np.testing.assert_array_equal(model.kneighbors()[1], expected.kneighbors()[1])
+    for got, want in zip(model.radius_neighbors()[1], expected.radius_neighbors()[1]):
+        np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("name", MEMORY)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatch):
@@ -534,7 +543,10 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: NearestNeighbors(n_neighbors=21).fit(X).kneighbors(X), "Expected n_neighbors <= n_samples_fit"),
         (lambda X: NearestNeighbors(n_neighbors=20).fit(X).kneighbors(), "without the row itself"),
         (lambda X: NearestNeighbors(metric="euclid").fit(X), "metric is 'euclid'; one of"),
-        (lambda X: NearestNeighbors(p=0).fit(X), "p is 0; a number greater than 0 is wanted"),
+        (lambda X: NearestNeighbors(p=0).fit(X), "p is 0; a number above 0 is wanted"),
+        (lambda X: NearestNeighbors(p="2").fit(X), "p is '2'; a number is wanted"),
+        (lambda X: NearestNeighbors(p=2 + 0j).fit(X), "a number is wanted"),
+        (lambda X: NearestNeighbors(p=np.nan).fit(X), "a number above 0 is wanted"),
         (lambda X: NearestNeighbors(metric_params={"w": [1]}).fit(X), "metric_params\\['w'\\] has shape"),
         (lambda X: NearestNeighbors(metric="cosine", metric_params={"w": 1}).fit(X), "metric_params has \\['w'\\]"),
         (lambda X: NearestNeighbors(algorithm="fast").fit(X), "algorithm is 'fast'; one of"),
