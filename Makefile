@@ -1,7 +1,7 @@
 # make demo   k-NN on real data, from a fresh clone
 # make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
 # make check  the same at the best SIMD level alone
-# make lint, make bench, make bench-check, make compare, make dist, make clean
+# make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
 
@@ -23,7 +23,7 @@ AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo test check test-levels test-debug lint bench bench-check compare dist clean
+.PHONY: demo test check test-levels test-debug lint bench bench-check compare plot dist clean
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -56,6 +56,9 @@ bench-check: $(VENV)/.bench $(VENV)/.installed
 
 compare: $(VENV)/.compare $(VENV)/.installed
 	$(BIN)/python bench/peers.py
+
+plot: $(VENV)/.bench $(VENV)/.installed
+	$(BIN)/python bench/filter_plot.py
 
 dist: $(VENV)/.dist
 	$(BIN)/python -m build --outdir build/dist .

@@ -1,6 +1,6 @@
 """Build the compiled modules of fastclf: every `src_cython/NAME.pyx` becomes `fastclf.NAME`.
 
-The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fastclf.NAME_v3`, `fastclf.NAME_v4`;
+The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fastclf.NAME_v3`, `fastclf.NAME_v4`, ...;
 `fastclf/_simd.py` loads the best that the machine can run. Everything generated stays under `build/`.
 
 Environment: FASTCLF_DEBUG=1 builds with bounds checks and assertions, in a folder of its own.
@@ -19,13 +19,14 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 # Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
-KERNELS = {"_neighbors"}
+KERNELS = {"_bits_kernel", "_codes", "_kdtree_kernels", "_missing_kernel", "_neighbors", "_sparse_kernel"}
 
-# Level: (suffix of the module's name, flags).
+# Level: (suffix of the module's name, flags, the kernels that gain by it).
 LEVELS = {
-    "baseline": ("", []),
-    "x86-64-v3": ("_v3", ["-march=x86-64-v3"]),
-    "x86-64-v4": ("_v4", ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+    "baseline": ("", [], KERNELS),
+    "x86-64-v3": ("_v3", ["-march=x86-64-v3"], KERNELS),
+    "x86-64-v4": ("_v4", ["-march=x86-64-v4", "-mprefer-vector-width=512"], KERNELS),
+    "x86-64-v4-vnni": ("_vnni", ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"], {"_codes"}),
 }
 
 DEBUG = os.environ.get("FASTCLF_DEBUG", "0") not in ("", "0")
@@ -69,12 +70,11 @@ def extensions():
     for path in sorted(SOURCE.glob("*.pyx")):
         name = path.stem
         found.append(extension(name, path))
-        if name in KERNELS:
-            for suffix, flags in LEVELS.values():
-                if flags:
-                    copy = BUILD / "levels" / f"{name}{suffix}.pyx"
-                    write_if_changed(copy, f'include "{path.name}"\n')
-                    found.append(extension(name, copy, suffix))
+        for suffix, flags, kernels in LEVELS.values():
+            if flags and name in kernels:
+                copy = BUILD / "levels" / f"{name}{suffix}.pyx"
+                write_if_changed(copy, f'include "{path.name}"\n')
+                found.append(extension(name, copy, suffix))
     return found
 
 
@@ -100,14 +100,14 @@ class BuildExtensions(build_ext):
         else:
             flags = [flag for flag in FLAGS if self.takes([flag])]
             x86 = platform.machine().lower() in ("x86_64", "amd64") and "arm64" not in os.environ.get("ARCHFLAGS", "")
-            levels = [level for level, (_, extra) in LEVELS.items() if not extra or (x86 and self.takes(extra))]
-        suffixes = {LEVELS[level][0]: LEVELS[level][1] for level in levels}
+            levels = [level for level, (_, extra, _) in LEVELS.items() if not extra or (x86 and self.takes(extra))]
+        extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in KERNELS}
+        left_out = {f"{name}{suffix}" for name in KERNELS for suffix, _, _ in LEVELS.values()} - set(extra)
         kept = []
         for ext in self.extensions:
             name = ext.name.removeprefix("fastclf.")
-            suffix = name[-3:] if name[:-3] in KERNELS else ""
-            if suffix in suffixes:
-                ext.extra_compile_args = flags + suffixes[suffix]
+            if name not in left_out:
+                ext.extra_compile_args = flags + extra.get(name, [])
                 ext.depends = [*ext.depends, *map(str, SOURCE.glob("*.h")), "setup.py"]
                 if name == "_cpu":
                     ext.depends.append(str(BUILD_INFO))
@@ -118,6 +118,7 @@ class BuildExtensions(build_ext):
             "compiler": self.compiler_name(),
             "debug": DEBUG,
             "levels": levels,
+            "kernels": {level: sorted(LEVELS[level][2]) for level in levels},
             "flags": {level: " ".join(flags + LEVELS[level][1]) for level in levels},
         }
         write_if_changed(BUILD_INFO, f"#define FASTCLF_BUILD_INFO {json.dumps(json.dumps(info))}\n")

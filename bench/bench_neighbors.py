@@ -1,13 +1,15 @@
-"""Exact k-NN, float32, clustered data: cost of a query against n, d, k and the batch size, around one base point."""
+"""Exact k-NN, float32: cost of a query against n, d, k and the batch size around one base point, and over a wide n."""
 
 import functools
 import itertools
 
 import data
+from counted import rows_read
 
 import fastclf
 from fastclf._threads import n_threads
 
+# clustered data of intrinsic dimension 20
 BASE = {"n": 200_000, "d": 128, "k": 10, "m": 1000}
 SWEEPS = {
     "n": (8_000, 40_000, 200_000, 1_000_000),
@@ -16,44 +18,83 @@ SWEEPS = {
     "m": (1, 8, 64, 256, 1000, 4000),
 }
 
+# how the cost grows with n: clustered data of intrinsic dimension 10, and data without structure
+GROWTH = {"n": 1_000_000, "d": 32, "k": 10, "m": 256}
+SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+TAIL = 100_000
+
+MAKE = {
+    "clustered": data.clustered,
+    "clustered 10": functools.partial(data.clustered, inner=10),
+    "iid": data.iid,
+}
+_QUICK = 20  # the factor by which --quick has fewer rows
+
 
 def pytest_generate_tests(metafunc):
     """Each point, asked in two ways: a batch on all threads, and one query at a time on one thread."""
+    fewer = _QUICK if metafunc.config.getoption("quick") else 1
     cases = {}
-    for axis, values in SWEEPS.items():
-        for value in values:
-            point = {**BASE, axis: value}
-            if metafunc.config.getoption("quick"):
-                point["n"] //= 20
-            for kind, m in (("batch", point["m"]), ("one query", 1)):
-                if kind == "batch" or axis != "m":
-                    name = f"{kind}-{axis}-{'-'.join(f'{key}{size}' for key, size in {**point, 'm': m}.items())}"
-                    cases[name] = kind, axis, value == BASE[axis], {**point, "m": m}
-    metafunc.parametrize("kind, axis, base, point", list(cases.values()), ids=list(cases))
+
+    def add(prefix, axis, base, point, **about):
+        point = {**point, "n": point["n"] // fewer}
+        for kind, m in (("batch", point["m"]), ("one query", 1)):
+            if kind == "batch" or axis != "m":
+                sizes = "-".join(f"{key}{size}" for key, size in {**point, "m": m}.items())
+                cases[f"{prefix}{kind}-{axis}-{sizes}"] = {
+                    "kind": kind,
+                    "axis": axis,
+                    "base": base,
+                    "point": {**point, "m": m},
+                    **about,
+                }
+
+    if metafunc.function is test_kneighbors:
+        for axis, values in SWEEPS.items():
+            for value in values:
+                add("", axis, value == BASE[axis], {**BASE, axis: value})
+    else:
+        for rows, n in itertools.product(("clustered 10", "iid"), SIZES):
+            add(f"{rows}-", "n", n == GROWTH["n"], {**GROWTH, "n": n}, rows=rows, tail=TAIL // fewer)
+    metafunc.parametrize("case", list(cases.values()), ids=list(cases))
 
 
 @functools.lru_cache(maxsize=1)
-def fitted(n, d):
-    X, queries = data.clustered(n, max(SWEEPS["m"]), d)
-    return fastclf.NearestNeighbors().fit(X), queries
+def fitted(rows, n, d):
+    X, queries = MAKE[rows](n, max(SWEEPS["m"]), d)
+    return fastclf.NearestNeighbors(n_neighbors=10).fit(X), queries
 
 
-def test_kneighbors(record, benchmark, kind, axis, base, point):
+def time_search(record, benchmark, kind, point, rows="clustered", title="", count=False, **about):
     threads = 1 if kind == "one query" else n_threads()
     n, d, k, m = point.values()
-    model, queries = fitted(n, d)
+    model, queries = fitted(rows, n, d)
     model.set_params(n_jobs=threads)
-    benchmark.group = f"{kind}, {threads} thread{'s' * (threads > 1)}"
+    blocks = [queries[start : start + m] for start in range(0, len(queries) - m + 1, m)]
+    benchmark.group = f"{title}{kind}, {threads} thread{'s' * (threads > 1)}"
+    if count:
+        some = blocks[: -(-20 // m)]
+        with rows_read() as read:
+            for block in some:
+                model.kneighbors(block, n_neighbors=k)
+        about["rows_read"] = sum(read) / (m * len(some))
     record(
         lambda batch: model.kneighbors(batch, n_neighbors=k),
-        itertools.cycle([queries[start : start + m] for start in range(0, len(queries) - m + 1, m)]),
+        itertools.cycle(blocks),
         point=point,
-        axis=axis,
-        base=base,
         items=m,
         item="query",
         bytes_moved=n * d * queries.itemsize,
         flops=2 * n * d * m,
         threads=threads,
         dtype="float32",
+        **about,
     )
+
+
+def test_kneighbors(record, benchmark, case):
+    time_search(record, benchmark, **case)
+
+
+def test_growth(record, benchmark, case):
+    time_search(record, benchmark, title=f"{case['rows']}, ", count=True, **case)

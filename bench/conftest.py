@@ -10,7 +10,7 @@ from fastclf import _simd
 
 
 def pytest_addoption(parser):
-    parser.addoption("--quick", action="store_true", help="small sizes and few rounds: under 30 s in all")
+    parser.addoption("--quick", action="store_true", help="small sizes and few rounds: under a minute in all")
 
 
 def pytest_benchmark_update_machine_info(config, machine_info):
@@ -24,16 +24,19 @@ def pytest_benchmark_update_machine_info(config, machine_info):
 def record(benchmark, request):
     """Time a call and store it beside the machine's limit for the same work.
 
-    `record(call, inputs, point=, axis=, base=, items=, item=, bytes_moved=, flops=, threads=, dtype=)` calls with one
-    of `inputs` after another. A call does `items` items (a query, a row); stored are the median seconds an item takes,
-    the seconds that the limit allows it, and their ratio, the share. `point` holds the sizes by name, `axis` names the
-    one that is varied, `base` tells whether it has its usual value.
+    `record(call, inputs, point=, axis=, base=, items=, item=, bytes_moved=, flops=, threads=, dtype=, tail=0,
+    rows_read=None)` calls with one of `inputs` after another. A call does `items` items (a query, a row); stored are
+    the median seconds an item takes, the seconds that the limit allows it, and their ratio, the share. `point` holds
+    the sizes by name, `axis` names the one that is varied, `base` tells whether it has its usual value. The exponent is
+    fitted to the points where it is at least `tail`; `rows_read` is how many rows an item reads, where that is counted.
     `others` keeps the CPUs that other processes used meanwhile.
     """
     measured = limits.measure()
     budget, fewest = (0.1, 3) if request.config.getoption("quick") else (1.5, 4)
 
-    def run(call, inputs, *, point, axis, base, items, item, bytes_moved, flops, threads, dtype):
+    def run(
+        call, inputs, *, point, axis, base, items, item, bytes_moved, flops, threads, dtype, tail=0, rows_read=None
+    ):
         first = max(limits.stopwatch(call, next(inputs))[0], 1e-6)
         others = limits.watch_others()
         benchmark.pedantic(
@@ -51,6 +54,8 @@ def record(benchmark, request):
             names=list(point),
             axis=axis,
             base=base,
+            tail=tail,
+            rows_read=rows_read,
             item=item,
             threads=threads,
             dtype=dtype,

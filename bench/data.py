@@ -1,6 +1,7 @@
 """The data of the benchmarks: generated from fixed seeds, or read from the data folder where it exists."""
 
 import functools
+import itertools
 import os
 from pathlib import Path
 
@@ -11,22 +12,23 @@ _ROWS = 1 << 16  # generated at a time
 
 
 @functools.lru_cache(maxsize=1)
-def clustered(n, n_queries, d=128, dtype="float32"):
-    """X (n, d) and queries (n_queries, d) of intrinsic dimension 20: the set called A at n = 1M, d = 128.
+def clustered(n, n_queries, d=128, dtype="float32", inner=20):
+    """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`: the set called A at n = 1M, d = 128.
 
-    500 Gaussian clusters in 20 dimensions, centres N(0, 2^2), mapped by a random 20 x d matrix, plus 0.3 N(0, 1).
+    500 Gaussian clusters in `inner` dimensions, centres N(0, 2^2), mapped by a random inner x d matrix, plus 0.3 times
+    N(0, 1) a coordinate.
     """
     rng = np.random.default_rng(20)
-    centres = 2 * rng.standard_normal((500, 20), dtype=np.float32)
-    basis = rng.standard_normal((20, d), dtype=np.float32)
+    centres = 2 * rng.standard_normal((500, inner), dtype=np.float32)
+    basis = rng.standard_normal((inner, d), dtype=np.float32)
 
     def draw(rows):
         out = np.empty((rows, d), dtype=dtype)
         for start in range(0, rows, _ROWS):
             block = out[start : start + _ROWS]
-            inner = centres[rng.integers(500, size=len(block))]
-            inner += rng.standard_normal(inner.shape, dtype=np.float32)
-            block[:] = inner @ basis
+            points = centres[rng.integers(500, size=len(block))]
+            points += rng.standard_normal(points.shape, dtype=np.float32)
+            block[:] = points @ basis
             block += np.float32(0.3) * rng.standard_normal(block.shape, dtype=np.float32)
         return out
 
@@ -40,6 +42,20 @@ def iid(n, n_queries, d=128, dtype="float32"):
     rng = np.random.default_rng(128)
     queries = rng.standard_normal((n_queries, d), dtype=dtype)
     return rng.standard_normal((n, d), dtype=dtype), queries
+
+
+def gaussian(n, n_queries, inner, stretch=1.0, d=128):
+    """X (n, d) and queries (n_queries, d), float32: N(0, 1) in `inner` dimensions, turned, plus 0.01 N(0, 1).
+
+    Every 100th row of X is then multiplied by `stretch`.
+    """
+    rng = np.random.default_rng(inner)
+    axes = np.linalg.qr(rng.standard_normal((d, inner)))[0].T.astype(np.float32)
+    queries, X = (rng.standard_normal((size, inner), dtype=np.float32) @ axes for size in (n_queries, n))
+    for rows in (queries, X):
+        rows += np.float32(0.01) * rng.standard_normal(rows.shape, dtype=np.float32)
+    X[::100] *= np.float32(stretch)
+    return X, queries
 
 
 def usps():
@@ -59,6 +75,16 @@ def mnist10k():
             return file["X"].astype(np.float32), file["y"]
     except FileNotFoundError:
         return _ten_clusters(10_000, 784)
+
+
+@functools.lru_cache(maxsize=1)
+def mnist_shifted():
+    """X (247500, 784) and queries (100, 784), float32: 9900 digits, each moved by -2..2 pixels both ways; called M."""
+    images, _ = mnist10k()
+    X = np.empty((25, 9900, 28, 28), np.float32)
+    for out, shift in zip(X, itertools.product(range(-2, 3), repeat=2)):
+        out[:] = np.roll(images[:9900].reshape(-1, 28, 28), shift, axis=(1, 2))
+    return X.reshape(-1, 784), images[9900:]
 
 
 def _ten_clusters(n, d):

@@ -1,10 +1,11 @@
 """The same work on fastclf and on other libraries, in one process: python bench/peers.py [--only NAME] [--scale 0.1]
 
-Equal threads and dtype; answers are compared first, then rounds of ours and the peer's alternate. A ratio is the peer's
-time over ours in the same round, and a target is met by the median. "cores" is processor time over wall time, ours and
-the peer's: that the threads were equal is seen, not assumed. BUSY marks a ratio that means little, because other
-processes had more than a tenth of a CPU: whoever waits at a barrier for a thread without a core loses most. A peer that
-is missing, or whose answers are not ours, counts as a target not met. Exit status 0 if all targets are met.
+Equal threads and dtype; answers are compared first, then rounds of ours and the peer's alternate, fewer (but 3) where a
+peer is slow. A ratio is the peer's time over ours in the same round, and a target is met by the median. "cores" is
+processor time over wall time, ours and the peer's: that the threads were equal is seen, not assumed. BUSY marks a ratio
+that means little, because other processes had more than a tenth of a CPU: whoever waits at a barrier for a thread
+without a core loses most. A peer that is missing, or whose answers are not ours, counts as a target not met. Exit
+status 0 if all targets are met.
 """
 
 import argparse
@@ -26,6 +27,8 @@ from limits import limit_threads, stopwatch, time_text, watch_others
 
 from fastclf import _simd
 
+_BUDGET = 20.0  # seconds that the rounds against one peer should take
+
 
 @dataclass(frozen=True)
 class Work:
@@ -38,14 +41,27 @@ class Work:
     calls: int = 1
 
 
-COMPARISONS = []  # (name, threads, targets, function of (scale, threads) that returns Work)
+@dataclass(frozen=True)
+class Comparison:
+    """Work to compare; `targets` are least ratios by peer, `most` the seconds that a query may take us."""
+
+    name: str
+    threads: int
+    build: Callable  # build(scale, threads) returns the Work
+    targets: dict[str, float]
+    most: float | None
 
 
-def comparison(name, threads=(1, 2), **targets):
-    """Register a comparison, once for each number of threads; `targets` are least ratios by the peer's first name."""
+COMPARISONS = []
+
+
+def comparison(name, threads=(1, 2), most=None, **targets):
+    """Register a comparison, once for each number of threads; targets go by the peer's name, its spaces as "_"."""
+    targets = {peer.replace("_", " "): ratio for peer, ratio in targets.items()}
 
     def register(build):
-        COMPARISONS.extend((f"{name}, {n} thread{'s' * (n > 1)}", n, targets, build) for n in threads)
+        for n in threads:
+            COMPARISONS.append(Comparison(f"{name}, {n} thread{'s' * (n > 1)}", n, build, targets, most))
         return build
 
     return register
@@ -82,15 +98,53 @@ def refused_fallback():
 def faiss_flat(X, k, threads, metric):
     import faiss
 
-    squared = metric == "euclidean"
-    index = faiss.IndexFlat(X.shape[1], faiss.METRIC_L2 if squared else faiss.METRIC_L1)
+    kinds = {
+        "euclidean": (faiss.METRIC_L2, np.sqrt),
+        "manhattan": (faiss.METRIC_L1, np.asarray),
+        "cosine": (faiss.METRIC_INNER_PRODUCT, lambda products: 1 - products),
+        "dot": (faiss.METRIC_INNER_PRODUCT, np.negative),
+    }
+    kind, as_distance = kinds[metric]
+    prepare = unit_rows if metric == "cosine" else np.asarray
+    index = faiss.IndexFlat(X.shape[1], kind)
+    index.add(prepare(X))
+
+    def search(Q):
+        found, indices = index.search(prepare(Q), k)
+        return as_distance(found), indices
+
+    return search
+
+
+def unit_rows(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def faiss_panorama(X, k, threads, metric):
+    """Exact up to the rounding of the rotation; the first coordinates of the principal axes rule most rows out."""
+    import faiss
+
+    index = faiss.index_factory(X.shape[1], f"PCA{X.shape[1]},FlatL2Panorama8")
+    index.train(X)
     index.add(X)
 
     def search(Q):
-        distances, indices = index.search(Q, k)
-        return np.sqrt(distances) if squared else distances, indices
+        squares, indices = index.search(Q, k)
+        return np.sqrt(squares), indices
 
     return search
+
+
+def faiss_vote(X, y, k, threads):
+    """The call that predicts by the vote of faiss's neighbours; the first of equal classes wins."""
+    search = faiss_flat(X, k, threads, "euclidean")
+    classes, codes = np.unique(y, return_inverse=True)
+
+    def predict(Q):
+        found = codes[search(Q)[1]]
+        return classes[(found[:, :, None] == np.arange(len(classes))).sum(axis=1).argmax(axis=1)]
+
+    return predict
 
 
 def scipy_tree(X, k, threads, metric):
@@ -135,6 +189,7 @@ def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
         "sklearn kd_tree": like_sklearn("sklearn.neighbors", "kd_tree"),
         "sklearnex": like_sklearn("sklearnex.neighbors"),
         "faiss": partial(faiss_flat, X, k, threads, metric),
+        "faiss panorama": partial(faiss_panorama, X, k, threads, metric),
         "scipy cKDTree": partial(scipy_tree, X, k, threads, metric),
         "scipy cdist": partial(scipy_cdist, X, k, threads, metric),
     }
@@ -142,71 +197,122 @@ def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
     return Work(blocks, like_sklearn("fastclf", "auto"), {name: known[name] for name in names}, agree, calls)
 
 
-def one_by_one(Q):
-    return [Q[i : i + 1] for i in range(len(Q))]
-
-
-@comparison("A batch", sklearn=2.0)
-def a_batch(scale, threads):
-    X, Q = data.clustered(int(1_000_000 * scale), 1000)
-    return nearest(X, [Q], threads, "sklearn", "sklearnex", "faiss")
-
-
-@comparison("A single query", threads=(1,), faiss=1.0)
-def a_single(scale, threads):
-    X, Q = data.clustered(int(1_000_000 * scale), 1000)
-    return nearest(X, one_by_one(Q), threads, "faiss", "sklearn", calls=20)
-
-
-@comparison("A batch, manhattan")
-def a_manhattan(scale, threads):
-    X, Q = data.clustered(int(200_000 * scale), 200)
-    return nearest(X, [Q], threads, "sklearn", "faiss", metric="manhattan")
-
-
-@comparison("iid batch", threads=(2,))
-def iid_batch(scale, threads):
-    X, Q = data.iid(int(1_000_000 * scale), 1000)
-    return nearest(X, [Q], threads, "sklearn", "sklearnex", "faiss")
-
-
-@comparison("iid batch, float64")
-def iid_float64(scale, threads):
-    X, Q = data.iid(int(200_000 * scale), 200, dtype="float64")
-    return nearest(X, [Q], threads, "sklearn", *["scipy cdist"] * (threads == 1))
-
-
-@comparison("3 dimensions, float64")
-def low_dimension(scale, threads):
-    X, Q = data.iid(int(1_000_000 * scale), 2000, 3, "float64")
-    return nearest(X, [Q], threads, "scipy cKDTree", "sklearn kd_tree")
-
-
-@comparison("1000 x 10, single query", threads=(1,))
-def small(scale, threads):
-    X, Q = data.iid(1000, 1000, 10)
-    return nearest(X, one_by_one(Q), threads, "sklearn", "sklearnex", "faiss", k=5, calls=200)
-
-
-@comparison("mnist10k batch")
-def mnist(scale, threads):
-    X, _ = data.mnist10k()
-    return nearest(X[:9000], [X[9000:]], threads, "sklearn", "sklearnex", "faiss")
-
-
-@comparison("usps, 5-NN predict")
-def usps(scale, threads):
-    X, y, X_test, _ = data.usps()
+def predicted(X, y, X_test, threads):
+    """Work of predicting X_test by the vote of 5 neighbours."""
 
     def classifier(module):
         return partial(estimator, module, "KNeighborsClassifier", "predict", X, y, n_neighbors=5, n_jobs=threads)
 
     peers = {name: classifier(f"{name}.neighbors") for name in ("sklearn", "sklearnex")}
+    peers["faiss"] = partial(faiss_vote, X, y, 5, threads)
     return Work([X_test], classifier("fastclf"), peers, same_labels)
 
 
+def in_blocks(Q, size=1):
+    return [Q[i : i + size] for i in range(0, len(Q), size)]
+
+
+@comparison("A single query", threads=(1,), faiss=12, faiss_panorama=2.5, sklearn=40)
+def a_single(scale, threads):
+    X, Q = data.clustered(int(1_000_000 * scale), 1000)
+    return nearest(X, in_blocks(Q), threads, "faiss", "faiss panorama", "sklearn", calls=20)
+
+
+@comparison("A 10 queries", threads=(2,), faiss=5, sklearnex=5)
+def a_ten(scale, threads):
+    X, Q = data.clustered(int(1_000_000 * scale), 1000)
+    return nearest(X, in_blocks(Q, 10), threads, "faiss", "sklearnex", calls=10)
+
+
+@comparison("A batch", threads=(2,), sklearnex=8, sklearn=20)
+@comparison("A batch", threads=(1,))
+def a_batch(scale, threads):
+    X, Q = data.clustered(int(1_000_000 * scale), 1000)
+    return nearest(X, [Q], threads, "sklearnex", "sklearn", "faiss")
+
+
+@comparison("A 200k, batch, manhattan", threads=(2,), faiss=4)
+def a_manhattan(scale, threads):
+    X, Q = data.clustered(int(200_000 * scale), 200)
+    return nearest(X, [Q], threads, "faiss", "sklearn", metric="manhattan")
+
+
+@comparison("A 200k, batch, cosine", threads=(2,))
+def a_cosine(scale, threads):
+    X, Q = data.clustered(int(200_000 * scale), 200)
+    return nearest(X, [Q], threads, "faiss", "sklearn", metric="cosine")
+
+
+@comparison("A 200k, batch, dot", threads=(2,))
+def a_dot(scale, threads):
+    X, Q = data.clustered(int(200_000 * scale), 200)
+    return nearest(X, [Q], threads, "faiss", metric="dot")
+
+
+@comparison("iid single query", threads=(1,), faiss=2.5)
+def iid_single(scale, threads):
+    X, Q = data.iid(int(1_000_000 * scale), 1000)
+    return nearest(X, in_blocks(Q), threads, "faiss", calls=20)
+
+
+@comparison("iid batch", threads=(2,), sklearnex=3)
+def iid_batch(scale, threads):
+    X, Q = data.iid(int(1_000_000 * scale), 1000)
+    return nearest(X, [Q], threads, "sklearnex", "sklearn", "faiss")
+
+
+@comparison("iid 200k, batch, float64")
+def iid_float64(scale, threads):
+    X, Q = data.iid(int(200_000 * scale), 200, dtype="float64")
+    return nearest(X, [Q], threads, "sklearn", *["scipy cdist"] * (threads == 1))
+
+
+@comparison("M single query", threads=(1,), faiss=20)
+def m_single(scale, threads):
+    X, Q = data.mnist_shifted()
+    return nearest(X[: int(len(X) * scale)], in_blocks(Q), threads, "faiss", calls=20)
+
+
+@comparison("C d=2, batch", scipy_cKDTree=1.5)
+def low_2(scale, threads):
+    X, Q = data.iid(int(1_000_000 * scale), 20_000, 2, "float64")
+    return nearest(X, [Q], threads, "scipy cKDTree", "sklearn kd_tree")
+
+
+@comparison("C d=3, batch", scipy_cKDTree=1.5)
+def low_3(scale, threads):
+    X, Q = data.iid(int(1_000_000 * scale), 20_000, 3, "float64")
+    return nearest(X, [Q], threads, "scipy cKDTree", "sklearn kd_tree")
+
+
+@comparison("C d=8, batch", scipy_cKDTree=4)
+def low_8(scale, threads):
+    X, Q = data.iid(int(1_000_000 * scale), 4000, 8, "float64")
+    return nearest(X, [Q], threads, "scipy cKDTree")
+
+
+@comparison("1000 x 10, single query", threads=(1,), most=30e-6, sklearn=10)
+def small(scale, threads):
+    X, Q = data.iid(1000, 1000, 10)
+    return nearest(X, in_blocks(Q), threads, "sklearn", "sklearnex", "faiss", k=5, calls=200)
+
+
+@comparison("usps, 5-NN predict", threads=(2,), sklearn=3, sklearnex=3, faiss=3)
+@comparison("usps, 5-NN predict", threads=(1,))
+def usps(scale, threads):
+    X, y, X_test, _ = data.usps()
+    return predicted(X, y, X_test, threads)
+
+
+@comparison("mnist10k, 5-NN predict", threads=(2,), sklearn=3, sklearnex=3, faiss=3)
+@comparison("mnist10k, 5-NN predict", threads=(1,))
+def mnist(scale, threads):
+    X, y = data.mnist10k()
+    return predicted(X[:9000], y[:9000], X[9000:], threads)
+
+
 def duel(work, ours, make, rounds, threads):
-    """Compare the answers, then time `rounds` rounds of both calls in turn."""
+    """Compare the answers, then time rounds of both calls in turn: `rounds`, or as many as fit _BUDGET, but 3."""
     try:
         theirs = make()
     except ImportError as error:
@@ -220,7 +326,9 @@ def duel(work, ours, make, rounds, threads):
         return median(wall) / len(taken[0]), sum(processor) / sum(wall)
 
     with limit_threads(threads):
+        began = time.perf_counter()
         agree, remark = work.agree(*([call(block) for block in blocks[:calls]] for call in (ours, theirs)))
+        rounds = min(rounds, max(3, int(_BUDGET / (time.perf_counter() - began))))
         others = watch_others()
         timed = np.array([[time_round(call, number) for call in (ours, theirs)] for number in range(rounds)])
         others = others()
@@ -238,19 +346,49 @@ def versions():
     return found
 
 
+def verdict(result):
+    """The target and whether it is met."""
+    target = result["target"]
+    words = {None: "", True: "met", False: "NOT MET"}[result["met"]]
+    return words if target is None else f"target {target}: {words}"
+
+
 def describe(result):
     """One line of the table."""
-    verdict = f"target {result['target']}: " if result["target"] else ""
-    verdict += {None: "", True: "met", False: "NOT MET"}[result["met"]]
     if "missing" in result:
-        return f"  {result['peer']:16} missing ({result['missing']})  {verdict}"
+        return f"  {result['peer']:16} missing ({result['missing']})  {verdict(result)}"
     ratios, (own, peer), cores = result["ratios"], map(time_text, result["seconds"]), result["cores"]
     busy = f"BUSY (others: {result['others']:.1f} CPUs)  " if result["others"] > 0.1 else ""
     return (
         f"  {result['peer']:16} {median(ratios):6.2f} [{min(ratios):.2f}, {max(ratios):.2f}]  {own:>8} : {peer:<8}"
         f"  cores {cores[0]:.2f} : {cores[1]:.2f}  {'' if result['agree'] else 'ANSWERS DIFFER: '}{result['remark']}"
-        f"  {busy}{verdict}"
+        f"  {busy}{verdict(result)}"
     )
+
+
+def compare(registered, scale, rounds):
+    """The results of one comparison, one a peer, and one for the target of seconds where there is one; printed, too."""
+    work = registered.build(scale, registered.threads)
+    ours = work.ours()
+    print(registered.name)
+    results = []
+    for peer, make in work.peers.items():
+        about = {"comparison": registered.name, "peer": peer, "threads": registered.threads}
+        result = about | {"target": registered.targets.get(peer)} | duel(work, ours, make, rounds, registered.threads)
+        if not result.get("agree"):
+            result["met"] = False
+        else:
+            result["met"] = None if result["target"] is None else median(result["ratios"]) >= result["target"]
+        print(describe(result), flush=True)
+        results.append(result)
+        gc.collect()
+    own = [result["seconds"][0] for result in results if "seconds" in result]
+    if registered.most is not None and own:
+        about = {"comparison": registered.name, "peer": "fastclf", "threads": registered.threads}
+        result = about | {"target": f"at most {time_text(registered.most)}", "met": median(own) <= registered.most}
+        print(f"  {'fastclf':16} {time_text(median(own))} a query  {verdict(result)}", flush=True)
+        results.append(result | {"seconds": [median(own)]})
+    return results
 
 
 def main():
@@ -262,24 +400,11 @@ def main():
     options = parser.parse_args()
     results = []
     print(", ".join(f"{name} {version}" for name, version in versions().items()))
+    print("digits:", data.FOLDER if data.FOLDER.exists() else f"sets of their shape, as there is no {data.FOLDER}")
     print("median ratio peer / ours [least, greatest], time per query ours : peer")
-    for name, threads, targets, build in COMPARISONS:
-        if options.only not in name:
-            continue
-        work = build(options.scale, threads)
-        ours = work.ours()
-        print(name)
-        for peer, make in work.peers.items():
-            result = {"comparison": name, "peer": peer, "threads": threads, "target": targets.get(peer.split()[0])}
-            result |= duel(work, ours, make, options.rounds, threads)
-            if not result.get("agree"):
-                result["met"] = False
-            else:
-                result["met"] = None if result["target"] is None else median(result["ratios"]) >= result["target"]
-            print(describe(result), flush=True)
-            results.append(result)
-            gc.collect()
-        del work, ours
+    for each in COMPARISONS:
+        if options.only in each.name:
+            results += compare(each, options.scale, options.rounds)
     if not results:
         parser.error(f"no comparison has {options.only!r} in its name")
     counted = [result["met"] for result in results if result["met"] is not None]

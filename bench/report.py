@@ -30,8 +30,9 @@ img { width: 100% }
 ABOUT = """The limit is the longer of two times: one read of all data at the measured bandwidth, and all operations of
 the plain method at the rate of the measured matrix product. The share is limit / time. It can exceed 100 % where a
 method avoids reading or computing something, and where the data stay in a cache. Each row of the table is the base
-point of a sweep; the exponent is that of the whole sweep (least squares on logarithms)."""
-HEAD = ("sweep", "at", "time", "limit", "set by", "share", "exponent")
+point of a sweep; the exponent is that of the whole sweep, or of its dotted part (least squares on logarithms).
+Rows read are those that a query reads in full: all, but where a filter's codes rule rows out."""
+HEAD = ("sweep", "at", "time", "limit", "set by", "share", "exponent", "rows read")
 OURS, LIMIT = "#1f5fa8", "#8a8a8a"
 FRAME = {"font.family": "DejaVu Sans", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
 LABEL = {"textcoords": "offset points", "ha": "center", "fontsize": 9, "color": OURS}
@@ -50,10 +51,10 @@ def read_sweeps(run):
     return sweeps
 
 
-def exponent(axis, points):
-    """b of the least-squares fit  log seconds = a + b log x."""
-    x, seconds = ([p[key] for p in points] for key in (axis, "seconds"))
-    return np.polyfit(np.log(x), np.log(seconds), 1)[0] if len(x) > 1 else float("nan")
+def fit(axis, points):
+    """(b, a) of the least-squares fit  log seconds = a + b log x  where x is at least the sweep's tail."""
+    x, seconds = zip(*[(p[axis], p["seconds"]) for p in points if p[axis] >= p.get("tail", 0)])
+    return np.polyfit(np.log(x), np.log(seconds), 1) if len(x) > 1 else np.full(2, np.nan)
 
 
 def place(point, names):
@@ -64,30 +65,44 @@ def headline(method, title, axis, points):
     """The row of one sweep, under HEAD."""
     base = next((p for p in points if p["base"]), points[-1])
     times = f"{time_text(base['seconds'])} / {base['item']}", time_text(base["limit_seconds"])
-    share, power = f"{base['share']:.0%}", f"{axis}^{exponent(axis, points):.2f}"
-    return f"{method}, {title}", place(base, base["names"]), *times, base["bound"], share, power
+    share, power = f"{base['share']:.0%}", f"{axis}^{fit(axis, points)[0]:.2f}"
+    read = "" if base.get("rows_read") is None else f"{base['rows_read']:,.0f}"
+    return f"{method}, {title}", place(base, base["names"]), *times, base["bound"], share, power, read
 
 
 def draw(title, axis, points):
-    """Figure of one sweep: our line, the limit's, and the share at each point."""
+    """Figure of one sweep: our line, the limit's, the share at each point; below, where counted, the rows read."""
     x, ours, limit = (np.array([p[key] for p in points]) for key in (axis, "seconds", "limit_seconds"))
+    counted = points[0].get("rows_read") is not None
+    slope, offset = fit(axis, points)
     with plt.rc_context(FRAME):
-        figure, ax = plt.subplots(figsize=(5.6, 3.7), layout="constrained")
+        size = {"figsize": (5.6, 4.9), "height_ratios": (3, 1)} if counted else {"figsize": (5.6, 3.7)}
+        figure, axes = plt.subplots(1 + counted, layout="constrained", sharex=True, squeeze=False, **size)
+        ax, last = axes[0, 0], axes[-1, 0]
         ax.loglog(x, ours, "o-", color=OURS, lw=1.8, ms=5, label="fastclf")
         ax.loglog(x, limit, "--", color=LIMIT, lw=1.4, label="machine's limit")
         ax.fill_between(x, ours, limit, color=OURS, alpha=0.06, lw=0)
+        if counted:
+            tail = x[x >= points[0]["tail"]]
+            ax.loglog(tail, np.exp(offset) * tail**slope, ":", color=OURS, lw=3, alpha=0.4)
+            last.loglog(x, [p["rows_read"] for p in points], "o-", color=OURS, lw=1.4, ms=4)
+            last.set(ylabel="rows read")
+            last.yaxis.set(major_locator=LogLocator(numticks=4), major_formatter=EngFormatter(sep=""))
+            last.margins(y=0.2)
         for point, at, seconds in zip(points, x, ours):
             rise, va = (7, "bottom") if point["share"] <= 1 else (-7, "top")
             ax.annotate(f"{point['share']:.0%}", (at, seconds), (0, rise), va=va, **LABEL)
         ax.margins(0.08, 0.16)
         ax.xaxis.set(major_locator=FixedLocator(x), major_formatter=EngFormatter(sep=""))
         ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter=EngFormatter("s"))
-        for side in (ax.xaxis, ax.yaxis):
+        for side in (ax.xaxis, ax.yaxis, last.yaxis):
             side.set_minor_locator(NullLocator())
-        ax.grid(axis="y", color="#ececec")
+        for each in axes.flat:
+            each.grid(axis="y", color="#ececec")
         fixed = place(points[0], [name for name in points[0]["names"] if name != axis])
-        ax.set(xlabel=f"{axis}   ({fixed})", ylabel=f"time per {points[0]['item']}")
-        ax.set_title(f"{title}: time ~ {axis}$^{{{exponent(axis, points):.2f}}}$", loc="left", fontsize=11)
+        last.set(xlabel=f"{axis}   ({fixed})")
+        ax.set(ylabel=f"time per {points[0]['item']}")
+        ax.set_title(f"{title}: time ~ {axis}$^{{{slope:.2f}}}$", loc="left", fontsize=11)
         ax.legend(frameon=False, fontsize=9)
     return figure
 
@@ -148,7 +163,7 @@ def main(arguments=None):
     options.page.write_text(page(run), encoding="utf-8")
     for method, of in read_sweeps(run).items():
         for key, points in of.items():
-            print("{:32} {:40} {:>16} {:>9} {:>5} {:>5} {:>8}".format(*headline(method, *key, points)))
+            print("{:48} {:40} {:>16} {:>9} {:>5} {:>6} {:>8} {:>10}".format(*headline(method, *key, points)))
     print(options.page.resolve().as_uri())
 
 

@@ -19,7 +19,7 @@ STORE = BENCH.parent / "build" / "bench"
 
 def main():
     parser = argparse.ArgumentParser(description="Run all benchmarks.")
-    parser.add_argument("--quick", action="store_true", help="small sizes and few rounds: under 30 s in all")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few rounds: under a minute in all")
     parser.add_argument("--check", action="store_true", help="compare with the stored run, do not replace it")
     options = parser.parse_args()
     stored, fresh = STORE / "latest.json", STORE / "fresh.json"

@@ -5,10 +5,12 @@ __version__ = "0.1.0"
 # Each public name and the module it is loaded from, when it is first asked for.
 _ROOMS = {
     "KNeighborsClassifier": "neighbors",
-    "KNeighborsDensity": "neighbors",
+    "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
     "NearestNeighbors": "neighbors",
     "cross_validate": "evaluation",
+    "load": "storage",
+    "save": "storage",
 }
 
 __all__ = sorted([*_ROOMS, "__version__"])

@@ -7,7 +7,14 @@ import warnings
 
 import numpy as np
 
-from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
+from ._validation import (
+    as_matrix,
+    as_numbers,
+    as_sample_weight,
+    feature_names,
+    require_array,
+    require_integer,
+)
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -24,7 +31,10 @@ def clone(estimator):
     if hasattr(estimator, "__sklearn_clone__"):
         return estimator.__sklearn_clone__()
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        return copy.deepcopy(estimator)
+        try:
+            return copy.deepcopy(estimator)
+        except TypeError:
+            return estimator  # what cannot be copied, such as a compiled function, is shared
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
 
 
@@ -108,6 +118,8 @@ class Estimator:
             columns["feature_names_in_"] = names
         return columns
 
+    _as_rows = staticmethod(as_matrix)
+
     def _new_samples(self, X):
         """X, checked against what was fitted, as an array."""
         name = type(self).__name__
@@ -121,12 +133,21 @@ class Estimator:
             warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=4)
         elif fitted is not None and not np.array_equal(fitted, names):
             raise ValueError(_different_names(fitted, names))
-        X = as_matrix(X, name)
+        X = self._as_rows(X, name)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
             )
         return X
+
+    def _check_state(self):
+        """Refuse, as ValueError, fitted attributes that do not fit together, as an altered file may hold them.
+
+        A subclass checks all that its kernels rely on: dtypes, lengths, and that each index lies in its array.
+        """
+        require_integer("n_features_in_", self.n_features_in_, 1)
+        if hasattr(self, "feature_names_in_"):
+            require_array("feature_names_in_", self.feature_names_in_, [object], (self.n_features_in_,))
 
     def _become(self, **attributes):
         """Take on the state of a new fit, in place of all that an earlier one left."""

@@ -13,12 +13,11 @@ import numpy as np
 
 from . import _simd
 from ._threads import n_threads, ranges, run
-from ._validation import require_number
+from ._validation import require_array, require_choice, require_number
 
 kernels = _simd.load("_neighbors")
 
-_ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "infinity": "chebyshev", "p": "minkowski"}
-METRICS = sorted({*kernels.CODES, *_ALIASES})
+ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "infinity": "chebyshev", "p": "minkowski"}
 
 # A block of at most this many queries, and of at most this many numbers, so that a single row against it takes less
 # than a range should even where every coordinate costs a power (20 ns).
@@ -31,8 +30,14 @@ _RADIUS_QUERIES = 64
 # With at most so many queries rows are read as they lie: packing a panel costs about as much as screening 3 queries.
 _FEW_QUERIES = 2
 
+# Metrics whose rows can be searched as they lie, one query at a time.
+_WITHOUT_NORMS = frozenset(["euclidean", "sqeuclidean", "manhattan", "chebyshev", "hamming"])
+
 # Fewer multiply-adds than this take less time than waking a thread does.
 _THREAD_WORK = 1 << 20
+
+# What a heap holds where no row was found.
+NO_ROW = np.iinfo(np.intp).max
 
 
 class Metric(NamedTuple):
@@ -43,21 +48,32 @@ class Metric(NamedTuple):
     p: float = 2.0
     w: np.ndarray | None = None  # (n_features,) float64
     norm2: np.ndarray | None = None  # (n_rows,) float64, squared norms of the rows, for cosine
+    largest_norm: float = 0.0  # of a row, for dot
     function: object = None  # the callable metric
     keywords: dict | None = None
+    compiled: object = None  # the compiled one
+    triangle: bool = False  # whether the user says that the triangle inequality holds
+
+    @property
+    def custom(self):
+        """The function of the user's that it is, or None."""
+        return self.function if self.compiled is None else self.compiled.source
+
+    @property
+    def shown(self):
+        """What an error calls it."""
+        return self.name if self.custom is None else self.custom
 
 
 def resolve_metric(metric, p, metric_params, n_features):
     """The Metric for the arguments `metric`, `p` and `metric_params`."""
     params = dict(metric_params or {})
-    if callable(metric):
-        return Metric("callable", -1, function=metric, keywords=params)
-    name = _ALIASES.get(metric, metric)
+    name = ALIASES.get(metric, metric)
     w = None
     if name == "minkowski":
         if "p" in params:
             warnings.warn(
-                "p is found in metric_params and used; the argument p is ignored", SyntaxWarning, stacklevel=4
+                "p is found in metric_params and used; the argument p is ignored", SyntaxWarning, stacklevel=5
             )
         p = require_number("p", params.pop("p", p), 0, open_low=True)
         w = params.pop("w", None)
@@ -75,32 +91,54 @@ def resolve_metric(metric, p, metric_params, n_features):
                 raise ValueError("metric_params['w'] is given with p=inf, where weights have no meaning; leave it out")
         elif p in (1, 2) or np.isinf(p):
             name = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
+    require_no_more(params, metric)
+    return Metric(name, kernels.CODES[name], p if name == "minkowski" else 2.0, w)
+
+
+def require_no_more(params, metric):
+    """Refuse what is left of metric_params."""
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take")
-    return Metric(name, kernels.CODES[name], p if name == "minkowski" else 2.0, w)
 
 
 class Scan:
     """All rows of X, searched exactly.
 
+    An index is a class with the same `nearest` and `within`. One that also steps through ranges of rows derives from
+    this class, cuts ranges at multiples of `unit`, and has its own `_begin`, `_step` and `_end`.
+
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-    allowed : ndarray of shape (n,), uint8, or None
-        Rows that may be found; None for all.
     """
 
-    def __init__(self, X, metric, allowed=None):
-        if metric.name == "cosine":
-            metric = metric._replace(norm2=self._norms(X, "row {} of X"))
-        self.X, self.metric, self.allowed = X, metric, allowed
+    unit = 1
+    most_queries = _BLOCK_QUERIES
 
-    def nearest(self, Q, k, consume, progress, *, own=None, n_jobs=None, memory=256.0, extra=0):
+    def __init__(self, X, metric):
+        if metric.name == "cosine" and metric.norm2 is None:
+            metric = metric._replace(norm2=self._norms(X, metric, "row {} of X"))
+        elif metric.name == "dot" and not metric.largest_norm:
+            largest = np.sqrt(self._norms(X, metric, "row {} of X").max())
+            metric = metric._replace(largest_norm=largest * (1 + 1e-9))
+        self.X, self.metric = X, metric
+
+    def _check_state(self):
+        """Refuse attributes with which the kernels would read out of bounds, as an altered file may hold them."""
+        check_rows(self.X)
+        self.metric = check_metric(self.metric, list(kernels.CODES), self.X.shape)
+
+    def nearest(
+        self, Q, k, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0, extra=0, fewer=False
+    ):
         """Call consume(start, stop, distance, index) for blocks of queries, each row in ascending order.
 
-        `consume` may be called from several threads, and gets arrays of shape (stop - start, k) that it may keep. The
-        `extra` bytes that it needs for each query count against `memory`.
+        `own` is for each query the row that it must not find, or None; `allowed` (n,), uint8, marks the rows that may
+        be found, or is None for all. `consume` may be called from several threads,
+        and gets arrays of shape (stop - start, k) that it may keep. The `extra` bytes that it needs for each query
+        count against `memory`. With `fewer` a query may find fewer than k rows, and has (inf, the largest intp) for the
+        others.
         """
 
         def make_state(block):
@@ -109,13 +147,13 @@ class Scan:
                 block,
                 np.inf,
                 distance=np.full((n_queries, k), np.inf),
-                index=np.full((n_queries, k), np.iinfo(np.intp).max),
+                index=np.full((n_queries, k), NO_ROW),
                 first_range=max(1, min(self._cheap_range(n_queries), (1 << 20) // (n_queries * k.bit_length()))),
                 limit=None,
             )
 
         def step(state, start, stop):
-            kernels.scan(self.X, start, stop, self.metric, state)
+            self._step(state, start, stop)
 
         def finish(start, stop, states):
             first, *others = states
@@ -124,25 +162,35 @@ class Scan:
                 part = slice(begin, begin + size)
                 for other in others:
                     kernels.merge(first.distance[part], first.index[part], other.distance[part], other.index[part])
-                kernels.sort(first.distance[part], first.index[part])
+                sort_heaps(first.distance[part], first.index[part], fewer)
                 yield
             consume(start, stop, first.distance, first.index)
 
+        one = len(Q) == 1 and own is None and allowed is None and self.metric.name in _WITHOUT_NORMS
+        arrays = one and isinstance(Q, np.ndarray) and isinstance(self.X, np.ndarray)
+        if arrays and Q.dtype == self.X.dtype and self.X.size <= _THREAD_WORK:
+            distance, index = np.empty((1, k)), np.empty((1, k), np.intp)
+            if not kernels.find(self.X, Q, self.metric.code, distance, index):
+                require_full(index, fewer)
+            advance(progress, len(self.X))
+            consume(0, 1, distance, index)
+            return
         if self.metric.function is not None:
-            for i, index, distance in self._call(Q, own, progress):
+            for i, index, distance in self._call(Q, own, allowed, progress):
                 order = np.lexsort((index, distance))[:k]
                 consume(i, i + 1, distance[None, order], index[None, order])
             return
-        plan = self._plan(Q, 16 * k + extra, n_jobs, memory)
-        self._drive(Q, own, plan, progress, make_state, step, finish)
+        plan = self._plan(Q, self._query_bytes(k) + extra, n_jobs, memory, self.most_queries)
+        self._drive(Q, own, allowed, plan, progress, make_state, step, finish)
 
-    def within(self, Q, radius, consume, progress, *, own=None, n_jobs=None, memory=256.0):
+    def within(self, Q, radius, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0):
         """Call consume(i, index, distance) for each query i with all rows within the radius, by index."""
         capacity = max(1, int(min(1 << 18, memory * 1e6 / 2 / n_threads(n_jobs) / 80)))
+        most = max(1, min(capacity // self.unit, _RADIUS_QUERIES))
 
         def make_state(block):
             n_queries = len(block.query)
-            limit = max(1, capacity // n_queries)
+            limit = max(self.unit, capacity // n_queries // self.unit * self.unit)
             return self._state(
                 block,
                 radius,
@@ -153,7 +201,7 @@ class Scan:
             )
 
         def step(state, start, stop):
-            n_hits = kernels.scan(self.X, start, stop, self.metric, state, state.hits)
+            n_hits = self._step(state, start, stop, state.hits)
             query, index, distance = (column[:n_hits] for column in state.hits)
             order = np.lexsort((index, query))
             ends = np.cumsum(np.bincount(query, minlength=len(state.found)))
@@ -171,26 +219,33 @@ class Scan:
                 yield
 
         if self.metric.function is not None:
-            for i, index, distance in self._call(Q, own, progress):
+            for i, index, distance in self._call(Q, own, allowed, progress):
                 near = distance <= radius
                 consume(i, index[near], distance[near])
             return
-        plan = self._plan(Q, 256, n_jobs, memory / 2, min(capacity, _RADIUS_QUERIES))
-        self._drive(Q, own, plan, progress, make_state, step, finish)
+        plan = self._plan(Q, 256 + self._query_bytes(0), n_jobs, memory / 2, most)
+        self._drive(Q, own, allowed, plan, progress, make_state, step, finish)
 
-    def _drive(self, Q, own, plan, progress, make_state, step, finish):
+    def _drive(self, Q, own, allowed, plan, progress, make_state, step, finish):
         """Step through all rows for all queries, threads taking blocks of queries or, for few queries, parts of X."""
         threads, blocks, parts = plan
 
+        unit = self.unit
+
         def scan(state, first, last):
-            for start, stop in ranges(first, last, state.first_range, state.limit):
+            self._begin(state, first, last)
+            limit = state.limit and state.limit // unit
+            for start, stop in ranges(first // unit, -(-last // unit), max(1, state.first_range // unit), limit):
+                start, stop = start * unit, min(stop * unit, last)
                 step(state, start, stop)
-                _advance(progress, (stop - start) * len(state.query))
+                advance(progress, (stop - start) * len(state.query))
+                yield
+            for _ in self._end(state):
                 yield
 
         def whole(item):
             start, stop = item
-            state = make_state(self._block(Q, start, stop, own))
+            state = make_state(self._block(Q, start, stop, own, allowed))
             yield from scan(state, *parts[0])
             yield from finish(start, stop, [state])
 
@@ -198,24 +253,23 @@ class Scan:
             run(whole, blocks, threads)
             return
         for start, stop in blocks:
-            block = self._block(Q, start, stop, own)
+            block = self._block(Q, start, stop, own, allowed)
             states = [make_state(block) for _ in parts]
             run(lambda item: scan(*item), [(state, *part) for state, part in zip(states, parts)], threads)
             for _ in finish(start, stop, states):
                 pass
 
-    def _plan(self, Q, bytes_per_query, n_jobs, memory, most=_BLOCK_QUERIES):
+    def _plan(self, Q, bytes_per_query, n_jobs, memory, most):
         """(threads, blocks of queries, parts of X), so that blocks of at most `most` queries fit the memory."""
-        (n, d), n_queries = self.X.shape, len(Q)
-        # a query in float64 and in X's type, and what it takes to compare the two
-        bytes_per_query += d * (16 if Q.dtype == self.X.dtype else 56)
-        threads = n_threads(n_jobs) if n_queries * n * d >= _THREAD_WORK else 1
-        panel = d * kernels.PANEL_ROWS[self.X.dtype.name] * self.X.itemsize
+        n, n_queries = len(self.X), len(Q)
+        work, numbers, query_bytes, panel = self._costs(Q)
+        bytes_per_query += query_bytes
+        threads = n_threads(n_jobs) if n_queries * n * work >= _THREAD_WORK else 1
         while threads > 1 and memory * 1e6 < threads * (panel + kernels.GROUP * bytes_per_query):
             threads -= 1
         split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
         fit = max(0, (memory * 1e6 / threads - panel) / bytes_per_query)
-        size = int(min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // d, fit))
+        size = int(min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // numbers, fit))
         if size >= kernels.GROUP:
             size -= size % kernels.GROUP
             if not split_rows:
@@ -227,14 +281,37 @@ class Scan:
             size = max(1, min(size, _FEW_QUERIES))
         blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
         n_parts = threads if split_rows else 1
-        return threads, blocks, list(pairwise(n * part // n_parts for part in range(n_parts + 1)))
+        cuts = [n * part // n_parts // self.unit * self.unit for part in range(n_parts)]
+        return threads, blocks, list(pairwise([*cuts, n]))
+
+    def _costs(self, Q):
+        """(multiply-adds of a pair, numbers of a query, bytes of a query, bytes of a thread)."""
+        d = self.X.shape[1]
+        # a query in float64 and in X's type, and what it takes to compare the two
+        query_bytes = d * (16 if Q.dtype == self.X.dtype else 56)
+        return d, d, query_bytes, d * kernels.PANEL_ROWS[self.X.dtype.name] * self.X.itemsize
+
+    def _begin(self, state, first, last):
+        """Before the ranges of rows first..last."""
+
+    def _step(self, state, start, stop, hits=None):
+        """Search rows start..stop; with `hits`, write hits there and return their number."""
+        return kernels.scan(self.X, start, stop, self.metric, state, hits)
+
+    def _end(self, state):
+        """After all ranges, in steps."""
+        return ()
+
+    def _query_bytes(self, k):
+        """Bytes of state that k neighbours of a query take, beside the query itself."""
+        return 16 * k
 
     def _cheap_range(self, n_queries):
         """Rows that take no longer than a range should to screen: a power costs 20 ns, all else at most 0.3 ns."""
         numbers = 1 << 20 if self.metric.name == "minkowski" else 1 << 24
         return max(1, numbers // (n_queries * self.X.shape[1]))
 
-    def _block(self, Q, start, stop, own):
+    def _block(self, Q, start, stop, own, allowed):
         """Queries start..stop as the kernels want them."""
         X = self.X
         query = np.ascontiguousarray(Q[start:stop], dtype=np.float64)
@@ -244,17 +321,21 @@ class Scan:
             query_error=np.zeros(n_queries),
             query_norm2=None,
             own=None if own is None else own[start:stop],
-            allowed=self.allowed,
+            allowed=allowed,
             by_rows=n_queries <= _FEW_QUERIES,
         )
         padded = n_queries + -n_queries % kernels.GROUP
-        if self.metric.name != "cosine" and X.dtype == query.dtype and padded == n_queries:
+        if self.metric.name not in ("cosine", "dot") and X.dtype == query.dtype and padded == n_queries:
             block.screen_query = query
             return block
         block.screen_query = np.zeros((padded, d), X.dtype)
         if self.metric.name == "cosine":
-            block.query_norm2 = self._norms(query, "query {}", start)
+            block.query_norm2 = self._norms(query, self.metric, "query {}", start)
             scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
+            np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
+        elif self.metric.name == "dot":
+            block.query_error = np.sqrt(self._norms(query, self.metric, "query {}", start))
+            scale = -np.where(block.query_error > 0, block.query_error, 1)
             np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
         else:
             with np.errstate(over="ignore"):
@@ -273,23 +354,32 @@ class Scan:
             **vars(block),
             tau=np.full(n_queries, float(tau)),
             bound=bound,
-            panel=_aligned((1 if by_rows else d, kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype),
+            panel=aligned((1 if by_rows else d, kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype),
             **own,
         )
 
-    @staticmethod
-    def _norms(X, name, first=0):
-        """Squared norms for cosine, where they neither overflow nor vanish."""
+    @classmethod
+    def _norms(cls, X, metric, name, first=0):
+        """Squared norms of rows."""
         norm2 = np.empty(len(X))
         size = max(1, (1 << 20) // X.shape[1])
         for start, stop in ranges(0, len(X), size, size):
             kernels.squared_norms(X, start, stop, norm2)
-            for row in start + np.flatnonzero(~(norm2[start:stop] < np.inf) | (norm2[start:stop] < 1e-290)):
-                if norm2[row] != 0 or X[row].any():
-                    raise ValueError(
-                        f"{name.format(first + row)} has a squared norm of {norm2[row]:g}; for metric='cosine' one from"
-                        " 1e-290 to 1e308 is wanted (scale the data)"
-                    )
+            cls._check_norms(norm2[start:stop], X[start:stop], metric, name, first + start)
+        return norm2
+
+    @staticmethod
+    def _check_norms(norm2, X, metric, name, first=0):
+        """Squared norms of rows, which for cosine neither overflow nor vanish, and for dot do not overflow."""
+        cosine = metric.name == "cosine"
+        most = 1e76 if not cosine and X.dtype == np.float32 else np.inf
+        for row in np.flatnonzero(~(norm2 < most) | (norm2 < 1e-290 if cosine else False)):
+            if norm2[row] != 0 or X[row : row + 1].any():
+                wanted = "one from 1e-290 to 1e308" if cosine else f"one up to {min(most, 1e308):.0e}"
+                raise ValueError(
+                    f"{name.format(first + row)} has a squared norm of {norm2[row]:g}; for metric={metric.name!r}"
+                    f" {wanted} is wanted (scale the data)"
+                )
         return norm2
 
     def _rounding(self, query, rounded):
@@ -310,26 +400,71 @@ class Scan:
             error = scale[:, 0] * np.sqrt(((difference / scale) ** 2).sum(axis=1))
         return error * (1 + 1e-6)
 
-    def _call(self, Q, own, progress):
+    def _call(self, Q, own, allowed, progress):
         """For each query (its number, rows that may be found, their distances) by the callable metric."""
-        metric, keywords = self.metric.function, self.metric.keywords
-        candidates = np.arange(len(self.X)) if self.allowed is None else np.flatnonzero(self.allowed)
+        metric = self.metric.function
+        candidates = np.arange(len(self.X)) if allowed is None else np.flatnonzero(allowed)
         for i, q in enumerate(Q):
             index = candidates if own is None else candidates[candidates != own[i]]
             distance = np.empty(len(index))
             for j, row in enumerate(index):
-                value = metric(q, self.X[row], **keywords)
-                try:
-                    distance[j] = value
-                except (TypeError, ValueError):
-                    value = np.nan
-                if value != value:
+                distance[j] = called(self.metric, q, self.X[row])
+                if np.isnan(distance[j]):
                     raise ValueError(f"metric {metric!r} gives no number for query {i} and row {row}; one is wanted")
             yield i, index, distance
-            _advance(progress, len(self.X))
+            advance(progress, len(self.X))
 
 
-def _aligned(shape, dtype):
+def check_rows(X):
+    """Refuse what is no array of rows, as a file may hold it."""
+    require_array("X", X, [np.float32, np.float64], (None, None))
+    if X.size == 0:
+        raise ValueError(f"X has shape {X.shape}; at least one row and one feature are wanted")
+
+
+def check_metric(metric, names, shape, measured=True):
+    """A Metric from a file, with this build's number, refused unless kernels may have it for rows of this shape.
+
+    A function, and above all an address that would be called, is refused. If the rows are `measured` with it, it must
+    hold what was computed from them.
+    """
+    if type(metric) is not Metric or metric.function is not None or metric.compiled is not None or metric.triangle:
+        raise ValueError("metric is a function, or no metric")
+    require_choice("metric", metric.name, names)
+    require_number("p", metric.p, 0, open_low=True)
+    require_number("largest_norm", metric.largest_norm, 0)
+    if metric.w is not None:
+        require_array("w", metric.w, [np.float64], shape[1:])
+    if metric.norm2 is not None or (measured and metric.name == "cosine"):
+        require_array("norm2", metric.norm2, [np.float64], shape[:1])
+    return metric._replace(code=kernels.CODES.get(metric.name, -1))
+
+
+def called(metric, q, x):
+    """What the callable metric gives for a pair, NaN where that is no number."""
+    value = metric.function(q, x, **metric.keywords)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def sort_heaps(distance, index, fewer=False):
+    """Turn heaps into ascending lists; that rows fill them is checked, unless they may be `fewer`."""
+    kernels.sort(distance, index)
+    require_full(index, fewer)
+
+
+def require_full(index, fewer=False):
+    """Refuse ascending lists in which a place is left empty, unless rows may be `fewer`."""
+    if not fewer and index.size and (index[:, -1] == NO_ROW).any():
+        raise ValueError(
+            f"a query has fewer than {index.shape[1]} neighbours at a distance that is a number: X, or what was"
+            " computed from it, has changed since fit, in memory or in its file"
+        )
+
+
+def aligned(shape, dtype):
     """An empty array that begins on a cache line: a vector load that spans two lines costs two."""
     size = np.dtype(dtype).itemsize * shape[0] * shape[1]
     raw = np.empty(size + 64, np.uint8)
@@ -337,7 +472,7 @@ def _aligned(shape, dtype):
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def _advance(progress, amount):
+def advance(progress, amount):
     """Tell of progress, and stop if the callback says so."""
     if progress.advance(amount):
         raise RuntimeError(

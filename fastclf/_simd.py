@@ -14,7 +14,7 @@ except ImportError as error:
     ) from error
 
 INFO = json.loads(_cpu.build_info())
-_SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4"}
+_SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4", "x86-64-v4-vnni": "_vnni"}
 
 
 def available():
@@ -37,8 +37,10 @@ def level():
 
 
 def load(name):
-    """The compiled module fastclf.`name`, in the build for the level in use."""
-    return importlib.import_module(f"fastclf.{name}{_SUFFIX[level()]}")
+    """The compiled module fastclf.`name`, in the build for the level in use or the next lower one that it has."""
+    levels = available()
+    built = [known for known in levels[: levels.index(level()) + 1] if name in INFO["kernels"][known]]
+    return importlib.import_module(f"fastclf.{name}{_SUFFIX[built[-1]]}")
 
 
 def build_info():

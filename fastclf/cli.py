@@ -1,4 +1,4 @@
-"""The command line: ``python -m fastclf info | demo | knn``.
+"""The command line: ``python -m fastclf info | demo | knn | index``.
 
 Results go to stdout, progress and errors to stderr. Exit status: 0 done, 2 a mistake in the request, told in one
 sentence, 130 interrupted.
@@ -108,7 +108,9 @@ def make_parser():
         epilog="example:\n  python -m fastclf knn --train A.npy --queries B.npy -k 10 --out R.npz",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    knn.add_argument("--train", type=Path, required=True, help="the rows to search")
+    rows = knn.add_mutually_exclusive_group(required=True)
+    rows.add_argument("--train", type=Path, help="the rows to search")
+    rows.add_argument("--index", type=Path, help="the same, stored by 'fastclf index' or fastclf.save, with its metric")
     knn.add_argument("--queries", type=Path, required=True, help="the rows to find neighbours for")
     knn.add_argument("-k", type=int, default=5, help="neighbours per query (default: 5)")
     knn.add_argument(
@@ -116,10 +118,24 @@ def make_parser():
         help=".npz with the arrays indices (row numbers in TRAIN, from 0) and distances, or .csv with the columns "
         "index_1 ... index_K, distance_1 ... distance_K; row i answers query i",
     )  # fmt: skip
-    knn.add_argument("--metric", help="distance (default: euclidean, or minkowski with --p)")
-    knn.add_argument("--p", type=float, help="exponent of the minkowski distance")
     knn.set_defaults(run=run_knn)
 
+    index = commands.add_parser(
+        "index",
+        help="store the rows of a file so that they are searched without delay",
+        description="Store TRAIN, checked and ready, in one file, which 'knn --index' and fastclf.load open at once\n"
+        "and search as a memory map.",
+        epilog="example:\n  python -m fastclf index --train A.npy --out A.fclf\n"
+        "  python -m fastclf knn --index A.fclf --queries B.npy -k 10 --out R.npz",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    index.add_argument("--train", type=Path, required=True, help=f"the rows to search: {FORMATS}")
+    index.add_argument("--out", type=Path, required=True, metavar="INDEX", help="the file, best called *.fclf")
+    index.set_defaults(run=run_index)
+
+    for command in (knn, index):
+        command.add_argument("--metric", help="distance (default: euclidean, or minkowski with --p)")
+        command.add_argument("--p", type=float, help="exponent of the minkowski distance")
     for command in (demo, knn):
         command.add_argument("--n-jobs", type=int, metavar="N", help="threads (default: every CPU of the process)")
         command.add_argument("--quiet", action="store_true", help="show no progress")
@@ -172,8 +188,9 @@ def run_demo(args):
     print(f"\nThe picture is in {args.out}")
 
 
-def run_knn(args):
-    from ._search import METRICS
+def make_search(args):
+    """The unfitted search that --metric and --p ask for."""
+    from ._metrics import METRICS
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")
     if metric not in METRICS:
@@ -182,23 +199,59 @@ def run_knn(args):
         raise RequestError(f"--p is given with --metric {metric}; it belongs to minkowski")
     if args.p is not None and not args.p > 0:
         raise RequestError(f"--p is {args.p}; a number above 0 is wanted")
-    check_out(args.out, (".npz", ".csv"))
-    if args.out.resolve() in (args.train.resolve(), args.queries.resolve()):
-        raise RequestError(f"--out {args.out} would overwrite an input")
-    A, _, names = read(args.train)
-    B, _, query_names = read(args.queries)
-    if A.shape[1] != B.shape[1]:
-        raise RequestError(f"{args.queries} has {B.shape[1]} columns, but {args.train} has {A.shape[1]}")
-    if names and query_names and names != query_names:
-        raise RequestError(f"{args.queries} has the columns {listing(query_names)}, but {args.train} {listing(names)}")
-    if not 1 <= args.k <= len(A):
-        raise RequestError(f"-k is {args.k}; 1 to {len(A)}, the number of rows of {args.train}, is wanted")
+    return fastclf.NearestNeighbors(metric=metric, p=args.p or 2)
 
-    search = fastclf.NearestNeighbors(
-        n_neighbors=args.k, metric=metric, p=args.p or 2, n_jobs=args.n_jobs, verbose=int(not args.quiet)
-    )
+
+def run_index(args):
+    search = make_search(args)
+    if args.out.resolve() == args.train.resolve():
+        raise RequestError(f"--out {args.out} would overwrite an input")
+    A, _, _ = read(args.train)
     with blame(args.train):
         search.fit(A)
+    with blame(args.out):
+        fastclf.save(search, args.out)
+    print(f"{len(A)} rows x {A.shape[1]} columns, {search.metric}; written to {args.out}")
+
+
+def open_index(args):
+    if args.metric is not None or args.p is not None:
+        raise RequestError("--metric and --p are those of the index; leave them out")
+    if not args.index.exists():
+        raise RequestError(f"{args.index}: there is no such file")
+    try:
+        search = fastclf.load(args.index)
+    except ValueError as error:  # which names the file
+        raise RequestError(str(error)) from error
+    if not hasattr(search, "kneighbors"):
+        raise RequestError(f"{args.index} holds a {type(search).__name__}; one with rows to search is wanted")
+    return search
+
+
+def run_knn(args):
+    search = make_search(args) if args.index is None else open_index(args)
+    source = args.train or args.index
+    check_out(args.out, (".npz", ".csv"))
+    if args.out.resolve() in (source.resolve(), args.queries.resolve()):
+        raise RequestError(f"--out {args.out} would overwrite an input")
+    names = None
+    if args.index is None:
+        A, _, names = read(args.train)
+        n_rows, n_columns = A.shape
+    else:
+        n_rows, n_columns = search.n_samples_fit_, search.n_features_in_
+    B, _, query_names = read(args.queries)
+    if n_columns != B.shape[1]:
+        raise RequestError(f"{args.queries} has {B.shape[1]} columns, but {source} has {n_columns}")
+    if names and query_names and names != query_names:
+        raise RequestError(f"{args.queries} has the columns {listing(query_names)}, but {source} {listing(names)}")
+    if not 1 <= args.k <= n_rows:
+        raise RequestError(f"-k is {args.k}; 1 to {n_rows}, the number of rows of {source}, is wanted")
+
+    search.set_params(n_neighbors=args.k, n_jobs=args.n_jobs, verbose=int(not args.quiet))
+    if args.index is None:
+        with blame(args.train):
+            search.fit(A)
     with suppress(ImportError):
         import tqdm  # noqa: F401  so that the time below is the search's
     start = perf_counter()
@@ -215,7 +268,7 @@ def run_knn(args):
             table = np.column_stack([indices, distances])
             np.savetxt(args.out, table, fmt=fmt, delimiter=",", header=head, comments="")
     print(
-        f"{len(B)} queries, {len(A)} rows x {A.shape[1]} columns, k = {args.k}, {metric}: {seconds:.3f} s, "
+        f"{len(B)} queries, {n_rows} rows x {n_columns} columns, k = {args.k}, {search.metric}: {seconds:.3f} s, "
         f"{1e6 * seconds / len(B):.2f} microseconds per query, {args.threads} thread{'s' * (args.threads > 1)}, "
         f"SIMD level {args.level}; written to {args.out}"
     )

@@ -23,13 +23,16 @@ cdef extern from *:
         return has_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq")
                && HAS("avx512vl");
     }
+    static int has_vnni(void) { return has_v4() && HAS("avx512vnni"); }
     #else
     static int has_v3(void) { return 0; }
     static int has_v4(void) { return 0; }
+    static int has_vnni(void) { return 0; }
     #endif
     """
     bint has_v3()
     bint has_v4()
+    bint has_vnni()
 
 
 def supported():
@@ -39,6 +42,8 @@ def supported():
         levels.append("x86-64-v3")
     if has_v4():
         levels.append("x86-64-v4")
+    if has_vnni():
+        levels.append("x86-64-v4-vnni")
     return levels
 
 

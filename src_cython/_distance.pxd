@@ -24,6 +24,12 @@
 # coordinate carries at most (d / 2 + 4) u; the exact distance is 1 - cos up to (2 d + 8) u, so its bound is
 # tau - 1 + (4 d + 16) u + 8 d t.
 #
+# The screen of dot, whose distance is -x'q, is the sum of products of rows and -q/|q|, rounded to X's type. It is
+# -x'q/|q| up to (d + 4) u |x| + 2 d t, and the exact distance over |q| up to d u |x| more; |x| is at most the largest
+# norm of a row, N, and no partial sum is larger, so that none overflows. Its bound is tau/|q| + (4 d + 16) u N + 8 d t.
+#
+# In the code t is the smallest normal number, which is larger and spares a slow addition of a subnormal to each bound.
+#
 # Minkowski has no screen, but the same bound spares roots: pow is off by 2 ulps and 1 / p rounded, so s and tau^p
 # differ by (2 p + ln s) u more, and |ln s| < 800, as long as tau is a normal number.
 from cython cimport floating
@@ -57,6 +63,9 @@ ctypedef struct cosine_t:
     const double* norm2      # squared norm of each row of X
     const double* query_norm2
 
+ctypedef struct dot_t:
+    double largest_norm      # of a row of X; query_error is the query's own norm
+
 ctypedef fused metric_t:
     euclidean_t
     manhattan_t
@@ -64,6 +73,7 @@ ctypedef fused metric_t:
     hamming_t
     minkowski_t
     cosine_t
+    dot_t
 
 
 cdef inline double exact_term(
@@ -124,6 +134,8 @@ cdef inline double root(
             return 1
         cosine = s / norms
         return 0 if cosine > 1 else (2 if cosine < -1 else 1 - cosine)
+    elif metric_t is dot_t:
+        return 0 - s
     else:
         return s
 
@@ -197,7 +209,7 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
         return s + absolute(t)
     elif metric_t is chebyshev_t:
         return larger(absolute(t), s)
-    elif metric_t is cosine_t:
+    elif metric_t is cosine_t or metric_t is dot_t:
         return fmadd(x, q, s)
     else:
         return s + differs(x, q)
@@ -208,7 +220,7 @@ cdef inline double screen_bound(
 ) noexcept nogil:
     """The largest screen that a row at distance tau or less can have, in X's type, rounded up."""
     cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
-    cdef double t = 1.401298464324817e-45 if floating is float else 4.9406564584124654e-324
+    cdef double t = 1.1754943508222875e-38 if floating is float else 2.2250738585072014e-308
     cdef double slack = (4 * d + 16) * u
     cdef double bound
     if metric_t is minkowski_t:
@@ -224,10 +236,14 @@ cdef inline double screen_bound(
         bound = pow(tau, metric.p)
     elif metric_t is cosine_t:
         bound = tau - 1
+    elif metric_t is dot_t:
+        bound = tau / query_error if query_error > 0 else INFINITY
     else:
         bound = tau + query_error
     if metric_t is cosine_t:
         bound = bound + slack + 8 * d * t
+    elif metric_t is dot_t:
+        bound = bound + slack * metric.largest_norm + 8 * d * t
     else:
         bound = bound * (1 + slack) + 8 * d * t
     if floating is float:

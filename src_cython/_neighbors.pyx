@@ -10,30 +10,28 @@
 # exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
 # read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
 from cython cimport floating
-from libc.math cimport isnan, sqrt
+from libc.math cimport INFINITY, sqrt
+from libc.stdlib cimport free, malloc
 
 from _distance cimport (
-    ROWS_D, ROWS_F, chebyshev_t, cosine_t, euclidean_t, exact_four, exact_panel, exact_term, hamming_t,
-    manhattan_t, metric_t, minkowski_t, root, screen_bound, screen_terms,
+    ROWS_D, ROWS_F, cosine_t, dot_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
+)
+from _search cimport (
+    CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, fill_metric, fill_search, measure,
+    measure_waiting, metrics_t, offer, screen_row, search_t,
 )
 from _vector cimport (
-    LANES_D, LANES_F, at_most, largest_lane, larger, lowest_bit, prefetch, require, spread, spread_d, spread_f,
-    sum_lanes, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f,
+    LANES_D, LANES_F, at_most, lowest_bit, prefetch, require, spread, spread_d, spread_f, transpose_4_by_4_d,
+    transpose_4_by_4_f, vec, vec_d, vec_f,
 )
 from fastclf._heap cimport push, sort as sort_heap
 
-cdef enum:
-    EUCLIDEAN
-    SQEUCLIDEAN
-    MANHATTAN
-    CHEBYSHEV
-    HAMMING
-    MINKOWSKI
-    COSINE
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
 
 CODES = {
     "euclidean": EUCLIDEAN, "sqeuclidean": SQEUCLIDEAN, "manhattan": MANHATTAN, "chebyshev": CHEBYSHEV,
-    "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE,
+    "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
 # A block of queries is padded to a multiple of this many, with bounds that nothing meets.
@@ -41,82 +39,6 @@ GROUP = 4
 
 # The rows of a panel, by X's type.
 PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
-
-ctypedef struct search_t:
-    Py_ssize_t d
-    Py_ssize_t n_rows
-    Py_ssize_t n_queries
-    const double* query           # (n_queries, d), what is measured
-    const void* screen_query      # the same in X's type, padded to a multiple of 4 queries
-    const double* query_error     # distance between the two
-    double* tau                   # a row farther than this is of no use
-    double* bound                 # ... which shows where its screen exceeds this; padded, with -1
-    Py_ssize_t k                  # 0: collect hits within tau instead
-    double* distance              # (n_queries, k) heaps
-    Py_ssize_t* index
-    const unsigned char* allowed  # rows that may be found, or NULL for all
-    const Py_ssize_t* own         # the row that each query itself is, or NULL
-    Py_ssize_t* hit_query
-    Py_ssize_t* hit_row
-    double* hit_distance
-    Py_ssize_t n_hits
-    Py_ssize_t capacity
-    Py_ssize_t n_waiting          # pairs that passed the screen and are measured four at a time
-    Py_ssize_t waiting_query[4]
-    Py_ssize_t waiting_row[4]
-
-
-cdef inline void offer(
-    const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
-) noexcept nogil:
-    """Take a measured row into the query's heap or list."""
-    cdef Py_ssize_t k = s.k
-    require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
-    if not distance <= s.tau[query]:
-        return
-    if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
-        return
-    if k == 0:
-        require(s.n_hits < s.capacity)
-        s.hit_query[s.n_hits] = query
-        s.hit_row[s.n_hits] = row
-        s.hit_distance[s.n_hits] = distance
-        s.n_hits += 1
-    elif push(s.distance + query * k, s.index + query * k, k, distance, row):
-        if s.distance[query * k] < s.tau[query]:
-            s.tau[query] = s.distance[query * k]
-            s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
-
-
-cdef void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    cdef const floating* x[4]
-    cdef const double* q[4]
-    cdef double sums[4]
-    cdef Py_ssize_t i, row, query, n = s.n_waiting
-    s.n_waiting = 0
-    if n == 0:
-        return
-    for i in range(4):
-        x[i] = X + s.waiting_row[i if i < n else 0] * s.d
-        q[i] = s.query + s.waiting_query[i if i < n else 0] * s.d
-    exact_four(metric, x, q, s.d, sums)
-    for i in range(n):
-        row = s.waiting_row[i]
-        query = s.waiting_query[i]
-        offer(metric, s, root(metric, sums[i], s.d, row, query), row, query, X[0])
-
-
-cdef inline void measure(
-    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
-) noexcept nogil:
-    """Measure a row, now or with the next three: what waits only keeps tau larger for a while."""
-    require(s.n_waiting < 4)
-    s.waiting_row[s.n_waiting] = row
-    s.waiting_query[s.n_waiting] = query
-    s.n_waiting += 1
-    if s.n_waiting == 4:
-        measure_waiting(metric, s, X)
-
 
 cdef inline void pack(
     const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
@@ -238,7 +160,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        elif sums[r] <= s.bound[query]:  # else no root is needed
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # else no root is needed
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
@@ -276,34 +198,6 @@ cdef void scan_panels(
                         if near[i] & valid:
                             measure_panel(metric, s, X, panel, first, n_rows, query + i, near[i] & valid)
         first += width
-
-
-cdef inline double screen_row(
-    const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
-) noexcept nogil:
-    """The screen of one row (arrays of d scalars): coordinates side by side, what is left over in float64."""
-    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
-    cdef Py_ssize_t i = 0, n = d // lanes, j
-    cdef vec a, b
-    cdef double s = 0
-    if n:
-        if vec is vec_f:
-            a = b = spread_f(0)
-        else:
-            a = b = spread_d(0)
-        while i + 2 <= n:
-            a = screen_terms(metric, a, x[i], q[i])
-            b = screen_terms(metric, b, x[i + 1], q[i + 1])
-            i += 2
-        if i < n:
-            a = screen_terms(metric, a, x[i], q[i])
-        s = largest_lane(larger(a, b)) if metric_t is chebyshev_t else sum_lanes(a + b)
-    for j in range(n * lanes, d):
-        if vec is vec_f:
-            s = exact_term(metric, s, (<const float*> x)[j], (<const float*> q)[j], j)
-        else:
-            s = exact_term(metric, s, (<const double*> x)[j], (<const double*> q)[j], j)
-    return s
 
 
 cdef void scan_rows(
@@ -357,91 +251,105 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
     enough for (stop - start) * n_queries, every row within block.tau is written there, and their number returned.
     """
     cdef search_t s
-    cdef const double[:, ::1] query = block.query
-    cdef const floating[:, ::1] screen_query = block.screen_query
-    cdef const double[::1] query_error = block.query_error
-    cdef double[::1] tau = block.tau
-    cdef double[::1] bound = block.bound
+    cdef metrics_t m
     cdef floating[:, ::1] panel = block.panel
-    cdef double[:, ::1] distance
-    cdef Py_ssize_t[:, ::1] index
-    cdef Py_ssize_t[::1] hit_query, hit_row
-    cdef double[::1] hit_distance
-    cdef const unsigned char[::1] allowed = block.allowed
-    cdef const Py_ssize_t[::1] own = block.own
-    cdef const double[::1] w = metric.w
-    cdef const double[::1] norm2 = metric.norm2
-    cdef const double[::1] query_norm2 = block.query_norm2
-    cdef int code = metric.code
     cdef bint by_rows = block.by_rows
-    cdef euclidean_t euclidean
-    cdef manhattan_t manhattan
-    cdef chebyshev_t chebyshev
-    cdef hamming_t hamming
-    cdef minkowski_t minkowski
-    cdef cosine_t cosine
-
-    s.d = X.shape[1]
-    s.n_rows = X.shape[0]
-    s.n_queries = query.shape[0]
-    s.query = &query[0, 0]
-    s.screen_query = &screen_query[0, 0]
-    s.query_error = &query_error[0]
-    s.tau = &tau[0]
-    s.bound = &bound[0]
-    s.allowed = NULL
-    if allowed is not None:
-        s.allowed = &allowed[0]
-    s.own = NULL
-    if own is not None:
-        s.own = &own[0]
-    s.n_hits = s.capacity = s.n_waiting = 0
-    if hits is None:
-        distance = block.distance
-        index = block.index
-        s.k = distance.shape[1]
-        s.distance = &distance[0, 0]
-        s.index = &index[0, 0]
-    else:
-        hit_query, hit_row, hit_distance = hits
-        s.k = 0
-        s.capacity = hit_row.shape[0]
-        s.hit_query = &hit_query[0]
-        s.hit_row = &hit_row[0]
-        s.hit_distance = &hit_distance[0]
-    euclidean.squared = code == SQEUCLIDEAN
-    minkowski.p = metric.p
-    minkowski.w = NULL
-    if w is not None:
-        minkowski.w = &w[0]
-    if norm2 is not None:
-        cosine.norm2 = &norm2[0]
-        cosine.query_norm2 = &query_norm2[0]
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, hits, X[0, 0])
     with nogil:
-        if code == EUCLIDEAN or code == SQEUCLIDEAN:
-            scan_range(&euclidean, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == MANHATTAN:
-            scan_range(&manhattan, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == CHEBYSHEV:
-            scan_range(&chebyshev, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == HAMMING:
-            scan_range(&hamming, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif code == MINKOWSKI:
-            scan_range(&minkowski, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+            scan_range(&m.euclidean, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        elif m.code == MANHATTAN:
+            scan_range(&m.manhattan, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        elif m.code == CHEBYSHEV:
+            scan_range(&m.chebyshev, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        elif m.code == HAMMING:
+            scan_range(&m.hamming, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        elif m.code == MINKOWSKI:
+            scan_range(&m.minkowski, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        elif m.code == COSINE:
+            scan_range(&m.cosine, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
         else:
-            scan_range(&cosine, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+            scan_range(&m.dot, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
     return s.n_hits
+
+
+cdef void find_range(
+    const metric_t* metric, search_t* s, const floating* X, floating* panel, bint by_rows
+) noexcept nogil:
+    if by_rows:
+        scan_rows(metric, s, X, 0, s.n_rows)
+    else:
+        scan_panels(metric, s, X, 0, s.n_rows, panel)
+    measure_waiting(metric, s, X)
+    sort_heap(s.distance, s.index, s.k)
+
+
+def find(
+    const floating[:, ::1] X, const floating[:, ::1] Q, int code, double[:, ::1] distance, Py_ssize_t[:, ::1] index
+):
+    """Search all rows for one query, Q[0], at little cost beside: for few rows, and metrics without norms or powers.
+
+    Fills and sorts the lists, and tells whether rows fill them.
+    """
+    cdef search_t s
+    cdef metrics_t m
+    cdef double tau = INFINITY, error = 0
+    cdef double[4] bound
+    cdef Py_ssize_t i, d = X.shape[1], width = ROWS_F if floating is float else ROWS_D
+    # a row of less than two vectors is screened faster in a panel; that of 4 queries, of which 3 are padding
+    cdef bint by_rows = d >= width
+    cdef floating* panel = <floating*> malloc((4 + width) * d * sizeof(floating) + d * sizeof(double))
+    cdef floating* queries = panel + width * d
+    cdef double* query = <double*> (queries + 4 * d)
+    if panel == NULL:
+        raise MemoryError
+    for i in range(4 * d):
+        queries[i] = Q[0, i] if i < d else 0
+    for i in range(d):
+        query[i] = Q[0, i]
+    s.d = d
+    s.n_rows = X.shape[0]
+    s.n_queries = 1
+    s.query = query
+    s.screen_query = queries
+    s.query_error = &error
+    s.tau = &tau
+    bound[0] = INFINITY
+    bound[1] = bound[2] = bound[3] = -1
+    s.bound = bound
+    s.k = index.shape[1]
+    s.distance = &distance[0, 0]
+    s.index = &index[0, 0]
+    s.allowed = NULL
+    s.own = NULL
+    s.n_waiting = 0
+    m.euclidean.squared = code == SQEUCLIDEAN
+    with nogil:
+        for i in range(s.k):
+            s.distance[i] = INFINITY
+            s.index[i] = PY_SSIZE_T_MAX
+        if code == EUCLIDEAN or code == SQEUCLIDEAN:
+            find_range(&m.euclidean, &s, &X[0, 0], panel, by_rows)
+        elif code == MANHATTAN:
+            find_range(&m.manhattan, &s, &X[0, 0], panel, by_rows)
+        elif code == CHEBYSHEV:
+            find_range(&m.chebyshev, &s, &X[0, 0], panel, by_rows)
+        else:
+            find_range(&m.hamming, &s, &X[0, 0], panel, by_rows)
+        free(panel)
+    return s.index[s.k - 1] != PY_SSIZE_T_MAX
 
 
 def merge(
     double[:, ::1] distance, Py_ssize_t[:, ::1] index,
     const double[:, ::1] other_distance, const Py_ssize_t[:, ::1] other_index,
 ):
-    """Push the pairs of other heaps into these, query by query."""
+    """Push the pairs of others, heaps or lists, into these heaps, query by query."""
     cdef Py_ssize_t k = distance.shape[1], query, i
     with nogil:
         for query in range(distance.shape[0]):
-            for i in range(k):
+            for i in range(other_distance.shape[1]):
                 push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], other_index[query, i])
 
 

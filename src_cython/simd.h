@@ -41,6 +41,8 @@
 #define LANES_D (VECTOR_BYTES / 8)
 typedef float vec_f __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double vec_d __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int32_t vec_i __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int64_t vec_l __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 typedef int32_t bits_f __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t bits_d __attribute__((vector_size(VECTOR_BYTES)));
 typedef float half_f __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
@@ -52,6 +54,22 @@ static inline vec_d abs_d(vec_d a) { return (vec_d)((bits_d)a & 0x7fffffffffffff
 /* 1.0 where a != b, else 0.0 */
 static inline vec_f differs_f(vec_f a, vec_f b) { return (vec_f)((a != b) & (bits_f)spread_f(1)); }
 static inline vec_d differs_d(vec_d a, vec_d b) { return (vec_d)((a != b) & (bits_d)spread_d(1)); }
+/* 0.0 where a is NaN, else a; 0.0 where it is, else 1.0 */
+static inline vec_d or_zero(vec_d a) { return (vec_d)((bits_d)a & (a == a)); }
+static inline vec_d is_number(vec_d a) { return (vec_d)((a == a) & (bits_d)spread_d(1)); }
+static inline vec_f sqrt_f(vec_f a)
+{
+#if defined(__AVX512F__)
+    return _mm512_sqrt_ps(a);
+#elif defined(__AVX__)
+    return _mm256_sqrt_ps(a);
+#else
+    for (int lane = 0; lane < LANES_F; lane++) a[lane] = sqrtf(a[lane]);
+    return a;
+#endif
+}
+static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
+static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
 /* LANES_D floats, widened: exact */
 static inline vec_d widen(const float *a) { return __builtin_convertvector(*(const half_f *)a, vec_d); }
 
@@ -145,6 +163,99 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
 #undef FOLD
 #endif
 
+/* Codes are bytes, of each row 4 (8) side by side, then those of the next row; the query's are the same 4 (8) for all.
+ *
+ * add_products: lane r += the products of row r's 4 codes, 1..255, less 128 - PRODUCT_OFFSET, and the query's, -127..127.
+ * Without an instruction for it, AVX2 multiplies bytes in pairs whose sum must fit 16 bits: 2 x 255 x 127 does not, so
+ * the sign of code - 128 moves to the query (2 x 127 x 127 does).
+ * add_differences: lane r += the absolute differences of row r's 8 codes and the query's, all 0..255. */
+#if defined(__AVX512BW__)
+static inline uint32_t at_least_i(vec_i a, vec_i b) { return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b); }
+static inline uint32_t at_most_l(vec_l a, vec_l b) { return _mm512_cmple_epi64_mask((__m512i)a, (__m512i)b); }
+static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
+{
+    return s + (vec_l)_mm512_sad_epu8(_mm512_loadu_si512(codes), _mm512_set1_epi64(query));
+}
+#elif defined(__AVX2__)
+static inline uint32_t at_least_i(vec_i a, vec_i b) { return (uint32_t)_mm256_movemask_ps((__m256)(a >= b)); }
+static inline uint32_t at_most_l(vec_l a, vec_l b) { return (uint32_t)_mm256_movemask_pd((__m256d)(a <= b)); }
+static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
+{
+    return s + (vec_l)_mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)codes), _mm256_set1_epi64x(query));
+}
+#else
+static inline uint32_t at_least_i(vec_i a, vec_i b)
+{
+    uint32_t mask = 0;
+    for (int lane = 0; lane < LANES_F; lane++) mask |= (uint32_t)(a[lane] >= b[lane]) << lane;
+    return mask;
+}
+static inline uint32_t at_most_l(vec_l a, vec_l b)
+{
+    uint32_t mask = 0;
+    for (int lane = 0; lane < LANES_D; lane++) mask |= (uint32_t)(a[lane] <= b[lane]) << lane;
+    return mask;
+}
+static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
+{
+#if defined(__SSE2__) && VECTOR_BYTES == 16
+    return s + (vec_l)_mm_sad_epu8(_mm_loadu_si128((const __m128i *)codes), _mm_set1_epi64x(query));
+#else
+    uint8_t q[8];
+    memcpy(q, &query, 8);
+    for (int lane = 0; lane < LANES_D; lane++)
+        for (int i = 0; i < 8; i++) s[lane] += codes[8 * lane + i] > q[i] ? codes[8 * lane + i] - q[i] : q[i] - codes[8 * lane + i];
+    return s;
+#endif
+}
+#endif
+
+#if defined(__AVX512VNNI__)
+#define PRODUCT_OFFSET 128
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    return (vec_i)_mm512_dpbusd_epi32((__m512i)s, _mm512_loadu_si512(codes), _mm512_set1_epi32(query));
+}
+#elif defined(__AVX512BW__)
+#define PRODUCT_OFFSET 0
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    __m512i c = _mm512_xor_si512(_mm512_loadu_si512(codes), _mm512_set1_epi8(-128)), q = _mm512_set1_epi32(query);
+    __m512i signed_q = _mm512_mask_sub_epi8(q, _mm512_movepi8_mask(c), _mm512_setzero_si512(), q);
+    __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(c), signed_q);
+    return s + (vec_i)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+}
+#elif defined(__AVX2__)
+#define PRODUCT_OFFSET 0
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    __m256i c = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)codes), _mm256_set1_epi8(-128));
+    __m256i q = _mm256_set1_epi32(query);
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
+    return s + (vec_i)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+#elif defined(__SSE2__) && VECTOR_BYTES == 16
+#define PRODUCT_OFFSET 128
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    __m128i c = _mm_loadu_si128((const __m128i *)codes), zero = _mm_setzero_si128(), q = _mm_set1_epi32(query);
+    q = _mm_srai_epi16(_mm_unpacklo_epi8(q, q), 8);
+    __m128 low = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpacklo_epi8(c, zero), q));
+    __m128 high = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpackhi_epi8(c, zero), q));
+    return s + (vec_i)_mm_shuffle_ps(low, high, 0x88) + (vec_i)_mm_shuffle_ps(low, high, 0xdd);
+}
+#else
+#define PRODUCT_OFFSET 128
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    int8_t q[4];
+    memcpy(q, &query, 4);
+    for (int lane = 0; lane < LANES_F; lane++)
+        for (int i = 0; i < 4; i++) s[lane] += codes[4 * lane + i] * q[i];
+    return s;
+}
+#endif
+
 #else /* one lane */
 
 #define LANES_F 1
@@ -157,6 +268,8 @@ static inline vec_f abs_f(vec_f a) { return fabsf(a); }
 static inline vec_d abs_d(vec_d a) { return fabs(a); }
 static inline vec_f differs_f(vec_f a, vec_f b) { return a != b; }
 static inline vec_d differs_d(vec_d a, vec_d b) { return a != b; }
+static inline vec_d or_zero(vec_d a) { return a == a ? a : 0; }
+static inline vec_d is_number(vec_d a) { return a == a; }
 static inline vec_d widen(const float *a) { return *a; }
 static inline vec_f max_f(vec_f a, vec_f b) { return a > b ? a : b; }
 static inline vec_d max_d(vec_d a, vec_d b) { return a > b ? a : b; }
@@ -168,6 +281,28 @@ static inline double sum_f(vec_f a) { return a; }
 static inline double sum_d(vec_d a) { return a; }
 static inline double largest_f(vec_f a) { return a; }
 static inline double largest_d(vec_d a) { return a; }
+static inline vec_f sqrt_f(vec_f a) { return sqrtf(a); }
+typedef int32_t vec_i;
+typedef int64_t vec_l;
+static inline vec_i spread_i(int32_t a) { return a; }
+static inline vec_l spread_l(int64_t a) { return a; }
+static inline uint32_t at_least_i(vec_i a, vec_i b) { return a >= b; }
+static inline uint32_t at_most_l(vec_l a, vec_l b) { return a <= b; }
+#define PRODUCT_OFFSET 128
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    int8_t q[4];
+    memcpy(q, &query, 4);
+    for (int i = 0; i < 4; i++) s += codes[i] * q[i];
+    return s;
+}
+static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
+{
+    uint8_t q[8];
+    memcpy(q, &query, 8);
+    for (int i = 0; i < 8; i++) s += codes[i] > q[i] ? codes[i] - q[i] : q[i] - codes[i];
+    return s;
+}
 
 #endif
 
@@ -203,6 +338,89 @@ TRANSPOSE_4_BY_4(transpose_4_by_4_f, float)
 TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
 #undef TRANSPOSE_4_BY_4
 #endif
+
+/* Words of 64 bits side by side, for counting ones: count_bytes gives the ones of each byte, sum_bytes the sum of the
+ * bytes of each word. A byte counts as its nibbles' table entries, or by SWAR (Knuth 7.1.3, (62)), as no level has a
+ * popcount of vectors. */
+#if LANES_D > 1
+typedef uint64_t vec_b __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+static inline vec_b spread_b(uint64_t a) { return a - (vec_b){0}; }
+#else
+typedef uint64_t vec_b;
+static inline vec_b spread_b(uint64_t a) { return a; }
+#endif
+#if defined(__AVX512BW__) && LANES_D == 8
+static inline vec_b count_bytes(vec_b a)
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    const __m512i table = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    return (vec_b)_mm512_add_epi8(
+        _mm512_shuffle_epi8(table, _mm512_and_si512((__m512i)a, low)),
+        _mm512_shuffle_epi8(table, _mm512_and_si512((__m512i)(a >> 4), low)));
+}
+static inline vec_b sum_bytes(vec_b a) { return (vec_b)_mm512_sad_epu8((__m512i)a, _mm512_setzero_si512()); }
+static inline uint32_t at_most_b(vec_b a, vec_b b) { return _mm512_cmple_epu64_mask((__m512i)a, (__m512i)b); }
+#elif defined(__AVX2__) && LANES_D == 4
+static inline vec_b count_bytes(vec_b a)
+{
+    const __m256i low = _mm256_set1_epi8(15);
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    return (vec_b)_mm256_add_epi8(
+        _mm256_shuffle_epi8(table, _mm256_and_si256((__m256i)a, low)),
+        _mm256_shuffle_epi8(table, _mm256_and_si256((__m256i)(a >> 4), low)));
+}
+static inline vec_b sum_bytes(vec_b a) { return (vec_b)_mm256_sad_epu8((__m256i)a, _mm256_setzero_si256()); }
+static inline uint32_t at_most_b(vec_b a, vec_b b)
+{
+    return (uint32_t)_mm256_movemask_pd((__m256d)((bits_d)a <= (bits_d)b));
+}
+#else
+static inline vec_b count_bytes(vec_b a)
+{
+    a -= a >> 1 & 0x5555555555555555u;
+    a = (a & 0x3333333333333333u) + (a >> 2 & 0x3333333333333333u);
+    return (a + (a >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+}
+static inline vec_b sum_bytes(vec_b a)
+{
+    a = (a & 0x00ff00ff00ff00ffu) + (a >> 8 & 0x00ff00ff00ff00ffu);
+    a += a >> 16;
+    return (a + (a >> 32)) & 0xffff;
+}
+#if LANES_D > 1
+static inline uint32_t at_most_b(vec_b a, vec_b b)
+{
+    uint32_t mask = 0;
+    for (int lane = 0; lane < LANES_D; lane++) mask |= (uint32_t)(a[lane] <= b[lane]) << lane;
+    return mask;
+}
+#else
+static inline uint32_t at_most_b(vec_b a, vec_b b) { return a <= b; }
+#endif
+#endif
+
+/* up to 8 bytes as a word */
+static inline uint64_t load_word(const uint8_t *x, ptrdiff_t n)
+{
+    uint64_t word = 0;
+    if (n >= 8)
+        memcpy(&word, x, 8);
+    else
+        memcpy(&word, x, (size_t)n);
+    return word;
+}
+
+static inline ptrdiff_t count_word(uint64_t a)
+{
+#if defined(__GNUC__) && (defined(__POPCNT__) || !(defined(__x86_64__) || defined(__i386__)))
+    return __builtin_popcountll(a);
+#else
+    a -= a >> 1 & 0x5555555555555555u;
+    a = (a & 0x3333333333333333u) + (a >> 2 & 0x3333333333333333u);
+    a = (a + (a >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (ptrdiff_t)(a * 0x0101010101010101u >> 56);
+#endif
+}
 
 /* Ask for the cache line of an address that will be read soon; any address will do. */
 #if defined(__GNUC__)

@@ -39,6 +39,18 @@ def distance(x, q, metric="euclidean", p=2.0, w=None):
         for xj, qj in zip(x, q):
             s += xj != qj
         return s / len(x)
+    if metric == "nan_euclidean":
+        both = [xj - qj for xj, qj in zip(x, q) if xj == xj and qj == qj]
+        for t in both:
+            s += t * t
+        return math.sqrt(len(x) / len(both) * s) if both else math.inf
+    if metric == "jaccard":
+        either = sum(xj != 0 or qj != 0 for xj, qj in zip(x, q))
+        return sum((xj != 0) != (qj != 0) for xj, qj in zip(x, q)) / either if either else 0.0
+    if metric == "dot":
+        for xj, qj in zip(x, q):
+            s += xj * qj
+        return 0.0 - s
     if metric == "cosine":
         xx = qq = 0.0
         for xj, qj in zip(x, q):
@@ -70,8 +82,13 @@ def fast_distances(X, Q, metric="euclidean"):
                 s = np.maximum(s, np.abs(t))
             elif metric == "hamming":
                 s += X[None, :, j] != Q[:, j, None]
+            elif metric == "jaccard":
+                s += (X[None, :, j] != 0) != (Q[:, j, None] != 0)
             else:
                 raise ValueError(metric)
+    if metric == "jaccard":
+        either = ((X != 0).sum(axis=1) + (Q != 0).sum(axis=1)[:, None] + s) / 2
+        return s / np.where(either > 0, either, 1)
     return np.sqrt(s) if metric == "euclidean" else s / X.shape[1] if metric == "hamming" else s
 
 
@@ -110,3 +127,45 @@ def vote(D, y, k, weights="uniform", weight=None):
                 amount *= (D[i, j] == 0) if at_zero else 1 / D[i, j]
             shares[i, np.searchsorted(classes, y[j])] += amount
     return classes, shares / shares.sum(axis=1, keepdims=True)
+
+
+def ballot(row, k, weights="uniform", weight=None):
+    """The votes of one query's neighbours, by a row of distances: [(row number, distance, taken, vote)], in order."""
+    weight = np.ones(len(row)) if weight is None else weight
+    order = [j for j in np.lexsort((np.arange(len(row)), row)) if weight[j] > 0 and row[j] < np.inf]
+    votes, before = [], 0.0
+    for j in order:
+        if not before < k * (1 - 1e-12):
+            break
+        taken = min(k - before, weight[j])
+        vote = 1.0 if weights == "uniform" or row[j] == row[order[0]] else row[order[0]] / row[j]
+        votes.append((j, row[j], taken, vote * taken))
+        before += weight[j]
+    return votes
+
+
+def elect(votes, codes, nearer):
+    """The class with the most votes, of several the first or the one of nearer voters: sums in neighbour order."""
+    count, far = {}, {}
+    for j, distance, taken, vote in votes:
+        count[codes[j]] = count.get(codes[j], 0.0) + vote
+        far[codes[j]] = far.get(codes[j], 0.0) + distance * taken
+    return min(count, key=lambda code: (-count[code], far[code] if nearer else 0, code))
+
+
+def share(votes, codes, n_classes):
+    """The share of each class, sums in neighbour order."""
+    count, total = np.zeros(n_classes), 0.0
+    for j, _, _, vote in votes:
+        count[codes[j]] += vote
+        total += vote
+    return count / total
+
+
+def mean(votes, y):
+    """The mean target, sums in neighbour order."""
+    sums, total = np.zeros(y.shape[1:]), 0.0
+    for j, _, _, vote in votes:
+        sums = sums + vote * y[j]
+        total += vote
+    return sums / total

@@ -164,6 +164,33 @@ def test_metric_and_p_reach_the_search(folder, capsys):
     assert "minkowski" in capsys.readouterr().out
 
 
+def test_an_index_gives_the_answer_of_the_rows_it_was_made_of(folder, capsys):
+    assert cli.main(["index", "--train", "A.npy", "--out", "A.fclf", "--metric", "manhattan"]) == 0
+    assert capsys.readouterr().out == "150 rows x 4 columns, manhattan; written to A.fclf\n"
+    assert cli.main(["knn", "--index", "A.fclf", "--queries", "B.npy", "-k", "4", "--out", "R.npz", "--quiet"]) == 0
+    assert "150 rows x 4 columns, k = 4, manhattan" in capsys.readouterr().out
+    distances, indices = NearestNeighbors(n_neighbors=4, metric="manhattan").fit(X).kneighbors(np.load("B.npy"))
+    with np.load("R.npz") as result:
+        np.testing.assert_array_equal(result["indices"], indices)
+        np.testing.assert_array_equal(result["distances"], distances)
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--index", "none.fclf"], "none.fclf: there is no such file"),
+        (["--index", "A.npy"], "A.npy is no file that fastclf has saved"),
+        (["--index", "A.fclf", "--p", "3"], "--metric and --p are those of the index; leave them out"),
+        (["--index", "A.fclf", "-k", "151"], "-k is 151; 1 to 150, the number of rows of A.fclf, is wanted"),
+        (["--index", "A.fclf", "--queries", "narrow.npy"], "narrow.npy has 3 columns, but A.fclf has 4"),
+    ],
+)
+def test_an_index_that_cannot_be_searched_so_is_one_sentence(folder, capsys, args, sentence):
+    fastclf.save(NearestNeighbors().fit(X), "A.fclf")
+    np.save("narrow.npy", X[:, :3])
+    assert refused(capsys, ["knn", "--queries", "B.npy", "--out", "R.npz", *args]) == sentence
+
+
 def test_quiet_leaves_stderr_empty(folder, capsys):
     assert knn() == 0
     assert capsys.readouterr().err == ""

@@ -18,6 +18,7 @@ ESTIMATORS = [
     KNeighborsClassifier(weights="distance", ties="distance"),
     KNeighborsRegressor(),
     KNeighborsDensity(),
+    KNeighborsClassifier(metric="nan_euclidean"),
 ]
 
 

@@ -18,7 +18,7 @@ def python(code, **environment):
 @pytest.mark.parametrize("level", _simd.available())
 def test_every_available_level_can_be_forced(level):
     code = "from fastclf import _simd, _search; print(_simd.level(), _search.kernels.__name__)"
-    suffix = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4"}[level]
+    suffix = {"baseline": "", "x86-64-v3": "_v3"}.get(level, "_v4")
     assert python(code, FASTCLF_SIMD=level).stdout.split() == [level, f"fastclf._neighbors{suffix}"]
 
 
@@ -31,7 +31,10 @@ def test_the_best_available_level_is_the_default():
 
 def test_an_unknown_level_is_a_clear_error():
     result = python("from fastclf import NearestNeighbors", FASTCLF_SIMD="avx9")
-    assert "FASTCLF_SIMD=avx9 is not a SIMD level; the levels are baseline, x86-64-v3, x86-64-v4" in result.stderr
+    assert (
+        "FASTCLF_SIMD=avx9 is not a SIMD level; the levels are baseline, x86-64-v3, x86-64-v4, x86-64-v4-vnni"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,4 +54,4 @@ def test_an_unavailable_level_is_a_clear_error(monkeypatch, built, reason):
 
 def test_the_levels_start_at_the_baseline_and_each_contains_the_one_before():
     levels = _cpu.supported()
-    assert levels == ["baseline", "x86-64-v3", "x86-64-v4"][: len(levels)]
+    assert levels == ["baseline", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"][: len(levels)]

@@ -190,6 +190,50 @@ def test_ctrl_c_ends_a_search_at_once(n_jobs, metric, search):
     assert obeyed - sent < 1.0
 
 
+OTHER_ROWS = {
+    "bits": "rng.random((500_000, 256)) < 0.5, metric='jaccard'",
+    "sparse": "sparse.random_array((200_000, 5000), density=0.01, rng=rng, format='csr'), metric='manhattan'",
+    "missing": "np.where((X := rng.random((200_000, 64))) < 0.1, np.nan, X), metric='nan_euclidean'",
+    "compiled": "rng.random((300_000, 4)), metric=compiled()",
+    "triangle": "rng.random((200_000, 9)), metric=compiled(), metric_params={'triangle': True}",
+}
+
+
+SEARCH_OTHER_ROWS = """
+import time, numpy as np
+from scipy import sparse
+from fastclf import NearestNeighbors
+def compiled():
+    import numba
+    numbers = numba.types.CPointer(numba.float64)
+    return numba.cfunc(numba.float64(numbers, numbers, numba.intp))(lambda q, x, d: abs(q[0] - x[0]))
+def search(X, **params):
+    model = NearestNeighbors(n_jobs=2, **params).fit(X)
+    print("ready", flush=True)
+    try:
+        model.kneighbors()
+    except KeyboardInterrupt:
+        print(time.time(), flush=True)
+rng = np.random.default_rng(0)
+search({rows})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
+@pytest.mark.parametrize("name", OTHER_ROWS)
+def test_ctrl_c_ends_a_search_of_other_rows_at_once(name):
+    if "compiled()" in OTHER_ROWS[name]:
+        pytest.importorskip("numba")
+    code = SEARCH_OTHER_ROWS.format(rows=OTHER_ROWS[name])
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    sent = time.time()
+    process.send_signal(signal.SIGINT)
+    obeyed = float(process.communicate(timeout=30)[0])
+    assert obeyed - sent < 1.0
+
+
 def test_a_thread_that_outlives_the_main_one_still_searches():
     code = (
         "import threading, time, numpy as np\n"

@@ -138,7 +138,7 @@ def test_a_sparse_matrix_is_refused_by_name():
     from scipy.sparse import csr_array
 
     with pytest.raises(TypeError, match="X is a sparse matrix; a dense array is wanted"):
-        NearestNeighbors().fit(csr_array(X))
+        NearestNeighbors(metric="jaccard").fit(csr_array(X))
 
 
 def test_a_nan_deep_in_a_large_array_is_found():

@@ -1,0 +1,42 @@
+"""How many rows a search reads, beside their codes."""
+
+import contextlib
+from unittest import mock
+
+from fastclf import _filter, _search
+
+
+@contextlib.contextmanager
+def rows_read():
+    """Context that gives a list; each kernel call inside adds the rows it reads in full, once for each query.
+
+    A filter reads the rows that its codes do not rule out, a scan all; those of a tree are not counted.
+    """
+    read = []
+
+    def counting(kernel, count):
+        def call(*arguments):
+            result = kernel(*arguments)
+            read.append(count(result, *arguments))
+            return result
+
+        return call
+
+    def measured(result, *arguments):
+        return result
+
+    def scanned(result, X, start, stop, metric, block, hits=None):
+        return (stop - start) * len(block.query)
+
+    def found(result, X, *arguments):
+        return len(X)
+
+    with contextlib.ExitStack() as stack:
+        for kernels, name, count in (
+            (_filter.kernels, "scan", measured),
+            (_filter.kernels, "finish", measured),
+            (_search.kernels, "scan", scanned),
+            (_search.kernels, "find", found),
+        ):
+            stack.enter_context(mock.patch.object(kernels, name, counting(getattr(kernels, name), count)))
+        yield read

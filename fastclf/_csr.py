@@ -1,0 +1,165 @@
+"""Sparse rows: SciPy's matrices come in here, without SciPy being imported, and are checked once."""
+
+import numpy as np
+
+from ._threads import ranges
+from ._validation import as_float, require_array, require_integer, require_matrix, require_positions
+
+# Entries are checked this many at a time.
+_CHECK_ENTRIES = 1 << 22
+
+
+def is_sparse(X):
+    """Whether X is a sparse matrix or array in one of SciPy's formats."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+class Csr:
+    """Rows as lists of (column, value), columns ascending and all different.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Row i has the entries indptr[i] to indptr[i + 1].
+    indices : ndarray, int32
+    data : ndarray, float32 or float64
+        Zeros are allowed.
+    n_columns : int
+    """
+
+    def __init__(self, indptr, indices, data, n_columns):
+        self.indptr, self.indices, self.data, self.n_columns = indptr, indices, data, n_columns
+
+    kind = "a sparse matrix"
+
+    @property
+    def shape(self):
+        return len(self), self.n_columns
+
+    @property
+    def dtype(self):
+        return self.data.dtype
+
+    @property
+    def size(self):
+        return int(self.indptr[-1])
+
+    @property
+    def row_bytes(self):
+        # with the numbers of its entries, by which it is cut out
+        return 16 + 48 * int(np.diff(self.indptr).max())
+
+    def _check_state(self):
+        check_lists("indptr", self.indptr, self.indices)
+        if len(self) == 0:
+            raise ValueError("indptr has one entry; at least one row is wanted")
+        require_array("indices", self.indices, [np.int32], (None,))
+        require_integer("n_columns", self.n_columns, 1, 2**31 - 1)
+        require_positions("indices", self.indices, self.n_columns)
+        require_array("data", self.data, [np.float32, np.float64], self.indices.shape)
+
+    def any(self):
+        return self.data[: self.size].any()
+
+    def __len__(self):
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows):
+        """The rows of a slice without a step, or of an array of row numbers."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            first, last = self.indptr[start], self.indptr[stop]
+            indptr = self.indptr[start : stop + 1] - first
+            return Csr(indptr, self.indices[first:last], self.data[first:last], self.n_columns)
+        length = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(length)])
+        entry = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], length)
+        return Csr(indptr, self.indices[entry], self.data[entry], self.n_columns)
+
+    def row_numbers(self):
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def __array__(self, dtype=None, copy=None):
+        dense = np.zeros(self.shape, dtype or self.dtype)
+        dense[self.row_numbers(), self.indices] = self.data
+        return dense
+
+    @classmethod
+    def from_dense(cls, X):
+        row, column = np.nonzero(X)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(X)))])
+        return cls(indptr, column.astype(np.int32), X[row, column], X.shape[1])
+
+
+def check_lists(name, start, entries):
+    """Refuse, as ValueError, what does not say where each of some lists of entries begins, as a file holds it."""
+    require_array(name, start, [np.int64], (None,))
+    if not (len(start) and start[0] == 0 and (start[1:] >= start[:-1]).all() and start[-1] <= len(entries)):
+        raise ValueError(f"{name} has an entry outside of 0 to {len(entries)}, or does not ascend")
+
+
+def as_csr(X, owner, name="X"):
+    """X as Csr, finite, float32 or float64; what is already so is kept by reference."""
+    require_matrix(X, name, owner)
+    if getattr(X, "format", "csr") != "csr":
+        X = X.tocsr()
+    n, d = map(int, X.shape)
+    if d > 2**31 - 1:
+        raise ValueError(f"{name} has {d} features; at most 2147483647 are wanted of a sparse matrix")
+    indptr = np.ascontiguousarray(X.indptr, np.int64)
+    length = len(X.indices)
+    if indptr.shape != (n + 1,) or indptr[0] != 0 or indptr[-1] > length or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(
+            f"{name}.indptr is not that of a CSR matrix: {n + 1} numbers ascending from 0 to at most {length}"
+        )
+    n_entries = int(indptr[-1])
+    if len(X.data) < n_entries:
+        raise ValueError(f"{name}.data has {len(X.data)} entries; {n_entries}, as {name}.indptr says, are wanted")
+    indices, data = X.indices[:n_entries], X.data[:n_entries]
+    if data.dtype != np.float32 and data.dtype != np.float64:
+        data = as_float(data, f"{name}.data")
+    _require_columns(indices, d, name)
+    X = Csr(indptr, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(data), d)
+    if not ascends(X.indices, X.indptr):
+        X = _summed(X)
+    for start, stop in ranges(0, X.size, _CHECK_ENTRIES):
+        bad = np.flatnonzero(~np.isfinite(X.data[start:stop]))
+        if len(bad):
+            entry = start + bad[0]
+            row = np.searchsorted(X.indptr, entry, "right") - 1
+            what = "NaN" if np.isnan(X.data[entry]) else "infinity"
+            raise ValueError(
+                f"Input {name} contains {what} (row {row}, column {X.indices[entry]}); {owner} wants finite numbers"
+            )
+    return X
+
+
+def _require_columns(indices, d, name):
+    for start, stop in ranges(0, len(indices), _CHECK_ENTRIES):
+        low, high = indices[start:stop].min(), indices[start:stop].max()
+        if low < 0 or high >= d:
+            raise ValueError(f"{name}.indices has {low if low < 0 else high}; columns from 0 to {d - 1} are wanted")
+
+
+def ascends(entries, starts, strictly=True):
+    """Whether each of some lists of entries ascends, list i from starts[i] to starts[i + 1]."""
+    compare = np.less_equal if strictly else np.less
+    for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
+        drop = start + 1 + np.flatnonzero(compare(entries[start + 1 : stop + 1], entries[start:stop]))
+        if (starts[np.searchsorted(starts, drop)] != drop).any():
+            return False
+    return True
+
+
+def _summed(X):
+    """X with ascending columns, entries of the same place added up in their order."""
+    row = X.row_numbers()
+    order = np.lexsort((X.indices, row))
+    row, column, data = row[order], X.indices[order], X.data[order]
+    new = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])
+    total = np.zeros(np.count_nonzero(new), data.dtype)
+    with np.errstate(over="ignore"):
+        np.add.at(total, np.cumsum(new) - 1, data)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[new], minlength=len(X)))])
+    return Csr(indptr, column[new], total, X.n_columns)

@@ -1,0 +1,757 @@
+# Exact nearest neighbours by codes of a byte a coordinate: a lower bound of each distance says which rows to measure.
+#
+# in:      the codes of all rows, a block of queries with theirs, a metric
+# changed: as in `_search.pxd`; per query a list of rows that may be near, not yet measured
+# needs:   row ranges that begin at multiples of 256 rows; one list is refined to the end before the heap is read
+#
+# What is coded. Each row x becomes Y(x), a point of few coordinates in which distances are never larger than in full:
+#
+#     rotated:   w = g (x - mu),  Y(x) = (V'w, |w - V V'w| - rho) / step     for some matrix V (d, m), m < d
+#     as it is:  w = g (x - mu),  Y(x) = w / step                            (all metrics; manhattan always)
+#
+# For cosine, x / |x| stands for x. With G = V'V - I and delta >= |G|, in real numbers and for any vector w
+#
+#     |V'w|^2 + |w - V V'w|^2  =  |w|^2 + (V'w)' G (V'w)  <=  |w|^2 + delta |V'w|^2 ,
+#
+# so |Y(q) - Y(x)| <= per |q - x| with per = g / step / sqrt(1 - delta): V need not be orthogonal, only near it, as the
+# norms of the remainders differ by no more than the remainders. The code c(x) is Y(x) rounded to integers in
+# -127..127, and its slack e(x) >= |Y(x) - c(x)| has all that was lost: rounding, clipping, and the errors of float32
+# below. So, by the triangle inequality, every row at a distance of at most tau has
+#
+#     |c(q) - c(x)| <= per tau + e(q) + e(x)
+#
+# where |c(q) - c(x)|^2 = |c(q)|^2 + |c(x)|^2 - 2 c(q)'c(x) is computed in integers, without error. tau is a computed
+# distance, and the real one is at most tau (1 + 2 (d + 4) 2^-53) + sqrt(d) 2^-537, the last for squares that vanish.
+# Cosine distances are half the squares of distances between unit vectors, up to (2 d + 8) 2^-53. Manhattan is the same
+# with sums of absolute values for norms.
+#
+# Inner products: with B = V'w, r = |w - V V'w| (rho = 0), real numbers again, q'w = Bq'Bw + (rest q)'(rest w) - Bq'G Bw
+# <= Y(q)'Y(w) + delta |Bq| |Bw|, and Y = c + error on both sides, so a row with -x'q <= tau has
+#
+#     c(q)'c(x)  >=  -per (tau + mu'q + delta |q| |x|)  -  |c(q)| e(x)  -  e(q) (|c(x)| + e(x)).
+#
+# Errors of coding, with u = 2^-24, N = |w|, F = |V|_F, all in units of step: w is rounded from float64, 2 u N; V'w is
+# a sum of d products, off by (d + 2) u F N, and 1.01 times 2 u N more; w - V V'w by (m + 2) u (1 + 1.1 F) N more than
+# what V'w brings in; its norm by (d + 4) u N; scaling by 3 u N. Together at most kappa N, with
+#
+#     kappa = 1.1 u (2.1 ((d + 2) F + 3) + (m + 2) (1 + 1.1 F) + 1.1 (d + 4) + 8)     while d u, delta < 0.01
+#
+# and 4 u N for rows as they are. What underflows is less than 1e-6 steps. A row whose norm overflows has infinite
+# slack, and is always measured.
+#
+# Codes lie in panels of 16 rows, 4 coordinates (8 for manhattan) of each row side by side, then those of the next row.
+from cython cimport floating
+from libc.limits cimport INT_MAX
+from libc.math cimport INFINITY, floor, sqrt
+
+from _distance cimport ROWS_F, cosine_t, dot_t, euclidean_t, manhattan_t
+from _search cimport (
+    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
+    screen_row, search_t,
+)
+from _vector cimport (
+    LANES_D, LANES_F, PRODUCT_OFFSET, add_differences, add_products, at_least_i, at_most_l, fmadd_f, lowest_bit,
+    prefetch, require, spread_f, spread_i, spread_l, sqrt_f, sum_f, vec_d, vec_f, vec_i, vec_l,
+)
+from fastclf._heap cimport precedes, push
+
+cdef enum:
+    PANEL = 16
+    BLOCK = 256  # rows that share a slack
+
+BLOCK_ROWS = BLOCK
+
+# So many rows of a list are measured, or more than k at first, before it is looked at again.
+cdef enum:
+    FEW = 8
+
+ctypedef fused coded_t:
+    euclidean_t
+    cosine_t
+    manhattan_t
+    dot_t
+
+ctypedef struct filter_t:
+    Py_ssize_t width                # bytes of a row's code
+    const unsigned char* code
+    const int* half                 # floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
+    const float* slack              # of the block of rows, the largest
+    const float* length             # the largest |c(x)| + e(x) of a block, for dot
+    const unsigned char* query_code  # (n_queries, width), padded; int8 for products, bytes of 1..255 for differences
+    const double* query_base        # what the query adds to each product; see key_limit
+    const double* query_slack
+    const double* query_length      # |c(q)|, for dot
+    const double* query_per         # units of step per unit of distance
+    const double* query_shift       # mu'q and the errors of products, for dot
+    Py_ssize_t capacity             # of each list
+    Py_ssize_t* list_size
+    Py_ssize_t* list_mark           # the size at which a list is refined next
+    Py_ssize_t* list_row
+    int* list_key                   # the smaller the nearer
+    double* best_key                # heap of `n_best` that are measured next
+    Py_ssize_t* best_row
+    Py_ssize_t n_best
+    Py_ssize_t n_measured
+    Py_ssize_t n_refined
+
+
+cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
+    """tau in units of the codes, with the query's slack."""
+    cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
+    if coded_t is euclidean_t:
+        if metric.squared:
+            tau = sqrt(tau)
+        tau = tau * up + sqrt(<double> s.d) * 4e-162
+    elif coded_t is cosine_t:
+        tau = sqrt(2 * (tau + (2 * s.d + 8) * 1.2e-16)) * up
+    elif coded_t is dot_t:
+        tau = tau + f.query_shift[query]
+    else:
+        tau = tau * up
+    return tau * f.query_per[query] + f.query_slack[query]
+
+
+cdef inline int key_limit(
+    const coded_t* metric, const filter_t* f, double reached, Py_ssize_t query, Py_ssize_t block
+) noexcept nogil:
+    """The largest key of a row within reach of a query: rows of a block whose key is larger are farther than tau."""
+    cdef double slack = f.slack[block], limit
+    if coded_t is dot_t:
+        limit = (
+            reached + f.query_slack[query] * (f.length[block] - 1) + f.query_length[query] * slack
+            - f.query_base[query]
+        )
+        limit = limit + 1e-12 * (1 + (limit if limit > 0 else -limit))
+    elif coded_t is manhattan_t:
+        limit = (reached + slack) * (1 + 1e-12)
+    else:
+        limit = reached + slack
+        limit = 0.5 * limit * limit * (1 + 1e-12) - f.query_base[query]
+    if not limit < INT_MAX:
+        return INT_MAX
+    return <int> floor(limit) if limit > -INT_MAX else -INT_MAX
+
+
+cdef void refine(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
+) noexcept nogil:
+    """Measure the most promising rows of a query's list and drop those that are then out of reach."""
+    cdef Py_ssize_t* row = f.list_row + query * f.capacity
+    cdef int* key = f.list_key + query * f.capacity
+    cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
+    cdef Py_ssize_t first = FEW if s.tau[query] < INFINITY else FEW + s.k, wanted = first, block
+    cdef double reached
+    cdef int limit = 0
+    while n:
+        reached = reach(metric, s, f, query)
+        kept = 0
+        block = -1
+        for i in range(n):
+            if row[i] // BLOCK != block:
+                block = row[i] // BLOCK
+                limit = key_limit(metric, f, reached, query, block)
+            if key[i] <= limit:
+                key[kept] = key[i]
+                row[kept] = row[i]
+                kept += 1
+        n = kept
+        if not to_the_end and n <= f.capacity // 2 and wanted > first:
+            break
+        n_best = min(n, wanted)
+        if n_best == n:
+            for i in range(n):
+                f.best_row[i] = row[i]
+            n = 0
+        else:
+            for i in range(n_best):
+                f.best_key[i] = INFINITY
+                f.best_row[i] = s.n_rows
+            for i in range(n):
+                push(f.best_key, f.best_row, n_best, key[i], row[i])
+            kept = 0
+            for i in range(n):
+                if precedes(f.best_key[0], f.best_row[0], key[i], row[i]):
+                    key[kept] = key[i]
+                    row[kept] = row[i]
+                    kept += 1
+            n = kept
+        measure_rows(metric, s, X, f.best_row, n_best, query)
+        f.n_measured += n_best
+        wanted = min(2 * wanted, f.n_best)
+    f.n_refined += 1
+    f.list_size[query] = n
+    f.list_mark[query] = min(f.capacity, max(128 + 2 * s.k, 2 * n))
+
+
+cdef inline void prefetch_row(const floating* x, Py_ssize_t d) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    while j < d:
+        prefetch(x + j)
+        j += 64 // <Py_ssize_t> sizeof(floating)
+
+
+cdef void measure_rows(
+    const coded_t* metric, search_t* s, const floating* X, const Py_ssize_t* row, Py_ssize_t n, Py_ssize_t query
+) noexcept nogil:
+    """Measure scattered rows, the lines of the next ones asked for in advance."""
+    cdef Py_ssize_t i, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
+    cdef const floating* x
+    cdef const floating* q = <const floating*> s.screen_query + query * d
+    cdef double near
+    for i in range(min(n, 4)):
+        prefetch_row(X + row[i] * d, ahead)
+    for i in range(n):
+        if i + 4 < n:
+            prefetch_row(X + row[i + 4] * d, ahead)
+        if coded_t is not cosine_t:  # whose rows must be scaled for a screen
+            x = X + row[i] * d
+            if floating is float:
+                near = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
+            else:
+                near = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
+            if not near <= s.bound[query]:
+                continue
+        measure(metric, s, X, row[i], query)
+    measure_waiting(metric, s, X)
+
+
+cdef inline void note(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, int key, Py_ssize_t query
+) noexcept nogil:
+    """Put a row on the query's list."""
+    cdef Py_ssize_t at
+    if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]) or (s.own != NULL and s.own[query] == row):
+        return
+    if f.list_size[query] >= f.list_mark[query]:
+        refine(metric, s, f, X, query, False)
+    at = query * f.capacity + f.list_size[query]
+    require(f.list_size[query] < f.capacity)
+    f.list_row[at] = row
+    f.list_key[at] = key
+    f.list_size[query] += 1
+
+
+cdef inline void products_tile(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    const int* limit
+) noexcept nogil:
+    """4 queries against 2 vectors of rows: note the rows whose product, less half the square, reaches the limit."""
+    cdef Py_ssize_t n = f.width // 4, g, i, r
+    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
+    cdef const unsigned char* y = (
+        f.code + (row + LANES_F) // PANEL * PANEL * f.width + (row + LANES_F) % PANEL * 4
+    )
+    cdef const int* q0 = <const int*> (f.query_code + query * f.width)
+    cdef const int* q1 = q0 + n
+    cdef const int* q2 = q1 + n
+    cdef const int* q3 = q2 + n
+    cdef vec_i a0 = spread_i(0), a1 = a0, b0, b1, c0, c1, d0, d1
+    cdef vec_i sums[8]
+    cdef unsigned int near[4]
+    if coded_t is not dot_t:
+        a0 = -(<const vec_i*> (f.half + row))[0]
+        a1 = -(<const vec_i*> (f.half + row + LANES_F))[0]
+    b0 = c0 = d0 = a0
+    b1 = c1 = d1 = a1
+    for g in range(n):
+        a0 = add_products(a0, x, q0[g])
+        a1 = add_products(a1, y, q0[g])
+        b0 = add_products(b0, x, q1[g])
+        b1 = add_products(b1, y, q1[g])
+        c0 = add_products(c0, x, q2[g])
+        c1 = add_products(c1, y, q2[g])
+        d0 = add_products(d0, x, q3[g])
+        d1 = add_products(d1, y, q3[g])
+        x += 4 * PANEL
+        y += 4 * PANEL
+    near[0] = at_least_i(a0, spread_i(-limit[0])) | at_least_i(a1, spread_i(-limit[0])) << LANES_F
+    near[1] = at_least_i(b0, spread_i(-limit[1])) | at_least_i(b1, spread_i(-limit[1])) << LANES_F
+    near[2] = at_least_i(c0, spread_i(-limit[2])) | at_least_i(c1, spread_i(-limit[2])) << LANES_F
+    near[3] = at_least_i(d0, spread_i(-limit[3])) | at_least_i(d1, spread_i(-limit[3])) << LANES_F
+    if near[0] | near[1] | near[2] | near[3]:
+        sums[0] = a0
+        sums[1] = a1
+        sums[2] = b0
+        sums[3] = b1
+        sums[4] = c0
+        sums[5] = c1
+        sums[6] = d0
+        sums[7] = d1
+        for i in range(min(4, s.n_queries - query)):
+            while near[i]:
+                r = lowest_bit(near[i])
+                near[i] &= near[i] - 1
+                note(metric, s, f, X, row + r, -(<const int*> sums)[2 * LANES_F * i + r], query + i)
+
+
+cdef inline void products_row(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    int limit
+) noexcept nogil:
+    """One query against a vector of rows, read in the order of memory."""
+    cdef Py_ssize_t g, r
+    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
+    cdef const int* q = <const int*> (f.query_code + query * f.width)
+    cdef vec_i a = spread_i(0), b = a
+    cdef unsigned int near
+    if coded_t is not dot_t:
+        a = -(<const vec_i*> (f.half + row))[0]
+    for g in range(0, f.width // 4 - 1, 2):
+        a = add_products(a, x + 4 * PANEL * g, q[g])
+        b = add_products(b, x + 4 * PANEL * (g + 1), q[g + 1])
+    if f.width // 4 % 2:
+        g = f.width // 4 - 1
+        a = add_products(a, x + 4 * PANEL * g, q[g])
+    a = a + b
+    near = at_least_i(a, spread_i(-limit))
+    while near:
+        r = lowest_bit(near)
+        near &= near - 1
+        note(metric, s, f, X, row + r, -(<const int*> &a)[r], query)
+
+
+cdef inline void differences_tile(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    const int* limit
+) noexcept nogil:
+    """4 queries against 2 vectors of rows: note the rows whose sum of differences is within the limit."""
+    cdef Py_ssize_t n = f.width // 8, g, i, r
+    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
+    cdef const unsigned char* y = (
+        f.code + (row + LANES_D) // PANEL * PANEL * f.width + (row + LANES_D) % PANEL * 8
+    )
+    cdef const long long* q0 = <const long long*> (f.query_code + query * f.width)
+    cdef const long long* q1 = q0 + n
+    cdef const long long* q2 = q1 + n
+    cdef const long long* q3 = q2 + n
+    cdef vec_l a0 = spread_l(0), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0
+    cdef vec_l sums[8]
+    cdef unsigned int near[4]
+    for g in range(n):
+        a0 = add_differences(a0, x, q0[g])
+        a1 = add_differences(a1, y, q0[g])
+        b0 = add_differences(b0, x, q1[g])
+        b1 = add_differences(b1, y, q1[g])
+        c0 = add_differences(c0, x, q2[g])
+        c1 = add_differences(c1, y, q2[g])
+        d0 = add_differences(d0, x, q3[g])
+        d1 = add_differences(d1, y, q3[g])
+        x += 8 * PANEL
+        y += 8 * PANEL
+    near[0] = at_most_l(a0, spread_l(limit[0])) | at_most_l(a1, spread_l(limit[0])) << LANES_D
+    near[1] = at_most_l(b0, spread_l(limit[1])) | at_most_l(b1, spread_l(limit[1])) << LANES_D
+    near[2] = at_most_l(c0, spread_l(limit[2])) | at_most_l(c1, spread_l(limit[2])) << LANES_D
+    near[3] = at_most_l(d0, spread_l(limit[3])) | at_most_l(d1, spread_l(limit[3])) << LANES_D
+    if near[0] | near[1] | near[2] | near[3]:
+        sums[0] = a0
+        sums[1] = a1
+        sums[2] = b0
+        sums[3] = b1
+        sums[4] = c0
+        sums[5] = c1
+        sums[6] = d0
+        sums[7] = d1
+        for i in range(min(4, s.n_queries - query)):
+            while near[i]:
+                r = lowest_bit(near[i])
+                near[i] &= near[i] - 1
+                note(metric, s, f, X, row + r, <int> (<const long long*> sums)[2 * LANES_D * i + r], query + i)
+
+
+cdef inline void set_limits(
+    const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
+) noexcept nogil:
+    """The limits of 4 queries for a block of rows; queries of the padding reach nothing."""
+    cdef Py_ssize_t i
+    for i in range(4):
+        limit[i] = -INT_MAX
+        if query + i < s.n_queries:
+            limit[i] = key_limit(metric, f, reach(metric, s, f, query + i), query + i, block)
+
+
+cdef void scan_blocks(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t stride, bint sampled
+) noexcept nogil:
+    """Blocks first..last: every stride-th if `sampled`, else all others; with a stride of 0 all."""
+    cdef Py_ssize_t block, query, row, n_refined
+    cdef int limit[4]
+    for block in range(first, last):
+        if stride and (block % stride == 0) != sampled:
+            continue
+        for query in range(0, s.n_queries, 4):
+            row = block * BLOCK
+            n_refined = -1
+            while row < block * BLOCK + BLOCK:
+                if n_refined != f.n_refined:
+                    n_refined = f.n_refined
+                    set_limits(metric, s, f, query, block, limit)
+                if coded_t is manhattan_t:
+                    differences_tile(metric, s, f, X, row, query, limit)
+                    row += 2 * LANES_D
+                elif s.n_queries == 1:
+                    products_row(metric, s, f, X, row, query, limit[0])
+                    row += LANES_F
+                else:
+                    products_tile(metric, s, f, X, row, query, limit)
+                    row += 2 * LANES_F
+        if s.k == 0:
+            for query in range(s.n_queries):
+                refine(metric, s, f, X, query, True)
+
+
+cdef int fill_filter(filter_t* f, index, block) except -1:
+    cdef const unsigned char[::1] code = index.code
+    cdef const int[::1] half = index.half
+    cdef const float[::1] slack = index.slack
+    cdef const float[::1] length = index.length
+    cdef const unsigned char[:, ::1] query_code = block.query_code
+    cdef const double[::1] query_base = block.query_base
+    cdef const double[::1] query_slack = block.query_slack
+    cdef const double[::1] query_length = block.query_length
+    cdef const double[::1] query_per = block.query_per
+    cdef const double[::1] query_shift = block.query_shift
+    cdef Py_ssize_t[::1] list_size = block.list_size
+    cdef Py_ssize_t[::1] list_mark = block.list_mark
+    cdef Py_ssize_t[:, ::1] list_row = block.list_row
+    cdef int[:, ::1] list_key = block.list_key
+    cdef double[::1] best_key = block.best_key
+    cdef Py_ssize_t[::1] best_row = block.best_row
+    f.width = query_code.shape[1]
+    f.code = &code[0]
+    f.half = &half[0]
+    f.slack = &slack[0]
+    f.length = &length[0]
+    f.query_code = &query_code[0, 0]
+    f.query_base = &query_base[0]
+    f.query_slack = &query_slack[0]
+    f.query_length = &query_length[0]
+    f.query_per = &query_per[0]
+    f.query_shift = &query_shift[0]
+    f.capacity = list_row.shape[1]
+    f.list_size = &list_size[0]
+    f.list_mark = &list_mark[0]
+    f.list_row = &list_row[0, 0]
+    f.list_key = &list_key[0, 0]
+    f.best_key = &best_key[0]
+    f.best_row = &best_row[0]
+    f.n_best = best_row.shape[0]
+    f.n_measured = f.n_refined = 0
+    return 0
+
+
+def scan(
+    const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride, bint sampled, metric, index, block,
+    hits=None,
+):
+    """Search the blocks first..last of 256 rows: every stride-th if `sampled`, else all others; all if stride is 0.
+
+    `index` and `block` are those of `fastclf/_filter.py`, `metric` and `hits` as in `_neighbors.scan`. Returns the
+    number of hits, or without `hits` how many rows were measured; `finish` measures what is then left on the lists.
+    """
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, hits, X[0, 0])
+    fill_filter(&f, index, block)
+    with nogil:
+        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+            scan_blocks(&m.euclidean, &s, &f, &X[0, 0], first, last, stride, sampled)
+        elif m.code == MANHATTAN:
+            scan_blocks(&m.manhattan, &s, &f, &X[0, 0], first, last, stride, sampled)
+        elif m.code == COSINE:
+            scan_blocks(&m.cosine, &s, &f, &X[0, 0], first, last, stride, sampled)
+        else:
+            scan_blocks(&m.dot, &s, &f, &X[0, 0], first, last, stride, sampled)
+    return f.n_measured if hits is None else s.n_hits
+
+
+def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, metric, index, block):
+    """Measure what is left on the lists of queries first..last; returns how many rows that were."""
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m
+    cdef Py_ssize_t query
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, None, X[0, 0])
+    fill_filter(&f, index, block)
+    with nogil:
+        for query in range(first, last):
+            if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+                refine(&m.euclidean, &s, &f, &X[0, 0], query, True)
+            elif m.code == MANHATTAN:
+                refine(&m.manhattan, &s, &f, &X[0, 0], query, True)
+            elif m.code == COSINE:
+                refine(&m.cosine, &s, &f, &X[0, 0], query, True)
+            else:
+                refine(&m.dot, &s, &f, &X[0, 0], query, True)
+    return f.n_measured
+
+
+cdef inline void project(
+    const float* panel, Py_ssize_t n, const float* axes, vec_f* out
+) noexcept nogil:
+    """out[i] = sum_j axes[i][j] panel[j] for 4 axes (arrays of n scalars) and a panel of two vectors of rows."""
+    cdef const vec_f* x = <const vec_f*> panel
+    cdef const float* a = axes
+    cdef const float* b = a + n
+    cdef const float* c = b + n
+    cdef const float* d = c + n
+    cdef vec_f a0 = spread_f(0), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0
+    cdef Py_ssize_t j
+    for j in range(n):
+        a0 = fmadd_f(x[2 * j], spread_f(a[j]), a0)
+        a1 = fmadd_f(x[2 * j + 1], spread_f(a[j]), a1)
+        b0 = fmadd_f(x[2 * j], spread_f(b[j]), b0)
+        b1 = fmadd_f(x[2 * j + 1], spread_f(b[j]), b1)
+        c0 = fmadd_f(x[2 * j], spread_f(c[j]), c0)
+        c1 = fmadd_f(x[2 * j + 1], spread_f(c[j]), c1)
+        d0 = fmadd_f(x[2 * j], spread_f(d[j]), d0)
+        d1 = fmadd_f(x[2 * j + 1], spread_f(d[j]), d1)
+    out[0] = a0
+    out[1] = a1
+    out[2] = b0
+    out[3] = b1
+    out[4] = c0
+    out[5] = c1
+    out[6] = d0
+    out[7] = d1
+
+
+cdef inline void remainder(
+    const float* panel, Py_ssize_t d, const float* y, Py_ssize_t m, const float* axes_t, vec_f* out
+) noexcept nogil:
+    """out[0..1] = the squared norms of panel - V y, 4 coordinates at a time."""
+    cdef vec_f part[8]
+    cdef vec_f t, u, s0 = spread_f(0), s1 = s0
+    cdef Py_ssize_t i, j
+    for j in range(0, d, 4):
+        project(y, m, axes_t + j * m, part)
+        for i in range(min(4, d - j)):
+            t = (<const vec_f*> panel)[2 * (j + i)] - part[2 * i]
+            u = (<const vec_f*> panel)[2 * (j + i) + 1] - part[2 * i + 1]
+            s0 = fmadd_f(t, t, s0)
+            s1 = fmadd_f(u, u, s1)
+    out[0] = s0
+    out[1] = s1
+
+
+ctypedef struct coder_t:
+    Py_ssize_t d
+    Py_ssize_t m                    # axes; 0: rows are coded as they are
+    Py_ssize_t n_codes              # coordinates of a code, padding included
+    const double* center
+    double scale
+    const float* axes               # (n_codes, d), the last a row of zeros
+    const float* axes_t             # (d, m), d padded to a multiple of 4
+    float step
+    float shift
+    double kappa
+    bint absolute
+    float* w                        # work: (d, ROWS_F), (n_codes + 4, ROWS_F), (n_codes, ROWS_F), (d + n_codes,)
+    float* y
+    int* code
+    float* one
+
+
+cdef int fill_coder(coder_t* c, coder, Py_ssize_t d, Py_ssize_t n_codes) except -1:
+    """A Coder of `fastclf/_filter.py`; the work arrays are the caller's."""
+    cdef const double[::1] center = coder.center
+    cdef const float[:, ::1] axes = coder.axes
+    cdef const float[:, ::1] axes_t = coder.axes_t
+    c.d = d
+    c.m = 0
+    c.n_codes = n_codes
+    c.center = &center[0]
+    c.scale = coder.scale
+    c.step = coder.step
+    c.shift = coder.shift
+    c.kappa = coder.kappa
+    c.absolute = coder.absolute
+    c.axes = c.axes_t = NULL
+    if axes is not None:
+        c.m = axes_t.shape[1]
+        c.axes = &axes[0, 0]
+        c.axes_t = &axes_t[0, 0]
+    require(n_codes % (8 if c.absolute else 4) == 0 and (n_codes == c.m + 1 if c.m else n_codes >= d))
+    return 0
+
+
+cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nogil:
+    cdef vec_f s = spread_f(0), t = s
+    cdef Py_ssize_t i = 0
+    cdef float rest
+    while i + 2 * LANES_F <= n:
+        s = fmadd_f((<const vec_f*> (a + i))[0], (<const vec_f*> (b + i))[0], s)
+        t = fmadd_f((<const vec_f*> (a + i + LANES_F))[0], (<const vec_f*> (b + i + LANES_F))[0], t)
+        i += 2 * LANES_F
+    rest = <float> sum_f(s + t)
+    while i < n:
+        rest += a[i] * b[i]
+        i += 1
+    return rest
+
+
+cdef void project_one(const coder_t* c) noexcept nogil:
+    """What a panel is projected to, for the first of its rows alone: 30 times less work for a single query."""
+    cdef Py_ssize_t j
+    cdef float* y = c.one + c.d
+    cdef float t, rest = 0
+    for j in range(c.d):
+        c.one[j] = c.w[j * ROWS_F]
+    for j in range(c.m):
+        y[j] = dot(c.axes + j * c.d, c.one, c.d)
+        c.y[j * ROWS_F] = y[j]
+    for j in range(c.d):
+        t = c.one[j] - dot(c.axes_t + j * c.m, y, c.m)
+        rest += t * t
+    c.y[c.m * ROWS_F] = <float> sqrt(rest) - c.shift
+
+
+cdef void code_panel(
+    const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* slack_out, float* length_out
+) noexcept nogil:
+    """c.code[j][r], slacks and lengths |c| + e of up to ROWS_F rows."""
+    cdef Py_ssize_t r, j, d = c.d, m = c.m, n_coordinates = c.n_codes if m else d
+    cdef float* w = c.w
+    cdef float* y = c.y
+    cdef const floating* x
+    cdef double unit
+    cdef float inverse = 1 / c.step, v, i, t
+    cdef float far[ROWS_F]
+    cdef float near[ROWS_F]
+    cdef float norm[ROWS_F]
+    cdef float* z = w
+    cdef vec_f rest[2]
+    for r in range(ROWS_F):
+        norm[r] = far[r] = near[r] = 0
+    if n_rows < ROWS_F:
+        for j in range(d * ROWS_F):
+            w[j] = 0
+    for r in range(n_rows):
+        x = X + r * d
+        if norm2 != NULL:
+            unit = c.scale / sqrt(norm2[r]) if norm2[r] > 0 else 0
+            for j in range(d):
+                w[j * ROWS_F + r] = <float> (x[j] * unit - c.center[j] * c.scale)
+        else:
+            for j in range(d):
+                w[j * ROWS_F + r] = <float> ((x[j] - c.center[j]) * c.scale)
+    for j in range(d):
+        for r in range(ROWS_F):
+            t = w[j * ROWS_F + r]
+            norm[r] += (t if t > 0 else -t) if c.absolute else t * t
+    if m and n_rows == 1:
+        z = y
+        project_one(c)
+    elif m:
+        z = y
+        for j in range(0, n_coordinates, 4):
+            project(w, d, c.axes + j * d, <vec_f*> (y + j * ROWS_F))
+        remainder(w, d, y, m, c.axes_t, rest)
+        for r in range(2):
+            (<vec_f*> (y + m * ROWS_F))[r] = sqrt_f(rest[r]) - spread_f(c.shift)
+    for j in range(n_coordinates):
+        for r in range(ROWS_F):
+            v = z[j * ROWS_F + r] * inverse
+            i = v if v < 127 else 127
+            i = i if i > -127 else -127
+            i = (i + <float> 12582912) - <float> 12582912  # 1.5 2^23: rounds to the nearest integer
+            t = v - i
+            far[r] += (t if t > 0 else -t) if c.absolute else t * t
+            near[r] += i * i
+            c.code[j * ROWS_F + r] = <int> i
+    for j in range(n_coordinates * ROWS_F, c.n_codes * ROWS_F):
+        c.code[j] = 0
+    for r in range(n_rows):
+        if c.absolute:
+            slack_out[r] = <float> ((far[r] + c.kappa * norm[r] * inverse) * (1 + 1e-5) + 1e-6)
+        else:
+            slack_out[r] = <float> (
+                (sqrt(far[r]) + c.kappa * sqrt(norm[r]) * inverse) * (1 + 1e-5) + 1e-6 + 2.4e-7 * c.shift * inverse
+            )
+        if not slack_out[r] < INFINITY:
+            slack_out[r] = INFINITY
+        length_out[r] = <float> (sqrt(near[r]) * (1 + 1e-6) + slack_out[r])
+
+
+def encode(
+    const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, coder, const double[::1] norm2, Py_ssize_t n_codes,
+    unsigned char[::1] code_out, int[::1] half_out, float[::1] slack_out, float[::1] length_out,
+):
+    """Code rows start..stop (from a multiple of 256), each block of 256 with its largest slack and length.
+
+    `n_codes` is the number of coordinates of a code, padding included; norms are squared, and only for unit rows.
+    """
+    cdef coder_t c
+    cdef float[:, ::1] w = coder.work(X.shape[1], ROWS_F)
+    cdef float[:, ::1] y = coder.work(n_codes + 4, ROWS_F)
+    cdef int[:, ::1] code = coder.work(n_codes, ROWS_F, "intc")
+    cdef float[:, ::1] one = coder.work(1, X.shape[1] + n_codes)
+    cdef float slack[ROWS_F]
+    cdef float length[ROWS_F]
+    cdef Py_ssize_t row, r, j, at, n_rows, side = 8 if coder.absolute else 4
+    cdef long long square
+    fill_coder(&c, coder, X.shape[1], n_codes)
+    c.w = &w[0, 0]
+    c.y = &y[0, 0]
+    c.code = &code[0, 0]
+    c.one = &one[0, 0]
+    require(start % BLOCK == 0)
+    with nogil:
+        row = start
+        while row < stop:
+            n_rows = min(stop - row, <Py_ssize_t> ROWS_F)
+            code_panel(&c, &X[row, 0], n_rows, NULL if norm2 is None else &norm2[row], slack, length)
+            for r in range(n_rows):
+                at = (row + r) // PANEL * PANEL * n_codes + (row + r) % PANEL * side
+                square = 0
+                for j in range(n_codes):
+                    square += c.code[j * ROWS_F + r] * c.code[j * ROWS_F + r]
+                    code_out[at + j // side * side * PANEL + j % side] = <unsigned char> (c.code[j * ROWS_F + r] + 128)
+                half_out[row + r] = <int> (square // 2)
+                slack_out[(row + r) // BLOCK] = max(slack_out[(row + r) // BLOCK], slack[r])
+                length_out[(row + r) // BLOCK] = max(length_out[(row + r) // BLOCK], length[r])
+            row += ROWS_F
+
+
+def encode_queries(
+    const double[:, ::1] query, coder, const double[::1] norm2, unsigned char[:, ::1] code_out, double[::1] base_out,
+    double[::1] slack_out, double[::1] length_out, bint inner,
+):
+    """Code queries as the kernels want them: int8, or for differences bytes of 1..255; length_out is |c|.
+
+    base_out is what `key_limit` takes off: half of |c|^2 (not if `inner`) and what the products add.
+    """
+    cdef coder_t c
+    cdef Py_ssize_t n_codes = code_out.shape[1]
+    cdef float[:, ::1] w = coder.work(query.shape[1], ROWS_F)
+    cdef float[:, ::1] y = coder.work(n_codes + 4, ROWS_F)
+    cdef int[:, ::1] code = coder.work(n_codes, ROWS_F, "intc")
+    cdef float[:, ::1] one = coder.work(1, query.shape[1] + n_codes)
+    cdef float slack[ROWS_F]
+    cdef float length[ROWS_F]
+    cdef Py_ssize_t row = 0, r, j, n_rows
+    cdef long long square, total
+    cdef int value
+    fill_coder(&c, coder, query.shape[1], n_codes)
+    c.w = &w[0, 0]
+    c.y = &y[0, 0]
+    c.code = &code[0, 0]
+    c.one = &one[0, 0]
+    with nogil:
+        while row < query.shape[0]:
+            n_rows = min(query.shape[0] - row, <Py_ssize_t> ROWS_F)
+            code_panel(&c, &query[row, 0], n_rows, NULL if norm2 is None else &norm2[row], slack, length)
+            for r in range(n_rows):
+                square = total = 0
+                for j in range(n_codes):
+                    value = c.code[j * ROWS_F + r]
+                    square += value * value
+                    total += value
+                    code_out[row + r, j] = <unsigned char> (value + 128 if c.absolute else value & 255)
+                slack_out[row + r] = slack[r]
+                length_out[row + r] = sqrt(square) * (1 + 1e-12)
+                base_out[row + r] = (0 if inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
+            row += ROWS_F
