@@ -38,6 +38,9 @@ FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 
+# What Cython writes for typed memoryviews, once for all modules instead of in each: half of the time of a build.
+SHARED = "fastclf._memoryviews"
+
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -66,7 +69,7 @@ def extension(name, source, suffix=""):
 
 
 def extensions():
-    found = []
+    found = [Extension(SHARED, ["_memoryviews.c"])]
     for path in sorted(SOURCE.glob("*.pyx")):
         name = path.stem
         found.append(extension(name, path))
@@ -147,7 +150,8 @@ if __name__ == "__main__":
             build_dir=str(BUILD / "c"),
             include_path=[".", str(SOURCE)],
             compiler_directives=DIRECTIVES,
-            nthreads=0,
+            shared_utility_qualified_name=SHARED,
+            nthreads=os.cpu_count(),
             quiet="--quiet" in sys.argv,
         ),
         cmdclass={"build_ext": BuildExtensions},

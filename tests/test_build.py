@@ -36,6 +36,15 @@ def sdist(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """The wheel, built from the sdist by pip in an environment of its own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, sdist, cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
 @pytest.fixture
 def unpacked(sdist, tmp_path):
     with tarfile.open(sdist) as archive:
@@ -44,12 +53,20 @@ def unpacked(sdist, tmp_path):
     return folder
 
 
-def test_the_sdist_installs_in_a_fresh_environment_and_runs_from_elsewhere(sdist, tmp_path):
+def stand_in(folder, script):
+    """A compiler that is a shell script."""
+    path = folder / "cc"
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    return {"CC": str(path), "LDSHARED": f"{path} -shared"}
+
+
+def test_the_wheel_of_the_sdist_installs_in_a_fresh_environment_and_runs_from_elsewhere(wheel, tmp_path):
     environment, elsewhere = tmp_path / "environment", tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(sys.executable, "-m", "venv", environment, cwd=elsewhere)
     bin_folder = environment / ("Scripts" if os.name == "nt" else "bin")
-    run(bin_folder / "pip", "install", "--quiet", sdist, cwd=elsewhere)
+    run(bin_folder / "pip", "install", "--quiet", wheel, cwd=elsewhere)
     code = (
         "import fastclf; print(fastclf.KNeighborsClassifier(1).fit([[1.0], [2.0]], ['a', 'b']).predict([[3.0]])[0]);"
         "from importlib.resources import files;"
@@ -59,11 +76,8 @@ def test_the_sdist_installs_in_a_fresh_environment_and_runs_from_elsewhere(sdist
     assert "SIMD" in run(bin_folder / "fastclf", "info", cwd=elsewhere)
 
 
-def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(unpacked):
-    code = "import setuptools.build_meta as backend; backend.build_wheel('dist')"
-    run(sys.executable, "-c", code, cwd=unpacked)
-    (path,) = (unpacked / "dist").glob("*.whl")
-    names = zipfile.ZipFile(path).namelist()
+def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
     for wanted in ("fastclf/_heap.pxd", "fastclf/py.typed", "fastclf/neighbors.py"):
         assert wanted in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -77,45 +91,48 @@ def compiled(folder):
     }
 
 
-def rebuilt_by(folder, changed):
-    before = compiled(folder)
-    if changed:
-        os.utime(folder / changed)
-    run(sys.executable, "setup.py", "build", cwd=folder)
-    after = compiled(folder)
-    return sorted(name for name in after if after[name] != before.get(name))
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
+def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked, tmp_path):
+    # what is compiled is the question here, not what comes of it
+    compiler = stand_in(tmp_path, 'while [ "$1" != -o ]; do shift; [ $# -gt 0 ] || exit 0; done; : > "$2"\n')
 
+    def rebuilt_by(changed):
+        before = compiled(unpacked)
+        if changed:
+            os.utime(unpacked / changed)
+        run(sys.executable, "setup.py", "build", cwd=unpacked, **compiler)
+        after = compiled(unpacked)
+        return {name for name in after if after[name] != before.get(name)}
 
-@pytest.mark.skipif(sys.platform == "win32", reason="compiled modules are .pyd files there")
-def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked):
-    everything = rebuilt_by(unpacked, None)
-    kernels = [name for name in everything if name.startswith("_neighbors")]
-    assert sorted([*kernels, "_cpu"]) == everything
-    assert rebuilt_by(unpacked, None) == []
-    assert rebuilt_by(unpacked, "src_cython/_cpu.pyx") == ["_cpu"]
-    assert rebuilt_by(unpacked, "fastclf/_heap.pxd") == kernels
-    assert rebuilt_by(unpacked, "fastclf/neighbors.py") == []
+    def levels(name):
+        return {module for module in everything if module == name or module.startswith(f"{name}_v")}
+
+    everything = rebuilt_by(None)
+    sources = {path.stem for path in (unpacked / "src_cython").glob("*.pyx")}
+    assert {*sources, "_memoryviews"} <= everything
+    assert rebuilt_by(None) == set()
+    assert rebuilt_by("src_cython/_cpu.pyx") == {"_cpu"}
+    assert rebuilt_by("src_cython/_missing_kernel.pyx") == levels("_missing_kernel")
+    assert rebuilt_by("fastclf/neighbors.py") == set()
+    assert rebuilt_by("fastclf/_heap.pxd") == everything - {"_cpu", "_memoryviews", "_votes"}
     assert not [path for folder in ("fastclf", "src_cython") for path in (unpacked / folder).rglob("*.[co]")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
-def test_a_compiler_without_levels_or_vectors_gives_the_same_answers(unpacked, tmp_path):
-    compiler = tmp_path / "cc"
-    compiler.write_text('#!/bin/sh\ncase "$*" in *-march*) exit 1;; esac\nexec gcc "$@"\n')
-    compiler.chmod(0o755)
-    site = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", site, "."]
-    run(*install, cwd=unpacked, CC=str(compiler), CFLAGS="-DFASTCLF_PLAIN_C", LDSHARED=f"{compiler} -shared")
-    code = "from fastclf import _simd; print(_simd.build_info()['levels'], _simd.available())"
-    assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)) == "['baseline'] ['baseline']\n"
-    pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    tests = Path(__file__).with_name("test_neighbors.py")
-    assert "passed" in run(*pytest_command, tests, cwd=tmp_path, PYTHONPATH=str(site))
-
-
-def test_a_build_in_place_can_be_imported(unpacked):
-    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", cwd=unpacked)
+def test_a_compiler_without_levels_or_vectors_builds_in_place_and_gives_the_same_answers(unpacked, tmp_path):
+    compiler = stand_in(tmp_path, 'case "$*" in *-march*) exit 1;; esac\nexec gcc "$@"\n')
+    compiler["CFLAGS"] = "-DFASTCLF_PLAIN_C"
+    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", cwd=unpacked, **compiler)
     code = "import fastclf; print(fastclf.KNeighborsClassifier.__module__, fastclf.__file__)"
     module, path = run(sys.executable, "-c", code, cwd=unpacked).split()
     assert module == "fastclf.neighbors"
     assert Path(path).parent == unpacked / "fastclf"
+
+    site = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", site, "."]
+    run(*install, cwd=unpacked, **compiler)
+    code = "from fastclf import _simd; print(_simd.build_info()['levels'], _simd.available())"
+    assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)) == "['baseline'] ['baseline']\n"
+    pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests = [Path(__file__).with_name(f"test_{name}.py") for name in ("neighbors", "filter", "bits")]
+    assert "passed" in run(*pytest_command, *tests, cwd=tmp_path, PYTHONPATH=str(site))

@@ -15,6 +15,8 @@ import fastclf
 from fastclf import NearestNeighbors, _simd, cli, cross_validate
 from fastclf.evaluation import majority_error, stratified_folds
 
+pytestmark = pytest.mark.once
+
 X, Y = load_iris(return_X_y=True)
 SPECIES = np.array(["setosa", "versicolor", "virginica"])[Y]
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]

@@ -10,6 +10,8 @@ import reference
 from fastclf import KNeighborsClassifier, NearestNeighbors, _search
 from fastclf._estimator import clone
 
+pytestmark = pytest.mark.once
+
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 PLAIN = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t)
 FULL = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t, ctypes.c_void_p)

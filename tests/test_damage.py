@@ -17,6 +17,8 @@ from test_storage import X, assemble, attributes, parts, same
 import fastclf
 from fastclf import KNeighborsClassifier, NearestNeighbors, _simd, _state, load, save
 
+pytestmark = pytest.mark.once
+
 
 # A small model with every kind of array that a search reads.
 def small_model():

@@ -10,6 +10,8 @@ from conftest import CHECKOUT
 
 import fastclf
 
+pytestmark = pytest.mark.once
+
 PUBLIC = [getattr(fastclf, name) for name in fastclf.__all__ if not name.startswith("_")]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

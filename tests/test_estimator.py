@@ -12,6 +12,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
 from fastclf._estimator import clone
 
+pytestmark = pytest.mark.once
+
 ESTIMATORS = [
     NearestNeighbors(),
     KNeighborsClassifier(),

@@ -21,6 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, cross_validate, display
 from fastclf.evaluation import CrossValidation, majority_error, stratified_folds
 
+pytestmark = pytest.mark.once
+
 X, Y = load_iris(return_X_y=True)
 
 

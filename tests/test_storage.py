@@ -33,6 +33,8 @@ from fastclf import (
     storage,
 )
 
+pytestmark = pytest.mark.once
+
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, (60, 3)).astype(np.float32)
 Y = np.arange(60) % 3

@@ -13,6 +13,8 @@ import pytest
 from fastclf import NearestNeighbors, _search, _threads
 from fastclf._threads import Progress, n_cpus, n_threads, ranges, run
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch):

@@ -12,6 +12,8 @@ import pytest
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from fastclf._validation import as_matrix
 
+pytestmark = pytest.mark.once
+
 X = np.random.default_rng(0).integers(0, 9, (60, 3))
 Y = np.arange(60) % 3
 
