@@ -22,6 +22,7 @@ _SAMPLE = 16384  # rows
 _LEAST_SAMPLE = 512
 _SAMPLE_QUERIES = 16
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+_KEPT = (0.999, 0.99)  # shares of all coordinates that a code need not cut off
 _MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
 
 # What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
@@ -112,7 +113,7 @@ class Filter(Scan):
             for first, last in ranges(*part, 1):
                 start, stop = first * self.unit, min(last * self.unit, n)
                 out = self.code, self.half, self.slack, self.length
-                kernels.encode(X, start, stop, coder, self.metric.norm2, self.width, *out)
+                kernels.encode(X, start, stop, coder, self.metric.norm2, self.width, *out, metric.name == "dot")
                 yield
 
         threads = n_threads(n_jobs)
@@ -294,10 +295,8 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
     """
     d = sample.shape[1]
     if metric.name == "manhattan":
-        step = _step(sample)
-        far = np.array([np.abs(sample - row).sum(axis=1, dtype=np.float64) for row in sought])
-        slack = d / 4 + 1.5 * np.sqrt(d / 48)
-        yield Coder(center, scale, step, True), d + -d % 8, (far <= (tau * scale + 2 * slack * step)[:, None]).mean()
+        step, near = _best_step(sample, sought, tau, metric, 0, scale)
+        yield Coder(center, scale, step, True), d + -d % 8, near
         return
     offset = sought @ (scale * center)  # mu'q, for dot
     rng = np.random.default_rng(0)
@@ -308,15 +307,13 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
         # any rotation among the axes keeps distances: after a random one all coordinates are of a size, and small
         mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
         points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
-        shift = 0.0 if metric.name == "dot" else float(points[:, -1].mean())
+        shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
         points[:, -1] -= shift
         points_sought[:, -1] -= shift
-        step = _step(points)
-        near = _share_near(points, points_sought, tau, metric, offset, scale, step)
+        step, near = _best_step(points, points_sought, tau, metric, offset, scale)
         yield rotated(center, scale, mixed, step, shift), width, near
     if d <= _MOST_FEATURES and worth(d):
-        step = _step(sample)
-        near = _share_near(sample, sought, tau, metric, offset, scale, step)
+        step, near = _best_step(sample, sought, tau, metric, offset, scale)
         yield Coder(center, scale, step, False), d + -d % 4, near
 
 
@@ -326,22 +323,38 @@ def _with_rest(w, axes):
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 
 
+def _best_step(points, sought, tau, metric, offset, scale):
+    """(step, share of the points that it leaves to be measured): that which cuts nothing off, or where cutting off
+    costs no slack, a smaller one if it leaves fewer."""
+    few = points[:: max(1, len(points) // 2048)]
+    size = np.abs(few)
+    largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
+    steps = [max(float(each), 2.0**-100) / 127 for each in largest]
+    near = [_share_near(few, sought, tau, metric, offset, scale, step) for step in steps]
+    step = steps[int(np.argmin(near))]
+    return step, _share_near(points, sought, tau, metric, offset, scale, step)
+
+
 def _share_near(points, sought, tau, metric, offset, scale, step):
     """The share of points that codes cannot tell to be farther from what is sought than tau."""
-    slack = np.sqrt(points.shape[1] / 12) + 0.3
-    product = sought.astype(np.float64) @ points.T
+    m = points.shape[1]
+    if metric.name == "manhattan":
+        points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
+        far = np.array([np.abs(points - row).sum(axis=1, dtype=np.float64) for row in sought])
+        slack = m / 4 + 1.5 * np.sqrt(m / 48)
+        return (far <= (tau * scale + 2 * slack * step)[:, None]).mean()
+    slack = np.sqrt(m / 12) + 0.3
     if metric.name == "dot":
+        product = sought.astype(np.float64) @ points.T
         norm, norm_sought = np.sqrt(_squares(points)), np.sqrt(_squares(sought))
         lost = slack * (step * norm_sought[:, None] + np.abs(sought).max(axis=1)[:, None] / 127 * norm)
         return (product + lost + offset[:, None] >= -tau[:, None] * scale * scale).mean()
+    points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
     limit = np.sqrt(2 * np.maximum(tau, 0)) if metric.name == "cosine" else tau
     limit = np.sqrt(limit) if metric.name == "sqeuclidean" else limit
+    product = sought.astype(np.float64) @ points.T
     far = np.sqrt(np.maximum(_squares(sought)[:, None] + _squares(points) - 2 * product, 0))
     return (far <= (limit * scale + 2 * slack * step)[:, None]).mean()
-
-
-def _step(points):
-    return max(float(np.abs(points).max()), 2.0**-100) / 127
 
 
 def _squares(points):

@@ -6,17 +6,19 @@
 #
 # What is coded. Each row x becomes Y(x), a point of few coordinates in which distances are never larger than in full:
 #
-#     rotated:   w = g (x - mu),  Y(x) = (V'w, |w - V V'w| - rho) / step     for some matrix V (d, m), m < d
-#     as it is:  w = g (x - mu),  Y(x) = w / step                            (all metrics; manhattan always)
+#     rotated:   w = g (x - mu),  Y(x) = clip((V'w, |w - V V'w| - rho) / step)     for some matrix V (d, m), m < d
+#     as it is:  w = g (x - mu),  Y(x) = clip(w / step)                            (all metrics; manhattan always)
 #
-# For cosine, x / |x| stands for x. With G = V'V - I and delta >= |G|, in real numbers and for any vector w
+# in units of step, where clip brings each coordinate into -127..127: the projection onto a box, which enlarges no
+# distance. (For inner products Y is not clipped, and what its codes cut off is an error like any other.) For cosine,
+# x / |x| stands for x. With G = V'V - I and delta >= |G|, in real numbers and for any vector w
 #
 #     |V'w|^2 + |w - V V'w|^2  =  |w|^2 + (V'w)' G (V'w)  <=  |w|^2 + delta |V'w|^2 ,
 #
 # so |Y(q) - Y(x)| <= per |q - x| with per = g / step / sqrt(1 - delta): V need not be orthogonal, only near it, as the
 # norms of the remainders differ by no more than the remainders. The code c(x) is Y(x) rounded to integers in
-# -127..127, and its slack e(x) >= |Y(x) - c(x)| has all that was lost: rounding, clipping, and the errors of float32
-# below. So, by the triangle inequality, every row at a distance of at most tau has
+# -127..127, and its slack e(x) >= |Y(x) - c(x)| has all that was lost, by rounding and by the errors of float32 below.
+# So, by the triangle inequality, every row at a distance of at most tau has
 #
 #     |c(q) - c(x)| <= per tau + e(q) + e(x)
 #
@@ -549,13 +551,14 @@ ctypedef struct coder_t:
     float shift
     double kappa
     bint absolute
+    bint inner
     float* w                        # work: (d, ROWS_F), (n_codes + 4, ROWS_F), (n_codes, ROWS_F), (d + n_codes,)
     float* y
     int* code
     float* one
 
 
-cdef int fill_coder(coder_t* c, coder, Py_ssize_t d, Py_ssize_t n_codes) except -1:
+cdef int fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes) except -1:
     """A Coder of `fastclf/_filter.py`; the work arrays are the caller's."""
     cdef const double[::1] center = coder.center
     cdef const float[:, ::1] axes = coder.axes
@@ -569,6 +572,7 @@ cdef int fill_coder(coder_t* c, coder, Py_ssize_t d, Py_ssize_t n_codes) except 
     c.shift = coder.shift
     c.kappa = coder.kappa
     c.absolute = coder.absolute
+    c.inner = inner
     c.axes = c.axes_t = NULL
     if axes is not None:
         c.m = axes_t.shape[1]
@@ -655,10 +659,10 @@ cdef void code_panel(
     for j in range(n_coordinates):
         for r in range(ROWS_F):
             v = z[j * ROWS_F + r] * inverse
-            i = v if v < 127 else 127
-            i = i if i > -127 else -127
-            i = (i + <float> 12582912) - <float> 12582912  # 1.5 2^23: rounds to the nearest integer
-            t = v - i
+            t = v if v < 127 else 127
+            t = t if t > -127 else -127
+            i = (t + <float> 12582912) - <float> 12582912  # 1.5 2^23: rounds to the nearest integer
+            t = (v if c.inner else t) - i
             far[r] += (t if t > 0 else -t) if c.absolute else t * t
             near[r] += i * i
             c.code[j * ROWS_F + r] = <int> i
@@ -678,7 +682,7 @@ cdef void code_panel(
 
 def encode(
     const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, coder, const double[::1] norm2, Py_ssize_t n_codes,
-    unsigned char[::1] code_out, int[::1] half_out, float[::1] slack_out, float[::1] length_out,
+    unsigned char[::1] code_out, int[::1] half_out, float[::1] slack_out, float[::1] length_out, bint inner,
 ):
     """Code rows start..stop (from a multiple of 256), each block of 256 with its largest slack and length.
 
@@ -693,7 +697,7 @@ def encode(
     cdef float length[ROWS_F]
     cdef Py_ssize_t row, r, j, at, n_rows, side = 8 if coder.absolute else 4
     cdef long long square
-    fill_coder(&c, coder, X.shape[1], n_codes)
+    fill_coder(&c, coder, inner, X.shape[1], n_codes)
     c.w = &w[0, 0]
     c.y = &y[0, 0]
     c.code = &code[0, 0]
@@ -735,7 +739,7 @@ def encode_queries(
     cdef Py_ssize_t row = 0, r, j, n_rows
     cdef long long square, total
     cdef int value
-    fill_coder(&c, coder, query.shape[1], n_codes)
+    fill_coder(&c, coder, inner, query.shape[1], n_codes)
     c.w = &w[0, 0]
     c.y = &y[0, 0]
     c.code = &code[0, 0]
