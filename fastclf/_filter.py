@@ -28,8 +28,13 @@ _MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
 # What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
 _BYTE = 0.03  # of memory read in order: a single query's limit; ...
 _CACHED_BYTE = 0.01  # ... where the codes stay in the caches
-_PRODUCT = 0.022  # of a coordinate of a scan for many queries, in float32
-_CODE_PRODUCT = 0.005  # of a code's byte, for many queries
+# For many queries, by SIMD level: of a coordinate of a scan in float32, and of a code's byte.
+_PRODUCTS = {
+    "baseline": (0.11, 0.05),
+    "x86-64-v3": (0.031, 0.015),
+    "x86-64-v4": (0.022, 0.009),
+    "x86-64-v4-vnni": (0.022, 0.005),
+}
 _ROW = 0.1  # of a row's slack and limit
 _MEASURE, _MEASURE_COORDINATE = 150.0, 0.5  # of a row that is measured
 _CACHED_BYTES = 1 << 21
@@ -256,13 +261,14 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     queries = np.sort(rng.choice(len(chosen), min(_SAMPLE_QUERIES, len(chosen)), replace=False))
     tau = _kth_distance(X, metric, chosen[queries], min(k, n - 1), n_jobs, memory) if n > 1 else np.zeros(1)
     best, least = None, np.inf if force else _PAYS
+    product, code_product = _PRODUCTS[_simd.level()]
 
     def cost(width, near):
         """Over a scan's: of one query or of one of many, whichever is more."""
         measured = near * (_MEASURE + _MEASURE_COORDINATE * d)
         one = width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW + measured
-        many = width * _CODE_PRODUCT + _ROW + measured
-        return max(one / (d * X.itemsize * _BYTE), many / (d * X.itemsize / 4 * _PRODUCT))
+        many = width * code_product + _ROW + measured
+        return max(one / (d * X.itemsize * _BYTE), many / (d * X.itemsize / 4 * product))
 
     def worth(width):
         return cost(width, 0) < least

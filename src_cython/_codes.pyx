@@ -290,26 +290,25 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """One query against a vector of rows, read in the order of memory."""
-    cdef Py_ssize_t g, r
-    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
+    """One query against a panel of rows, read in the order of memory."""
+    cdef Py_ssize_t n = f.width // 4, g, i, r
+    cdef const unsigned char* x = f.code + row * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i a = spread_i(0), b = a
+    cdef vec_i sums[4]
     cdef unsigned int near
-    if coded_t is not dot_t:
-        a = -(<const vec_i*> (f.half + row))[0]
-    for g in range(0, f.width // 4 - 1, 2):
-        a = add_products(a, x + 4 * PANEL * g, q[g])
-        b = add_products(b, x + 4 * PANEL * (g + 1), q[g + 1])
-    if f.width // 4 % 2:
-        g = f.width // 4 - 1
-        a = add_products(a, x + 4 * PANEL * g, q[g])
-    a = a + b
-    near = at_least_i(a, spread_i(-limit))
-    while near:
-        r = lowest_bit(near)
-        near &= near - 1
-        note(metric, s, f, X, row + r, -(<const int*> &a)[r], query)
+    for i in range(PANEL // LANES_F):
+        sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
+    for g in range(n):
+        prefetch(x + 2048)
+        for i in range(PANEL // LANES_F):
+            sums[i] = add_products(sums[i], x + 4 * LANES_F * i, q[g])
+        x += 4 * PANEL
+    for i in range(PANEL // LANES_F):
+        near = at_least_i(sums[i], spread_i(-limit))
+        while near:
+            r = lowest_bit(near)
+            near &= near - 1
+            note(metric, s, f, X, row + i * LANES_F + r, -(<const int*> &sums[i])[r], query)
 
 
 cdef inline void differences_tile(
@@ -393,7 +392,7 @@ cdef void scan_blocks(
                     row += 2 * LANES_D
                 elif s.n_queries == 1:
                     products_row(metric, s, f, X, row, query, limit[0])
-                    row += LANES_F
+                    row += PANEL
                 else:
                     products_tile(metric, s, f, X, row, query, limit)
                     row += 2 * LANES_F
