@@ -104,20 +104,26 @@ cdef inline double screen_row(
     """The screen of one row (arrays of d scalars): coordinates side by side, what is left over in float64."""
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t i = 0, n = d // lanes, j
-    cdef vec a, b
+    cdef vec a, b, c, e
     cdef double s = 0
     if n:
         if vec is vec_f:
-            a = b = spread_f(0)
+            a = b = c = e = spread_f(0)
         else:
-            a = b = spread_d(0)
-        while i + 2 <= n:
+            a = b = c = e = spread_d(0)
+        while i + 4 <= n:
             a = screen_terms(metric, a, x[i], q[i])
             b = screen_terms(metric, b, x[i + 1], q[i + 1])
-            i += 2
-        if i < n:
+            c = screen_terms(metric, c, x[i + 2], q[i + 2])
+            e = screen_terms(metric, e, x[i + 3], q[i + 3])
+            i += 4
+        while i < n:
             a = screen_terms(metric, a, x[i], q[i])
-        s = largest_lane(larger(a, b)) if metric_t is chebyshev_t else sum_lanes(a + b)
+            i += 1
+        if metric_t is chebyshev_t:
+            s = largest_lane(larger(larger(a, b), larger(c, e)))
+        else:
+            s = sum_lanes((a + b) + (c + e))
     for j in range(n * lanes, d):
         if vec is vec_f:
             s = exact_term(metric, s, (<const float*> x)[j], (<const float*> q)[j], j)
