@@ -341,7 +341,7 @@ def _share_near(points, sought, tau, metric, offset, scale, step):
 
 
 def _step(points):
-    return max(float(np.abs(points).max()), 2.0**-100) / 127
+    return max(float(np.abs(points).max()), 2.0**-30) / 127
 
 
 def _squares(points):

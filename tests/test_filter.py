@@ -124,6 +124,28 @@ def test_no_bound_exceeds_a_distance_in_5000_dimensions(rng, metric):
     assert_bounded(X, X[:3] + np.float32(0.5), metric, rng)
 
 
+def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
+    d, step, ulp = 5000, 2.0**-7, 2.0**-13
+    metric = resolve_metric("manhattan", 2, None, d)
+    for lost in np.linspace(0.25, 0.49, 8):
+        # a code of 11, and what is left over loses nearly half an ulp in each addition once the sum is above 1024
+        X = np.full((1, d), (11 - (np.floor(lost / ulp) + 0.49) * ulp) * step)
+        index = Filter(X, metric, Coder(np.zeros(d), 1.0, step, True))
+        Q = np.zeros((2, d))
+        assert (lower_bounds(index, Q) <= reference.distances(X, Q, "manhattan")).all()
+
+
+def test_no_bound_exceeds_a_distance_where_the_sample_of_the_plan_was_constant():
+    metric = resolve_metric("euclidean", 2, None, 8)
+    coder = plan(np.zeros((600, 8)), metric, force=True)
+    Q = np.zeros((2, 8))
+    for size in (2.0**-100, 2.0**-80, 2.0**-60, 2.0**-30, 1.0):
+        for off in np.linspace(-1.5e-7, 1.5e-7, 31):
+            X = np.full((1, 8), 100 / 127 * size * (1 + off))
+            D = reference.distances(X, Q)
+            assert (lower_bounds(Filter(X, metric, coder), Q) <= D * (1 + 1e-12)).all()
+
+
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     metric=st.sampled_from(METRICS),
