@@ -213,7 +213,7 @@ class Filter(Scan):
                 block.query_per = self.coder.scale / self.coder.step / coder.step / norm
             far = self.metric.largest_norm + np.linalg.norm(self.coder.center)
             errors = (self.coder.delta + 8 * (d + 4) * 2.0**-53) * 1.01 * far * norm
-            block.query_shift = block.query @ self.coder.center + errors
+            block.query_shift = np.where(norm > 0, block.query @ self.coder.center + errors, np.inf)
         else:
             block.query_per, block.query_shift = np.full(n_queries, coder.per), np.zeros(n_queries)
         return block

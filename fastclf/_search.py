@@ -36,6 +36,9 @@ _WITHOUT_NORMS = frozenset(["euclidean", "sqeuclidean", "manhattan", "chebyshev"
 # Fewer multiply-adds than this take less time than waking a thread does.
 _THREAD_WORK = 1 << 20
 
+# Shorter queries are for dot as if they were 0, and all rows pass; shorter rows are thought to be as long as this.
+_LEAST_NORM = 1e-140
+
 # What a heap holds where no row was found.
 NO_ROW = np.iinfo(np.intp).max
 
@@ -121,7 +124,7 @@ class Scan:
             metric = metric._replace(norm2=self._norms(X, metric, "row {} of X"))
         elif metric.name == "dot" and not metric.largest_norm:
             largest = np.sqrt(self._norms(X, metric, "row {} of X").max())
-            metric = metric._replace(largest_norm=largest * (1 + 1e-9))
+            metric = metric._replace(largest_norm=max(largest * (1 + 1e-9), _LEAST_NORM))
         self.X, self.metric = X, metric
 
     def _check_state(self):
@@ -334,7 +337,8 @@ class Scan:
             scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
             np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
         elif self.metric.name == "dot":
-            block.query_error = np.sqrt(self._norms(query, self.metric, "query {}", start))
+            norm = np.sqrt(self._norms(query, self.metric, "query {}", start))
+            block.query_error = np.where(norm < _LEAST_NORM, 0, norm)
             scale = -np.where(block.query_error > 0, block.query_error, 1)
             np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
         else:

@@ -184,6 +184,21 @@ def test_a_filtered_search_gives_the_bits_of_a_scan(rng, metric, dtypes, n_queri
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "filter"])
+@pytest.mark.parametrize("sizes", [(1e-170, 1.0), (1e-170, 1e150), (1e-165, 1e-150), (1e-160, 1e-160), (1.0, 1e-165)])
+def test_products_of_rows_whose_squares_vanish_are_exact(rng, algorithm, sizes):
+    X = rng.uniform(0.1, 1, (600, 5)) * sizes[0]
+    X[1::2] = X[0] * (1 + rng.integers(0, 5, (300, 5)) * 2.0**-52)
+    Q = rng.uniform(0.1, 1, (4, 5)) * sizes[1]
+    model = NearestNeighbors(metric="dot", algorithm=algorithm, radius=float(reference.distance(X[9], Q[0], "dot"))).fit(X)
+    D = reference.distances(X, Q, "dot")
+    for n_queries in (1, 4):
+        for got, expected in zip(model.kneighbors(Q[:n_queries], 5), reference.nearest(D[:n_queries], 5)):
+            np.testing.assert_array_equal(got, expected)
+        for found, row in zip(model.radius_neighbors(Q[:n_queries])[1], D):
+            np.testing.assert_array_equal(found, np.flatnonzero(row <= model.radius))
+
+
 def test_far_queries_and_rows_in_order_of_distance_are_found(rng):
     X = rng.standard_normal((6000, 64)).astype(np.float32)
     X = X[np.argsort(-np.linalg.norm(X, axis=1))]
