@@ -93,7 +93,6 @@ class Filter(Scan):
     """
 
     unit = kernels.BLOCK_ROWS
-    most_queries = 256  # whose lists take 6 MB
 
     def __init__(self, X, metric, coder, n_jobs=None):
         self.X, self.metric = X, metric
@@ -183,6 +182,10 @@ class Filter(Scan):
         for start, stop in ranges(0, len(state.query), 16):
             kernels.finish(self.X, start, stop, self.metric, self, state)
             yield
+
+    def _most_queries(self, k):
+        # whose lists take 6 MB, and can all be refined within a range
+        return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
         return 16 * k + 12 * self._capacity(k) + 2 * self.width + 48

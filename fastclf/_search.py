@@ -117,7 +117,6 @@ class Scan:
     """
 
     unit = 1
-    most_queries = _BLOCK_QUERIES
 
     def __init__(self, X, metric):
         if metric.name == "cosine" and metric.norm2 is None:
@@ -183,7 +182,7 @@ class Scan:
                 order = np.lexsort((index, distance))[:k]
                 consume(i, i + 1, distance[None, order], index[None, order])
             return
-        plan = self._plan(Q, self._query_bytes(k) + extra, n_jobs, memory, self.most_queries)
+        plan = self._plan(Q, self._query_bytes(k) + extra, n_jobs, memory, self._most_queries(k))
         self._drive(Q, own, allowed, plan, progress, make_state, step, finish)
 
     def within(self, Q, radius, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0):
@@ -304,6 +303,10 @@ class Scan:
     def _end(self, state):
         """After all ranges, in steps."""
         return ()
+
+    def _most_queries(self, k):
+        """Queries of a block that look for k neighbours."""
+        return _BLOCK_QUERIES
 
     def _query_bytes(self, k):
         """Bytes of state that k neighbours of a query take, beside the query itself."""
