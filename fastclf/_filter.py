@@ -23,6 +23,7 @@ _LEAST_SAMPLE = 512
 _SAMPLE_QUERIES = 16
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
+_MOST_COLUMNS = 1 << 17  # of rows coded at all, d u < 0.01 in the proof
 
 # What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
 _BYTE = 0.03  # of memory read in order: a single query's limit; ...
@@ -124,8 +125,10 @@ class Filter(Scan):
         coder, n_blocks = self.coder, -(-n // self.unit)
         require_choice("metric", self.metric.name, METRICS)
         require_array("center", coder.center, [np.float64], (d,))
-        for name in ("scale", "step", "shift", "delta", "kappa"):
+        for name in ("shift", "delta", "kappa"):
             require_number(name, getattr(coder, name), 0)
+        for name in ("scale", "step"):
+            require_number(name, getattr(coder, name), 0, open_low=True)
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
             raise ValueError(f"the codes are not those of metric {self.metric.name!r}")
         side = 8 if coder.absolute else 4
@@ -235,11 +238,15 @@ class Filter(Scan):
 
 
 def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
-    """The Coder with which searching X is expected to cost least; None where no code pays, unless one is forced.
+    """The Coder with which searching X is expected to cost least.
+
+    None where no code pays, unless one is forced, and where rows are too wide for any.
 
     Reads a sample of rows, as many as fit the memory, and all rows once with some of the sample as queries.
     """
     n, d = X.shape
+    if d > _MOST_COLUMNS:
+        return None
     size = int(min(_SAMPLE, max(n // 8, _SAMPLE // 8), memory * 1e6 / (32 * d)))
     if size < min(n, _LEAST_SAMPLE) and not force:
         return None

@@ -225,6 +225,13 @@ def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(
     assert plan(same, resolve_metric("euclidean", 2, None, 600)) is None
 
 
+def test_rows_too_wide_for_the_proof_are_scanned(rng):
+    X = rng.standard_normal((20, 140_000), dtype=np.float32)
+    model = NearestNeighbors(n_neighbors=1, algorithm="filter", metric="manhattan").fit(X)
+    assert type(model._scan._given) is Scan
+    assert model.kneighbors(X[3:4])[1] == [[3]]
+
+
 @pytest.mark.parametrize("algorithm", ["filter", "tree", "kd_tree", "ball_tree"])
 @pytest.mark.parametrize(
     ("make_rows", "metric", "named"),
