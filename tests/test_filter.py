@@ -190,8 +190,8 @@ def test_products_of_rows_whose_squares_vanish_are_exact(rng, algorithm, sizes):
     X = rng.uniform(0.1, 1, (600, 5)) * sizes[0]
     X[1::2] = X[0] * (1 + rng.integers(0, 5, (300, 5)) * 2.0**-52)
     Q = rng.uniform(0.1, 1, (4, 5)) * sizes[1]
-    model = NearestNeighbors(metric="dot", algorithm=algorithm, radius=float(reference.distance(X[9], Q[0], "dot"))).fit(X)
     D = reference.distances(X, Q, "dot")
+    model = NearestNeighbors(metric="dot", algorithm=algorithm, radius=float(D[0, 9])).fit(X)
     for n_queries in (1, 4):
         for got, expected in zip(model.kneighbors(Q[:n_queries], 5), reference.nearest(D[:n_queries], 5)):
             np.testing.assert_array_equal(got, expected)
