@@ -24,6 +24,7 @@ _SAMPLE_QUERIES = 16
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _KEPT = (0.999, 0.99)  # shares of all coordinates that a code need not cut off
 _MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
+_MOST_COLUMNS = 1 << 17  # of rows coded at all, d u < 0.01 in the proof
 
 # What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
 _BYTE = 0.03  # of memory read in order: a single query's limit; ...
@@ -99,7 +100,6 @@ class Filter(Scan):
     """
 
     unit = kernels.BLOCK_ROWS
-    most_queries = 256  # whose lists take 6 MB
 
     def __init__(self, X, metric, coder, n_jobs=None):
         self.X, self.metric = X, metric
@@ -131,8 +131,10 @@ class Filter(Scan):
         coder, n_blocks = self.coder, -(-n // self.unit)
         require_choice("metric", self.metric.name, METRICS)
         require_array("center", coder.center, [np.float64], (d,))
-        for name in ("scale", "step", "shift", "delta", "kappa"):
+        for name in ("shift", "delta", "kappa"):
             require_number(name, getattr(coder, name), 0)
+        for name in ("scale", "step"):
+            require_number(name, getattr(coder, name), 0, open_low=True)
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
             raise ValueError(f"the codes are not those of metric {self.metric.name!r}")
         side = 8 if coder.absolute else 4
@@ -190,6 +192,10 @@ class Filter(Scan):
             kernels.finish(self.X, start, stop, self.metric, self, state)
             yield
 
+    def _most_queries(self, k):
+        # whose lists take 6 MB, and can all be refined within a range
+        return max(4, min(256, (1 << 16) // k))
+
     def _query_bytes(self, k):
         return 16 * k + 12 * self._capacity(k) + 2 * self.width + 48
 
@@ -219,7 +225,7 @@ class Filter(Scan):
                 block.query_per = self.coder.scale / self.coder.step / coder.step / norm
             far = self.metric.largest_norm + np.linalg.norm(self.coder.center)
             errors = (self.coder.delta + 8 * (d + 4) * 2.0**-53) * 1.01 * far * norm
-            block.query_shift = block.query @ self.coder.center + errors
+            block.query_shift = np.where(norm > 0, block.query @ self.coder.center + errors, np.inf)
         else:
             block.query_per, block.query_shift = np.full(n_queries, coder.per), np.zeros(n_queries)
         return block
@@ -238,11 +244,15 @@ class Filter(Scan):
 
 
 def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
-    """The Coder with which searching X is expected to cost least; None where no code pays, unless one is forced.
+    """The Coder with which searching X is expected to cost least.
+
+    None where no code pays, unless one is forced, and where rows are too wide for any.
 
     Reads a sample of rows, as many as fit the memory, and all rows once with some of the sample as queries.
     """
     n, d = X.shape
+    if d > _MOST_COLUMNS:
+        return None
     size = int(min(_SAMPLE, max(n // 8, _SAMPLE // 8), memory * 1e6 / (32 * d)))
     if size < min(n, _LEAST_SAMPLE) and not force:
         return None
@@ -335,7 +345,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
     few = points[:: max(1, len(points) // 2048)]
     size = np.abs(few)
     largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
-    steps = [max(float(each), 2.0**-100) / 127 for each in largest]
+    steps = [max(float(each), 2.0**-30) / 127 for each in largest]
     near = [_share_near(few, sought, tau, metric, offset, scale, step) for step in steps]
     step = steps[int(np.argmin(near))]
     return step, _share_near(points, sought, tau, metric, offset, scale, step)

@@ -36,6 +36,9 @@ _WITHOUT_NORMS = frozenset(["euclidean", "sqeuclidean", "manhattan", "chebyshev"
 # Fewer multiply-adds than this take less time than waking a thread does.
 _THREAD_WORK = 1 << 20
 
+# Shorter queries are for dot as if they were 0, and all rows pass; shorter rows are thought to be as long as this.
+_LEAST_NORM = 1e-140
+
 # What a heap holds where no row was found.
 NO_ROW = np.iinfo(np.intp).max
 
@@ -114,14 +117,13 @@ class Scan:
     """
 
     unit = 1
-    most_queries = _BLOCK_QUERIES
 
     def __init__(self, X, metric):
         if metric.name == "cosine" and metric.norm2 is None:
             metric = metric._replace(norm2=self._norms(X, metric, "row {} of X"))
         elif metric.name == "dot" and not metric.largest_norm:
             largest = np.sqrt(self._norms(X, metric, "row {} of X").max())
-            metric = metric._replace(largest_norm=largest * (1 + 1e-9))
+            metric = metric._replace(largest_norm=max(largest * (1 + 1e-9), _LEAST_NORM))
         self.X, self.metric = X, metric
 
     def _check_state(self):
@@ -180,7 +182,7 @@ class Scan:
                 order = np.lexsort((index, distance))[:k]
                 consume(i, i + 1, distance[None, order], index[None, order])
             return
-        plan = self._plan(Q, self._query_bytes(k) + extra, n_jobs, memory, self.most_queries)
+        plan = self._plan(Q, self._query_bytes(k) + extra, n_jobs, memory, self._most_queries(k))
         self._drive(Q, own, allowed, plan, progress, make_state, step, finish)
 
     def within(self, Q, radius, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0):
@@ -302,6 +304,10 @@ class Scan:
         """After all ranges, in steps."""
         return ()
 
+    def _most_queries(self, k):
+        """Queries of a block that look for k neighbours."""
+        return _BLOCK_QUERIES
+
     def _query_bytes(self, k):
         """Bytes of state that k neighbours of a query take, beside the query itself."""
         return 16 * k
@@ -334,7 +340,8 @@ class Scan:
             scale = np.sqrt(np.where(block.query_norm2 > 0, block.query_norm2, 1))
             np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
         elif self.metric.name == "dot":
-            block.query_error = np.sqrt(self._norms(query, self.metric, "query {}", start))
+            norm = np.sqrt(self._norms(query, self.metric, "query {}", start))
+            block.query_error = np.where(norm < _LEAST_NORM, 0, norm)
             scale = -np.where(block.query_error > 0, block.query_error, 1)
             np.divide(query, scale[:, None], out=block.screen_query[:n_queries], casting="same_kind")
         else:

@@ -315,13 +315,13 @@ class Segments:
         if self._alive is not None:
             if allowed is None:
                 allowed = self._alive
-            elif self._placed is not None and self._placed[0] is allowed:
-                allowed = self._placed[1]
             else:
-                by_place = self._alive.copy()
-                by_place[by_place != 0] = allowed
-                self._placed = allowed, by_place
-                allowed = by_place
+                placed = self._placed  # which another thread's search may replace
+                if placed is None or placed[0] is not allowed:
+                    by_place = self._alive.copy()
+                    by_place[by_place != 0] = allowed
+                    self._placed = placed = allowed, by_place
+                allowed = placed[1]
         parts = []
         for first, index in self._parts():
             n = len(index.X)

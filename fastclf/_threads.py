@@ -14,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from math import ceil
 from pathlib import Path
 
+# Work is cut for so many threads at most: cutting it for 10^30 would never end.
+_MOST_THREADS = 1024
+
 # How long a range should keep a kernel busy: short for Ctrl-C, long beside the 20 us that a call costs.
 _RANGE_SECONDS = 0.03
 
@@ -66,12 +69,12 @@ def n_threads(n_jobs=None):
     """Threads to use for an `n_jobs` argument.
 
     None: FASTCLF_NUM_THREADS if set; else every CPU that the process may use, at most OMP_NUM_THREADS.
-    A positive number is taken as it is; -1 means every CPU, -2 all but one, and so on.
+    A positive number is taken as it is, up to 1024; -1 means every CPU, -2 all but one, and so on.
     """
     if n_jobs is None:
         wanted = _environment_threads("FASTCLF_NUM_THREADS")
         if wanted is not None:
-            return wanted
+            return min(wanted, _MOST_THREADS)
         limit = _environment_threads("OMP_NUM_THREADS")
         return n_cpus() if limit is None else min(limit, n_cpus())
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__"):
@@ -79,7 +82,7 @@ def n_threads(n_jobs=None):
     n_jobs = n_jobs.__index__()
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; None or -1 (every CPU) or a positive number of threads is wanted")
-    return n_jobs if n_jobs > 0 else max(1, n_cpus() + 1 + n_jobs)
+    return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, n_cpus() + 1 + n_jobs)
 
 
 _pool = None

@@ -229,7 +229,10 @@ def require_number(name, value, low, open_low=False):
         raise TypeError(f"{name} is {value!r}; a number is wanted")
     if not (value > low if open_low else value >= low):
         raise ValueError(f"{name} is {value}; a number {'above' if open_low else 'of at least'} {low} is wanted")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is beyond 1e308, what a float can be; a smaller number is wanted") from None
 
 
 def require_choice(name, value, choices):

@@ -109,6 +109,11 @@ class Supervised(Neighbors):
         return np.sort(np.concatenate(short)) if short else pending[:0]
 
     def _ballot(self, distance, index, taken):
+        if self.weights == "distance" and (distance[:, 0] < 0).any():
+            raise ValueError(
+                f"metric gives {distance[:, 0].min():g} for a query and its nearest row; with weights='distance'"
+                " distances from 0 up are wanted"
+            )
         given = self._given_votes(distance, taken) if callable(self.weights) else None
         return Ballot(distance, index, taken, given, self.weights == "distance")
 

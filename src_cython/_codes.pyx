@@ -38,8 +38,10 @@
 #
 #     kappa = 1.1 u (2.1 ((d + 2) F + 3) + (m + 2) (1 + 1.1 F) + 1.1 (d + 4) + 8)     while d u, delta < 0.01
 #
-# and 4 u N for rows as they are. What underflows is less than 1e-6 steps. A row whose norm overflows has infinite
-# slack, and is always measured.
+# and 4 u N for rows as they are. What underflows is less than 1e-6 steps, where a step is at least 2^-40 (`_best_step`
+# in `fastclf/_filter.py`). Sums of n floats, the slacks and norms themselves, are off by a relative n u, for which there
+# is 2 n u. A row whose norm overflows has infinite slack, and is always measured. Unit vectors are off by 3 2^-53
+# before mu is taken off, for which tau has 1e-15.
 #
 # Codes lie in panels of 16 rows, 4 coordinates (8 for manhattan) of each row side by side, then those of the next row.
 from cython cimport floating
@@ -105,7 +107,7 @@ cdef inline double reach(const coded_t* metric, const search_t* s, const filter_
             tau = sqrt(tau)
         tau = tau * up + sqrt(<double> s.d) * 4e-162
     elif coded_t is cosine_t:
-        tau = sqrt(2 * (tau + (2 * s.d + 8) * 1.2e-16)) * up
+        tau = sqrt(2 * (tau + (2 * s.d + 8) * 1.2e-16)) * up + 1e-15
     elif coded_t is dot_t:
         tau = tau + f.query_shift[query]
     else:
@@ -620,7 +622,7 @@ cdef void code_panel(
     cdef float* w = c.w
     cdef float* y = c.y
     cdef const floating* x
-    cdef double unit
+    cdef double unit, up = 1 + 1e-5 + 1.2e-7 * n_coordinates
     cdef float inverse = 1 / c.step, v, i, t
     cdef float far[ROWS_F]
     cdef float near[ROWS_F]
@@ -669,14 +671,14 @@ cdef void code_panel(
         c.code[j] = 0
     for r in range(n_rows):
         if c.absolute:
-            slack_out[r] = <float> ((far[r] + c.kappa * norm[r] * inverse) * (1 + 1e-5) + 1e-6)
+            slack_out[r] = <float> ((far[r] + c.kappa * norm[r] * inverse) * up + 1e-6)
         else:
             slack_out[r] = <float> (
-                (sqrt(far[r]) + c.kappa * sqrt(norm[r]) * inverse) * (1 + 1e-5) + 1e-6 + 2.4e-7 * c.shift * inverse
+                (sqrt(far[r]) + c.kappa * sqrt(norm[r]) * inverse) * up + 1e-6 + 2.4e-7 * c.shift * inverse
             )
         if not slack_out[r] < INFINITY:
             slack_out[r] = INFINITY
-        length_out[r] = <float> (sqrt(near[r]) * (1 + 1e-6) + slack_out[r])
+        length_out[r] = <float> (sqrt(near[r]) * up + slack_out[r])
 
 
 def encode(

@@ -27,6 +27,8 @@
 # The screen of dot, whose distance is -x'q, is the sum of products of rows and -q/|q|, rounded to X's type. It is
 # -x'q/|q| up to (d + 4) u |x| + 2 d t, and the exact distance over |q| up to d u |x| more; |x| is at most the largest
 # norm of a row, N, and no partial sum is larger, so that none overflows. Its bound is tau/|q| + (4 d + 16) u N + 8 d t.
+# What vanishes in the exact sum, d 2^-1074 / |q|, has room in that, as |q| and N are at least 1e-140; for a shorter
+# query every row is measured.
 #
 # In the code t is the smallest normal number, which is larger and spares a slow addition of a subnormal to each bound.
 #

@@ -272,6 +272,11 @@ def nan_at_seven(q, x, d):
     return float("nan") if x[0] == 7 else 0.0
 
 
+@PLAIN
+def below_zero(q, x, d):
+    return -1.0 if x[0] == 7 else 0.001
+
+
 BAD = {
     "nan": (
         lambda X: NearestNeighbors(metric=nan_at_seven).fit(X).kneighbors(X[:3]),
@@ -284,6 +289,10 @@ BAD = {
     "nan in fit": (
         lambda X: NearestNeighbors(metric=nan_at_seven, metric_params={"triangle": True}).fit(X),
         "gives no number for row 0 of X and row 7; one is wanted",
+    ),
+    "negative where votes are 1 / distance": (
+        lambda X: KNeighborsClassifier(4, metric=below_zero, weights="distance").fit(X, X[:, 0] > 2).predict(X[:3]),
+        "metric gives -1 for a query and its nearest row; with weights='distance' distances from 0 up are wanted",
     ),
     "name": (
         lambda X: NearestNeighbors(metric=capsule(manhattan, b"float (float *, float *)")).fit(X),

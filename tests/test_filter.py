@@ -124,6 +124,28 @@ def test_no_bound_exceeds_a_distance_in_5000_dimensions(rng, metric):
     assert_bounded(X, X[:3] + np.float32(0.5), metric, rng)
 
 
+def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
+    d, step, ulp = 5000, 2.0**-7, 2.0**-13
+    metric = resolve_metric("manhattan", 2, None, d)
+    for lost in np.linspace(0.25, 0.49, 8):
+        # a code of 11, and what is left over loses nearly half an ulp in each addition once the sum is above 1024
+        X = np.full((1, d), (11 - (np.floor(lost / ulp) + 0.49) * ulp) * step)
+        index = Filter(X, metric, Coder(np.zeros(d), 1.0, step, True))
+        Q = np.zeros((2, d))
+        assert (lower_bounds(index, Q) <= reference.distances(X, Q, "manhattan")).all()
+
+
+def test_no_bound_exceeds_a_distance_where_the_sample_of_the_plan_was_constant():
+    metric = resolve_metric("euclidean", 2, None, 8)
+    coder = plan(np.zeros((600, 8)), metric, force=True)
+    Q = np.zeros((2, 8))
+    for size in (2.0**-100, 2.0**-80, 2.0**-60, 2.0**-30, 1.0):
+        for off in np.linspace(-1.5e-7, 1.5e-7, 31):
+            X = np.full((1, 8), 100 / 127 * size * (1 + off))
+            D = reference.distances(X, Q)
+            assert (lower_bounds(Filter(X, metric, coder), Q) <= D * (1 + 1e-12)).all()
+
+
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     metric=st.sampled_from(METRICS),
@@ -162,6 +184,21 @@ def test_a_filtered_search_gives_the_bits_of_a_scan(rng, metric, dtypes, n_queri
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "filter"])
+@pytest.mark.parametrize("sizes", [(1e-170, 1.0), (1e-170, 1e150), (1e-165, 1e-150), (1e-160, 1e-160), (1.0, 1e-165)])
+def test_products_of_rows_whose_squares_vanish_are_exact(rng, algorithm, sizes):
+    X = rng.uniform(0.1, 1, (600, 5)) * sizes[0]
+    X[1::2] = X[0] * (1 + rng.integers(0, 5, (300, 5)) * 2.0**-52)
+    Q = rng.uniform(0.1, 1, (4, 5)) * sizes[1]
+    D = reference.distances(X, Q, "dot")
+    model = NearestNeighbors(metric="dot", algorithm=algorithm, radius=float(D[0, 9])).fit(X)
+    for n_queries in (1, 4):
+        for got, expected in zip(model.kneighbors(Q[:n_queries], 5), reference.nearest(D[:n_queries], 5)):
+            np.testing.assert_array_equal(got, expected)
+        for found, row in zip(model.radius_neighbors(Q[:n_queries])[1], D):
+            np.testing.assert_array_equal(found, np.flatnonzero(row <= model.radius))
+
+
 def test_far_queries_and_rows_in_order_of_distance_are_found(rng):
     X = rng.standard_normal((6000, 64)).astype(np.float32)
     X = X[np.argsort(-np.linalg.norm(X, axis=1))]
@@ -186,6 +223,13 @@ def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(
     # distances that are all but equal: no bound can tell the nearest
     same = np.eye(600, dtype=np.float32)
     assert plan(same, resolve_metric("euclidean", 2, None, 600)) is None
+
+
+def test_rows_too_wide_for_the_proof_are_scanned(rng):
+    X = rng.standard_normal((20, 140_000), dtype=np.float32)
+    model = NearestNeighbors(n_neighbors=1, algorithm="filter", metric="manhattan").fit(X)
+    assert type(model._scan._given) is Scan
+    assert model.kneighbors(X[3:4])[1] == [[3]]
 
 
 @pytest.mark.parametrize("algorithm", ["filter", "tree", "kd_tree", "ball_tree"])

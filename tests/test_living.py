@@ -198,6 +198,19 @@ def living(rng, n=3000, d=4, kind=NearestNeighbors, **params):
     return model, X[~gone]
 
 
+def test_a_search_keeps_its_mask_while_another_thread_searches_with_one(rng, monkeypatch):
+    X = rng.standard_normal((30, 3))
+    weight = (np.arange(30) % 3 > 0).astype(float)
+    model = KNeighborsClassifier(2).fit(X, np.arange(30), sample_weight=weight).remove([4])
+    want = model.kneighbors(X)
+    kept = vars(model._scan).pop("_placed")
+    other = np.ones(29, np.uint8), np.ones(30, np.uint8)
+    # what the other thread leaves there at any moment
+    seen = iter([kept, kept] + [other] * 99)
+    monkeypatch.setattr(_segments.Segments, "_placed", property(lambda _: next(seen), lambda *_: None), raising=False)
+    assert_same(model.kneighbors(X), want)
+
+
 def test_threads_and_memory_change_nothing_in_a_living_search(rng, monkeypatch):
     model, X = living(rng, n_neighbors=7, radius=1.0)
     Q = rng.integers(0, 9, (70, 4)).astype(float)

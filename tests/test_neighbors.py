@@ -561,6 +561,8 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: NearestNeighbors(radius=-1).fit(X), "radius is -1; a number of at least 0 is wanted"),
         (lambda X: NearestNeighbors(n_jobs=0).fit(X).kneighbors(X), "n_jobs is 0"),
         (lambda X: NearestNeighbors(working_memory=0).fit(X), "working_memory is 0"),
+        (lambda X: NearestNeighbors(working_memory=10**400).fit(X), "working_memory is beyond 1e308"),
+        (lambda X: NearestNeighbors(radius=10**400).fit(X), "radius is beyond 1e308"),
         (lambda X: NearestNeighbors(callback=3).fit(X).kneighbors(X), "callback is 3"),
         (lambda X: NearestNeighbors(metric="cosine").fit(X * 1e200), "row 0 of X has a squared norm of inf"),
         (lambda X: KNeighborsClassifier(weights="near").fit(X, X[:, 0] > 0), "weights is 'near'; one of"),

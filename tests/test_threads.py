@@ -33,6 +33,14 @@ def test_the_number_of_threads_follows_argument_then_environment_then_cpus(monke
     assert (n_threads(), n_threads(5)) == (2, 5)
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "filter", "tree"])
+def test_any_number_of_threads_can_be_asked_for(rng, algorithm):
+    X = rng.standard_normal((20_000, 60), dtype=np.float32)
+    few, many = (NearestNeighbors(algorithm=algorithm, n_jobs=n_jobs).fit(X) for n_jobs in (1, 10**30))
+    for one, other in zip(few.kneighbors(X[:40]), many.kneighbors(X[:40])):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "two"])
 def test_a_bad_environment_is_named(monkeypatch, value):
     monkeypatch.setenv("FASTCLF_NUM_THREADS", value)
