@@ -379,5 +379,6 @@ def _row_numbers(rows, n):
     outside = (rows >= n) | (rows < -n)
     if outside.any():
         raise ValueError(f"rows holds {rows[outside][0]}; numbers from {-n} to {n - 1} are wanted")
-    rows = rows.astype(np.intp)
-    return np.unique(np.where(rows < 0, rows + n, rows))
+    named = np.zeros(n, bool)
+    named[rows.astype(np.intp)] = True
+    return np.flatnonzero(named)

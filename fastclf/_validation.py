@@ -10,11 +10,16 @@ from numbers import Real
 
 import numpy as np
 
+from ._threads import copy_rows, ranges
+
 # Types that float32 holds exactly; they are converted to it, every other real type to float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
 # Rows are checked for NaN this many numbers at a time: some milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
+
+# Labels are sorted this many at a time, at first.
+_LABELS = 1 << 14
 
 
 def feature_names(X):
@@ -89,6 +94,8 @@ def as_matrix(X, owner, name="X", allow_nan=False):
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
         array = as_float(array, name)
+    elif not array.flags.c_contiguous:
+        array = copy_rows(array, np.empty(array.shape, array.dtype))
     array = np.ascontiguousarray(array)
     _require_finite(array, name, owner, allow_nan)
     return array
@@ -98,7 +105,7 @@ def as_float(array, name):
     if array.dtype.kind not in "biufOUST":
         raise TypeError(f"{name} has dtype {array.dtype}; real numbers are wanted")
     try:
-        return array.astype(np.float32 if array.dtype.name in _SMALL else np.float64)
+        return copy_rows(array, np.empty(array.shape, np.float32 if array.dtype.name in _SMALL else np.float64))
     except (TypeError, ValueError):
         for place, value in np.ndenumerate(array):
             try:
@@ -175,7 +182,12 @@ def encode_labels(y):
         )
     require_labels(y)
     try:
-        return np.unique(y, return_inverse=True)
+        found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
+        classes = np.unique(np.concatenate(found))
+        codes = np.empty(len(y), np.intp)
+        for start, stop in ranges(0, len(y), _LABELS):
+            codes[start:stop] = np.searchsorted(classes, y[start:stop])
+        return classes, codes
     except TypeError:
         kinds = sorted({type(label).__name__ for label in y.tolist()})
         raise TypeError(

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from fastclf._validation import as_matrix
+from fastclf._validation import as_matrix, encode_labels
 
 pytestmark = pytest.mark.once
 
@@ -88,6 +88,21 @@ def test_arrays_in_native_form_are_not_copied(tmp_path):
 def test_labels_come_back_as_they_were(labels):
     model = KNeighborsClassifier(1).fit(X + np.arange(60)[:, None] * 100, labels)
     assert model.predict(X + np.arange(60)[:, None] * 100).tolist() == np.asarray(labels).tolist()
+
+
+def test_classes_and_codes_of_many_labels_are_those_of_one_sort(rng):
+    for labels in (rng.integers(-9, 9, 100_000), rng.integers(0, 10**6, 100_000).astype(str), rng.random(50_000) < 0.5):
+        for came, wanted in zip(encode_labels(labels), np.unique(labels, return_inverse=True)):
+            np.testing.assert_array_equal(came, wanted)
+
+
+def test_rows_that_are_copied_in_pieces_are_copied_whole(rng):
+    X = rng.integers(-100, 100, (70_001, 33))
+    for array in (np.asfortranarray(X, float), X.astype(np.float16), X, X.astype(">f8"), X.astype(object)[:5000]):
+        copied = as_matrix(array, "NearestNeighbors")
+        assert copied.flags.c_contiguous
+        assert copied.dtype == (np.float32 if array.dtype == np.float16 else np.float64)
+        np.testing.assert_array_equal(copied, X[: len(array)])
 
 
 def test_column_names_are_remembered_and_compared():
