@@ -3,7 +3,6 @@
 Every refusal is one sentence that names the argument, what came and what was wanted.
 """
 
-import contextlib
 import sys
 import warnings
 from numbers import Real
@@ -52,12 +51,15 @@ def as_array(X, name):
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
-        return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
-    if hasattr(X, "to_numpy"):
+        columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
+        if any(column.dtype.kind not in "biuf" for column in columns):
+            columns = [column.astype(object) for column in columns]
+        return np.column_stack(columns)
+    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):  # pyarrow's refuses what it would have to copy
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
-            # pandas' nullable numbers, with NaN for NA; what is no number stays as it is
-            with contextlib.suppress(TypeError, ValueError):
+            kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
+            if kinds <= set("biuf"):  # pandas' nullable numbers
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -152,6 +154,10 @@ def as_targets(y, n_samples, owner, labels):
         raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry a row is wanted")
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
+    if not labels and y.dtype.kind in "mM":
+        raise TypeError(f"y has dtype {y.dtype}; numbers are wanted")
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise ValueError(f"Input y contains NaT; {owner} wants a value for every row")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
