@@ -215,6 +215,7 @@ class Neighbors(Estimator):
             raise ValueError(
                 f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {asked.findable}"
                 + (" without the row itself" if asked.own is not None else "")
+                + (", among the rows that mask and sample_weight leave" if asked.allowed is not None else "")
             )
         return k
 
