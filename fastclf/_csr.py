@@ -8,6 +8,9 @@ from ._validation import as_float, require_array, require_integer, require_matri
 # Entries are checked this many at a time.
 _CHECK_ENTRIES = 1 << 22
 
+# Entries are sorted this many at a time, at first.
+_SORT_ENTRIES = 1 << 16
+
 
 def is_sparse(X):
     """Whether X is a sparse matrix or array in one of SciPy's formats."""
@@ -154,6 +157,15 @@ def ascends(entries, starts, strictly=True):
 
 def _summed(X):
     """X with ascending columns, entries of the same place added up in their order."""
+    size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
+    parts = [_summed_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
+    ends = np.cumsum([0, *(part.size for part in parts)])
+    indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends))])
+    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
+    return Csr(indptr, indices, data, X.n_columns)
+
+
+def _summed_part(X):
     row = X.row_numbers()
     order = np.lexsort((X.indices, row))
     row, column, data = row[order], X.indices[order], X.data[order]

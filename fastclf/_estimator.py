@@ -28,13 +28,13 @@ def not_fitted_error(message):
 
 def clone(estimator):
     """An unfitted copy with the same parameters, of our estimators and of anything else that has `get_params`."""
-    if hasattr(estimator, "__sklearn_clone__"):
-        return estimator.__sklearn_clone__()
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         try:
             return copy.deepcopy(estimator)
-        except TypeError:
+        except (TypeError, ValueError):
             return estimator  # what cannot be copied, such as a compiled function, is shared
+    if hasattr(estimator, "__sklearn_clone__"):
+        return estimator.__sklearn_clone__()
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
 
 
@@ -79,6 +79,10 @@ class Estimator:
         for name, values in nested.items():
             getattr(self, name).set_params(**values)
         return self
+
+    def __sklearn_clone__(self):
+        # scikit-learn's own way fails where a parameter, such as a compiled metric, cannot be copied
+        return type(self)(**{name: clone(value) for name, value in self.get_params(deep=False).items()})
 
     def __repr__(self):
         signature = inspect.signature(type(self).__init__).parameters

@@ -215,6 +215,7 @@ class Neighbors(Estimator):
             raise ValueError(
                 f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {asked.findable}"
                 + (" without the row itself" if asked.own is not None else "")
+                + (", among the rows that mask and sample_weight leave" if asked.allowed is not None else "")
             )
         return k
 
@@ -379,5 +380,6 @@ def _row_numbers(rows, n):
     outside = (rows >= n) | (rows < -n)
     if outside.any():
         raise ValueError(f"rows holds {rows[outside][0]}; numbers from {-n} to {n - 1} are wanted")
-    rows = rows.astype(np.intp)
-    return np.unique(np.where(rows < 0, rows + n, rows))
+    named = np.zeros(n, bool)
+    named[rows.astype(np.intp)] = True
+    return np.flatnonzero(named)

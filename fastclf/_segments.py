@@ -12,7 +12,7 @@ import numpy as np
 from . import _search
 from ._index import Maker
 from ._search import NO_ROW, Scan, advance, check_metric, sort_heaps
-from ._threads import n_threads, run
+from ._threads import copy_rows, n_threads, run
 from ._validation import require_array
 
 # As many queries are searched in all segments before the next.
@@ -44,8 +44,8 @@ class Room:
         mine = buffer is not None and array.base is buffer and self._used == n
         if not mine or total > len(buffer) or kind != buffer.dtype:
             room = Room(np.empty((total + total // 2 + 16, *array.shape[1:]), kind))
-            room._buffer[:n] = array
-        room._buffer[n:total] = rows
+            copy_rows(array, room._buffer[:n])
+        copy_rows(rows, room._buffer[n:total])
         room._used = total
         return room._buffer[:total], room
 

@@ -168,6 +168,13 @@ def ranges(start, stop, size, limit=None):
         start = end
 
 
+def copy_rows(rows, out):
+    """Copy rows into an array, which is returned, in ranges."""
+    for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):
+        out[start:stop] = rows[start:stop]
+    return out
+
+
 class Progress:
     """Progress of long work, shown (tqdm if installed, else lines on stderr) and told to a callback.
 

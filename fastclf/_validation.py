@@ -3,18 +3,22 @@
 Every refusal is one sentence that names the argument, what came and what was wanted.
 """
 
-import contextlib
 import sys
 import warnings
 from numbers import Real
 
 import numpy as np
 
+from ._threads import copy_rows, ranges
+
 # Types that float32 holds exactly; they are converted to it, every other real type to float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
 # Rows are checked for NaN this many numbers at a time: some milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
+
+# Labels are sorted this many at a time, at first.
+_LABELS = 1 << 14
 
 
 def feature_names(X):
@@ -47,12 +51,15 @@ def as_array(X, name):
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
-        return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
-    if hasattr(X, "to_numpy"):
+        columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
+        if any(column.dtype.kind not in "biuf" for column in columns):
+            columns = [column.astype(object) for column in columns]
+        return np.column_stack(columns)
+    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):  # pyarrow's refuses what it would have to copy
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
-            # pandas' nullable numbers, with NaN for NA; what is no number stays as it is
-            with contextlib.suppress(TypeError, ValueError):
+            kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
+            if kinds <= set("biuf"):  # pandas' nullable numbers
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -89,6 +96,8 @@ def as_matrix(X, owner, name="X", allow_nan=False):
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
         array = as_float(array, name)
+    elif not array.flags.c_contiguous:
+        array = copy_rows(array, np.empty(array.shape, array.dtype))
     array = np.ascontiguousarray(array)
     _require_finite(array, name, owner, allow_nan)
     return array
@@ -98,7 +107,7 @@ def as_float(array, name):
     if array.dtype.kind not in "biufOUST":
         raise TypeError(f"{name} has dtype {array.dtype}; real numbers are wanted")
     try:
-        return array.astype(np.float32 if array.dtype.name in _SMALL else np.float64)
+        return copy_rows(array, np.empty(array.shape, np.float32 if array.dtype.name in _SMALL else np.float64))
     except (TypeError, ValueError):
         for place, value in np.ndenumerate(array):
             try:
@@ -145,6 +154,10 @@ def as_targets(y, n_samples, owner, labels):
         raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry a row is wanted")
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
+    if not labels and y.dtype.kind in "mM":
+        raise TypeError(f"y has dtype {y.dtype}; numbers are wanted")
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise ValueError(f"Input y contains NaT; {owner} wants a value for every row")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
@@ -175,7 +188,12 @@ def encode_labels(y):
         )
     require_labels(y)
     try:
-        return np.unique(y, return_inverse=True)
+        found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
+        classes = np.unique(np.concatenate(found))
+        codes = np.empty(len(y), np.intp)
+        for start, stop in ranges(0, len(y), _LABELS):
+            codes[start:stop] = np.searchsorted(classes, y[start:stop])
+        return classes, codes
     except TypeError:
         kinds = sorted({type(label).__name__ for label in y.tolist()})
         raise TypeError(

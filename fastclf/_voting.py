@@ -36,8 +36,7 @@ class Supervised(Neighbors):
         """The targets of n rows that are added, each of the shape of those before."""
         y = as_targets(y, n, type(self).__name__, labels)
         if y.shape[1:] != shape:
-            wanted = "n_samples" + "".join(f", {size}" for size in shape)
-            raise ValueError(f"y has shape {y.shape}; ({wanted}) is wanted, as in the first fit")
+            raise ValueError(f"y has shape {y.shape}; {(n, *shape)} is wanted, as in the first fit")
         return y
 
     def _check_voting(self):

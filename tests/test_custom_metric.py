@@ -6,8 +6,10 @@ import threading
 import numpy as np
 import pytest
 import reference
+from sklearn import base
+from sklearn.model_selection import GridSearchCV
 
-from fastclf import KNeighborsClassifier, NearestNeighbors, _search
+from fastclf import KNeighborsClassifier, NearestNeighbors, _search, cross_validate
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -113,6 +115,16 @@ def test_a_numba_cfunc_is_called_from_threads_and_can_be_cloned(rng, monkeypatch
     wrong = numba.cfunc(numba.float64(floats, numbers, numba.intp))(lambda q, x, d: 0.0)
     with pytest.raises(TypeError, match=r"metric is a compiled function c_double \(.*c_float.*is wanted"):
         NearestNeighbors(metric=wrong).fit(X)
+
+
+def test_a_compiled_metric_goes_through_cross_validations_and_searches(rng):
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] > 0
+    models = [KNeighborsClassifier(metric=metric) for metric in (manhattan, "manhattan")]
+    assert base.clone(models[0]).metric is manhattan
+    searches = [GridSearchCV(model, {"n_neighbors": [1, 3]}, cv=3).fit(X, y) for model in models]
+    np.testing.assert_array_equal(*(search.cv_results_["mean_test_score"] for search in searches))
+    np.testing.assert_array_equal(*(cross_validate(model, X, y, cv=3)["test_score"] for model in models))
 
 
 def test_a_compiled_metric_is_called_from_several_threads(rng, monkeypatch):

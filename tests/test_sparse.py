@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from test_neighbors import HOSTILE, peak_memory
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, NearestNeighbors, _search, _simd, _sparse, load, save
+from fastclf import KNeighborsClassifier, KNeighborsDensity, NearestNeighbors, _csr, _search, _simd, _sparse, load, save
+from fastclf._csr import as_csr
 
 METRICS = ["euclidean", "sqeuclidean", "manhattan", "cosine", "dot"]
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
@@ -60,6 +61,15 @@ def test_every_format_is_taken(rng, kind, form):
 def test_every_real_type_is_taken(rng, kind):
     X, Q = rng.integers(0, 2, (30, 9)), rng.integers(0, 2, (4, 9))
     assert_exact(X, Q, 4, "euclidean", NearestNeighbors(n_neighbors=4).fit(sparse.csr_array(X.astype(kind))))
+
+
+def test_many_unsorted_entries_are_put_in_order_in_pieces(rng):
+    X = sparse.random_array((3000, 40), density=0.6, format="csr", rng=rng)
+    assert X.nnz > _csr._SORT_ENTRIES
+    turned = sparse.csr_array((X.data[::-1], X.indices[::-1], X.nnz - X.indptr[::-1]), X.shape)
+    wanted, came = as_csr(X[::-1], "N"), as_csr(turned, "N")
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(came, name), getattr(wanted, name))
 
 
 def test_64_bit_indices_unsorted_columns_duplicates_and_stored_zeros_are_taken(rng):

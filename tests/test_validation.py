@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from fastclf._validation import as_matrix
+from fastclf._validation import as_matrix, encode_labels
 
 pytestmark = pytest.mark.once
 
@@ -90,6 +90,43 @@ def test_labels_come_back_as_they_were(labels):
     assert model.predict(X + np.arange(60)[:, None] * 100).tolist() == np.asarray(labels).tolist()
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pandas.Series(["1", "2"] * 30),
+        pandas.Series(["1", "2"] * 30, dtype="string"),
+        pandas.Series(["1", "2"] * 30, dtype="category"),
+        pandas.Series([2**60, 2**60 + 1] * 30, dtype=object),
+        pandas.Series(pandas.date_range("2020", periods=2, tz="UTC").tolist() * 30),
+        pyarrow.array(["1", "2"] * 30),
+        pyarrow.array(["a", "b"] * 30).dictionary_encode(),
+        pyarrow.array([True, False] * 30),
+        pyarrow.chunked_array([["a", "b"] * 15] * 2),
+    ],
+    ids=["str", "string", "categorical", "object", "times", "pyarrow", "dictionary", "pyarrow bool", "chunked"],
+)
+def test_labels_of_a_table_stay_what_they_are(labels):
+    rows = np.arange(60.0)[:, None]
+    model = KNeighborsClassifier(1).fit(rows, labels)
+    assert model.predict(rows).tolist() == np.asarray(labels).tolist()
+    assert model.score(rows, labels) == 1
+
+
+def test_classes_and_codes_of_many_labels_are_those_of_one_sort(rng):
+    for labels in (rng.integers(-9, 9, 100_000), rng.integers(0, 10**6, 100_000).astype(str), rng.random(50_000) < 0.5):
+        for came, wanted in zip(encode_labels(labels), np.unique(labels, return_inverse=True)):
+            np.testing.assert_array_equal(came, wanted)
+
+
+def test_rows_that_are_copied_in_pieces_are_copied_whole(rng):
+    X = rng.integers(-100, 100, (70_001, 33))
+    for array in (np.asfortranarray(X, float), X.astype(np.float16), X, X.astype(">f8"), X.astype(object)[:5000]):
+        copied = as_matrix(array, "NearestNeighbors")
+        assert copied.flags.c_contiguous
+        assert copied.dtype == (np.float32 if array.dtype == np.float16 else np.float64)
+        np.testing.assert_array_equal(copied, X[: len(array)])
+
+
 def test_column_names_are_remembered_and_compared():
     table = pandas.DataFrame(X, columns=["a", "b", "c"])
     model = KNeighborsClassifier().fit(table, Y)
@@ -124,6 +161,8 @@ def test_column_names_are_remembered_and_compared():
         (pandas.DataFrame({"a": [1, pandas.NA]}, dtype="Int64").assign(b=1, c=2), r"NaN \(row 1, column 0\)"),
         (pandas.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), r"not a number \(row 0, column 1: could not convert"),
         (np.ma.masked_equal([[1.0, 2.0, 3.0]], 2.0), "X is an array with masked entries"),
+        (pandas.DataFrame({"a": [1.0], "b": pandas.Timestamp("2020"), "c": [2.0]}), r"number \(row 0, column 1"),
+        (pyarrow.table({"a": [1.0], "b": pyarrow.array([1], pyarrow.date32())}), r"number \(row 0, column 1"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:X has feature names")
@@ -188,3 +227,13 @@ def test_without_scikit_learn_everything_works():
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "not fitted yet" in output
     assert "['b']" in output
+
+
+def test_times_are_labels_but_no_numbers_and_none_is_missing():
+    days = np.array(["2020-01-01", "NaT"], "M8[D]")
+    with pytest.raises(ValueError, match="Input y contains NaT"):
+        KNeighborsClassifier(1).fit([[0.0], [1.0]], days)
+    with pytest.raises(TypeError, match=r"y has dtype datetime64\[D\]; numbers are wanted"):
+        KNeighborsRegressor(1).fit([[0.0], [1.0]], days)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        KNeighborsClassifier(1).fit([[0.0], [1.0]], pyarrow.array([None, "a"]))
