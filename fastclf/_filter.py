@@ -1,6 +1,6 @@
 """Exact search that measures few rows: codes of a byte a coordinate bound every distance from below.
 
-What is coded, and the proof of the bound, is at the head of `src_cython/_codes.pyx`; here is how much of it is worth
+What is coded, and the proof of the bound, is in `src_cython/_code.pxd`; here is how much of it is worth
 having for given rows, and the two methods that every index has.
 """
 
@@ -15,6 +15,7 @@ from ._threads import Progress, n_threads, ranges, run
 from ._validation import require_array, require_choice, require_number
 
 kernels = _simd.load("_codes")
+encoder = _simd.load("_encode")
 
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine", "dot")
 
@@ -51,7 +52,7 @@ _MOST_MEASURED = 1 / 8
 
 
 class Coder(NamedTuple):
-    """How rows become codes; `src_cython/_codes.pyx` has the equations."""
+    """How rows become codes; `src_cython/_code.pxd` has the equations."""
 
     center: np.ndarray  # (d,) float64, mu
     scale: float  # g, a power of two
@@ -118,7 +119,7 @@ class Filter(Scan):
             for first, last in ranges(*part, 1):
                 start, stop = first * self.unit, min(last * self.unit, n)
                 out = self.code, self.half, self.slack, self.length
-                kernels.encode(X, start, stop, coder, self.metric.norm2, self.width, *out, metric.name == "dot")
+                encoder.encode(X, start, stop, coder, self.metric.norm2, self.width, *out, metric.name == "dot")
                 yield
 
         threads = n_threads(n_jobs)
@@ -216,10 +217,10 @@ class Filter(Scan):
             norm = block.query_error
             norm2 = norm**2
             coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
-            kernels.encode_queries(block.query, coder, norm2, *out)
+            encoder.encode_queries(block.query, coder, norm2, *out)
             largest = np.abs(block.query_code.view(np.int8)).max()
             coder = coder._replace(step=(int(largest) + 1) / 127**2)
-        kernels.encode_queries(block.query, coder, norm2, *out)
+        encoder.encode_queries(block.query, coder, norm2, *out)
         if inner:
             with np.errstate(divide="ignore"):
                 block.query_per = self.coder.scale / self.coder.step / coder.step / norm

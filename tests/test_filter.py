@@ -45,7 +45,7 @@ def coders(X, metric, rng):
 def lower_bounds(index, Q):
     """The least distance that each row can have by its code: shape (len(Q), n).
 
-    The distance tau at which the row would be kept, by the inequalities at the head of `_codes.pyx`, computed apart.
+    The distance tau at which the row would be kept, by the inequalities in `_code.pxd`, computed apart.
     """
     block = index._block(Q, 0, len(Q), None, None)
     side = 8 if index.coder.absolute else 4
