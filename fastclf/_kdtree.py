@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import _simd
+from . import _kdtree_build, _simd
 from ._search import _THREAD_WORK, NO_ROW, Scan, advance, aligned, require_full
 from ._threads import n_threads, ranges, run
 from ._validation import require_array, require_choice, require_positions
 
-kernels = _simd.load("_kdtree_kernels")
+kernels = _simd.load("_kdtree_search")
 
 # Nodes of at most so many leaves are built by one kernel call, in about 5 ms; others in steps.
 _BUILD_LEAVES = 4096
@@ -71,29 +71,29 @@ class Tree(Scan):
 
         def cut(item):
             first, last, cuts = item
-            begin, end = first * kernels.LEAF_ROWS, min(last * kernels.LEAF_ROWS, n)
+            begin, end = first * _kdtree_build.LEAF_ROWS, min(last * _kdtree_build.LEAF_ROWS, n)
             if last - first <= _BUILD_LEAVES:
-                kernels.build_leaves(X, first, last, scale, rows, moved, keys, scratch)
+                _kdtree_build.build_leaves(X, first, last, scale, rows, moved, keys, scratch)
                 yield
                 return
-            middle = kernels.cut_leaf(first, last)
-            at = middle * kernels.LEAF_ROWS
-            j = kernels.widest_side(X, rows[begin:end], scale)
+            middle = _kdtree_build.cut_leaf(first, last)
+            at = middle * _kdtree_build.LEAF_ROWS
+            j = _kdtree_build.widest_side(X, rows[begin:end], scale)
             for start, stop in ranges(begin, end, 1 << 18):
-                kernels.gather_keys(X, j, start, stop, rows, keys)
+                _kdtree_build.gather_keys(X, j, start, stop, rows, keys)
                 yield
-            pivot, n_less = kernels.select_key(keys[begin:end], at - begin, scratch[begin:end])
+            pivot, n_less = _kdtree_build.select_key(keys[begin:end], at - begin, scratch[begin:end])
             yield
             cursor = np.array([begin, at, at - begin - n_less])
             for start, stop in ranges(begin, end, 1 << 18):
-                kernels.partition_rows(keys, rows, start, stop, pivot, cursor, moved)
+                _kdtree_build.partition_rows(keys, rows, start, stop, pivot, cursor, moved)
                 yield
             for start, stop in ranges(begin, end, 1 << 18):
                 rows[start:stop] = moved[start:stop]
                 yield
             cuts += [(first, middle), (middle, last)]
 
-        nodes = [(0, ceil(n / kernels.LEAF_ROWS))]
+        nodes = [(0, ceil(n / _kdtree_build.LEAF_ROWS))]
         while nodes:
             cuts = []
             run(cut, [(*node, cuts) for node in nodes], threads)
@@ -103,9 +103,9 @@ class Tree(Scan):
     @staticmethod
     def _sizes(n):
         """Numbers of leaves, of the nodes above them, of those above these, up to the root."""
-        sizes = [ceil(n / kernels.LEAF_ROWS)]
+        sizes = [ceil(n / _kdtree_build.LEAF_ROWS)]
         while len(sizes) == 1 or sizes[-1] > 1:
-            sizes.append(ceil(sizes[-1] / kernels.NODE_CHILDREN))
+            sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
         return sizes
 
     def _check_state(self):
@@ -114,12 +114,12 @@ class Tree(Scan):
         require_choice("metric", self.metric.name, sorted(self.METRICS))
         require_array("rows", self.rows, [np.intp], (n,))
         require_positions("rows", self.rows, n)
-        require_array("panels", self.panels, dtype, (sizes[0], d, kernels.LEAF_ROWS))
-        require_array("boxes", self.boxes, dtype, (sum(sizes[1:]), 2, d, kernels.NODE_CHILDREN))
+        require_array("panels", self.panels, dtype, (sizes[0], d, _kdtree_build.LEAF_ROWS))
+        require_array("boxes", self.boxes, dtype, (sum(sizes[1:]), 2, d, _kdtree_build.NODE_CHILDREN))
 
     def _pack(self, threads):
         (n, d), dtype = self.X.shape, self.X.dtype
-        leaf, fan = kernels.LEAF_ROWS, kernels.NODE_CHILDREN
+        leaf, fan = _kdtree_build.LEAF_ROWS, _kdtree_build.NODE_CHILDREN
         sizes = self._sizes(n)
         self.panels = aligned((sizes[0], d * leaf), dtype).reshape(sizes[0], d, leaf)
         self.boxes = aligned((sum(sizes[1:]), 2 * d * fan), dtype).reshape(-1, 2, d, fan)
@@ -127,14 +127,14 @@ class Tree(Scan):
 
         def pack(item):
             for start, stop in ranges(*item, 1 + (1 << 18) // (d * leaf)):
-                kernels.pack_leaves(self.X, self.rows, start, stop, self.panels, self.boxes)
+                _kdtree_build.pack_leaves(self.X, self.rows, start, stop, self.panels, self.boxes)
                 yield
 
         cuts = [sizes[0] * part // threads for part in range(threads + 1)]
         run(pack, pairwise(cuts), threads)
         first = 0
         for size in sizes[1:-1]:
-            kernels.pack_nodes(self.boxes[first : first + size], self.boxes[first + size :])
+            _kdtree_build.pack_nodes(self.boxes[first : first + size], self.boxes[first + size :])
             first += size
 
     def nearest(
@@ -160,7 +160,7 @@ class Tree(Scan):
 
         Queries with more hits than there is room for are scanned in the end: a tree would take no less time.
         """
-        least = 2 * kernels.LEAF_ROWS * kernels.NODE_CHILDREN
+        least = 2 * _kdtree_build.LEAF_ROWS * _kdtree_build.NODE_CHILDREN
         capacity = max(least, int(min(1 << 18, memory * 1e6 / 2 / n_threads(n_jobs) / 80)))
         crowded = []
 

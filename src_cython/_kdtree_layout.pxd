@@ -1,0 +1,14 @@
+# How a balanced kd-tree of panels lies in memory, the same at every SIMD level, so that a tree can be kept.
+#
+# Rows are sorted into leaves of LEAF rows each, every leaf full but the last; FAN leaves that lie side by side are the
+# children of a node of level 1, FAN of those the children of a node of level 2, up to one root. So nothing points
+# anywhere: child c of node i of a level is number FAN i + c of the level below. A node holds the boxes of its children
+# coordinate by coordinate (boxes[node][low or high][j][c]), a leaf its rows (panels[leaf][j][r]): one pass of vectors
+# screens all children, or all rows.
+
+# Multiples of the widest vector.
+cdef enum:
+    LEAF = 32
+    FAN = 16
+    FAN_BITS = 4
+    MAX_HEIGHT = 16
