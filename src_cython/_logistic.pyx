@@ -29,7 +29,7 @@ cdef struct pass_t:
     Py_ssize_t n_classes  # 1 for two of them
     const int* codes
     const double* weights  # NULL: all 1
-    bint gram  # whether the curvature is taken as the weight alone, in one block
+    bint shared  # whether the classes share one block of hess
     bint margins  # whether the least margin is wanted
     double* sums
     double* grad
@@ -276,13 +276,18 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t l, Py_ssize_t i) noexcept nogil:
-    """weight a_kl of row i, in which s[k] is weight times probability of class k."""
-    if p.gram:
-        return p.weight[i]
+    """weight a_kl of row i, in which s[k] is weight times probability of class k; shared: the mean of a_kk."""
+    cdef Py_ssize_t j
+    cdef double a
     if p.n_classes == 1:
         return p.curvature[i]
     if p.weight[i] == 0:
         return 0
+    if p.shared:
+        a = p.weight[i]
+        for j in range(p.n_classes):
+            a -= p.s[j * ROWS + i] * (p.s[j * ROWS + i] / p.weight[i])
+        return a / p.n_classes
     if k == l:
         return p.s[k * ROWS + i] * (1 - p.s[k * ROWS + i] / p.weight[i])
     return -p.s[k * ROWS + i] * (p.s[l * ROWS + i] / p.weight[i])
@@ -290,7 +295,7 @@ cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t l, Py_
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
     """hess[k, l] += sum_i a_i z_i z_i', on and above the diagonal."""
-    cdef Py_ssize_t i, j, k, l, last = 1 if p.gram else p.n_classes
+    cdef Py_ssize_t i, j, k, l, last = 1 if p.shared else p.n_classes
     cdef double a
     cdef double* hess = p.hess
     for k in range(last):
@@ -354,7 +359,7 @@ cdef void pass_dense(
 cdef void add_sparse_curvature(
     pass_t* p, const long long* indptr, const int* indices, const floating* data, double bias, Py_ssize_t n_rows
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, k, l, e, f, last = 1 if p.gram else p.n_classes
+    cdef Py_ssize_t i, j, k, l, e, f, last = 1 if p.shared else p.n_classes
     cdef double a, ax
     cdef double* hess = p.hess
     for k in range(last):
@@ -434,11 +439,11 @@ cdef int fill_pass(pass_t* p, state, Py_ssize_t n) except -1:
     require(len(codes) == n and (len(weights) == 0 or len(weights) == n) and len(small) == 2 * ROWS)
     p.d, p.ld, p.n_classes = state.d, state.ld, state.n_classes
     require(len(s) == p.n_classes * ROWS and len(sums) == 2)
-    p.gram, p.margins = state.gram, state.margins
+    p.shared, p.margins = state.shared, state.margins
     p.codes = &codes[0]
     p.weights = &weights[0] if len(weights) else NULL
     p.sums = &sums[0]
-    p.grad = &grad[0]
+    p.grad = &grad[0] if len(grad) else NULL
     p.hess = &hess[0] if len(hess) else NULL
     p.s = &s[0]
     p.weight = &small[0]
