@@ -41,9 +41,9 @@ def move(evaluate, point, direction):
 
 
 def factorised(matrix):
-    """L^-1 of the Cholesky factor of a positive semidefinite matrix, raised a little where it is singular."""
+    """L^-1 of the Cholesky factor of a positive semidefinite matrix, raised a little: it may be singular."""
     size = len(matrix)
-    ridge = 1e-14 * max(float(np.trace(matrix)) / size, 1e-300)
+    ridge = 1e-10 * max(float(np.trace(matrix)) / size, 1e-300)
     while True:
         try:
             return np.linalg.inv(np.linalg.cholesky(matrix + ridge * np.eye(size)))

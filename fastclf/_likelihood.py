@@ -33,7 +33,7 @@ class Point(NamedTuple):
     loss: float
     gradient: np.ndarray  # (K, d + 1)
     norm: float  # Euclidean, of the gradient
-    margin: float  # the least of any row, where there is no penalty
+    margin: float  # the least of any row, if nothing is penalised, else -inf
     curvature: np.ndarray | None
 
 
@@ -147,7 +147,7 @@ class Likelihood:
             loss=loss,
             gradient=gradient,
             norm=float(np.linalg.norm(gradient)),
-            margin=min(float(state.sums[1]) for state in states),
+            margin=min(float(state.sums[1]) for state in states) if self.penalty == 0 else -np.inf,
             curvature=self._assembled(_added(state.hess for state in states) / total, curvature) if n_blocks else None,
         )
 
@@ -228,14 +228,14 @@ class Likelihood:
             mean = total / self.total
             variance = squares / self.total - mean**2
             # a constant column, which in sparse rows is not shifted to 0
-            variance[(most == 0) | (variance < (1e-14 * mean**2 if self.sparse else 0))] = 0
+            variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
             found = shift + mean / factor, np.sqrt(variance) / factor
             if not wild.any():
                 break
             if not self.sparse:
                 shift = np.where(wild, np.where(np.isfinite(found[0]), found[0], shift), shift)
-            factor = np.where(wild, factor / most, factor)
+            factor = factor / np.where(wild, most, 1)
         return found
 
     def _sums(self, shift, factor):

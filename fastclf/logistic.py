@@ -205,7 +205,7 @@ class LogisticRegression(LinearClassifier):
         if weights is not None and not weights.all():
             kept = weights > 0
             if not kept.any():
-                raise ValueError("sample_weight is 0 for every row; a row that counts is wanted")
+                raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
             classes, of_kept = encode_labels(y[kept])
             codes = np.zeros(len(y), np.int32)
             codes[kept] = of_kept
@@ -245,7 +245,7 @@ class LogisticRegression(LinearClassifier):
         points = self._points(problem, theta)
         point, n_iter = next(points), 0
         while True:
-            if problem.penalty == 0 and point.margin > 0:
+            if point.margin > 0:
                 _warn(
                     "The classes are perfectly separated, so that without a penalty the likelihood has no maximum; the"
                     " separator found is kept (a penalty gives a maximum)"
