@@ -105,19 +105,22 @@ def newton_points(problem, theta, tol):
     sees each row once a step. Where that is slow, they are taken anew from four times as many rows, up to all.
     """
     n, size = len(problem.codes), theta.size
-    step = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
+    last = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
 
     def with_curvature(theta):
         return problem.evaluate(theta, step, "full")
 
+    step = last
     if step > 1:
-        sampled = start = with_curvature(theta)
-        # a gradient's error from m rows is about sqrt(size / m)
-        for _, sampled in zip(range(20), newton(with_curvature, start, 0.1 * np.sqrt(size * step / n))):
-            if sampled.margin > 0:  # the sample has no optimum
-                sampled = start
-                break
-        point = problem.evaluate(sampled.theta)
+        for step in (8 * last, last):
+            sampled = start = with_curvature(theta)
+            # a gradient's error from m rows is about sqrt(size / m)
+            for _, sampled in zip(range(20), newton(with_curvature, start, 0.1 * np.sqrt(size * step / n))):
+                if sampled.margin > 0:  # the sample has no optimum
+                    sampled = start
+                    break
+            theta = sampled.theta
+        point = problem.evaluate(theta)
         yield point
         while step > 1:
             half = factorised(sampled.curvature)
@@ -143,11 +146,11 @@ def lbfgs_points(problem, theta, tol):
     """The start and its successors by L-BFGS, preconditioned by second derivatives that the classes share."""
     point = problem.evaluate(theta)
     yield point
-    D = problem.d + 1
-    if D > min(_SHARED_COLUMNS, len(problem.codes)):
+    n, D = len(problem.codes), problem.d + 1
+    if D > _SHARED_COLUMNS or problem.d > n:
         yield from lbfgs(problem.evaluate, point, tol, np.copy)
         return
-    step = max(1, len(problem.codes) // (8 * D))
+    step = max(1, n // max(_LEAST_ROWS, 8 * D))
     half = factorised(problem.evaluate(theta, step, "shared").curvature)
     inverse = half.T @ half
     yield from lbfgs(problem.evaluate, point, tol, lambda gradient: gradient @ inverse)

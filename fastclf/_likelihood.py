@@ -80,6 +80,11 @@ class Likelihood:
         """Shape of theta."""
         return self.K, self.d + 1
 
+    @property
+    def fits_row_space(self):
+        """Whether `RowSpace` has fewer parameters and the same solution."""
+        return not self.sparse and self.penalty > 0 and len(self.X) < self.d and bool((self.scale < _SAFE).all())
+
     def parameters(self, coef, intercept):
         """theta of coefficients and intercepts."""
         return np.column_stack([coef * self.scale, (intercept + coef @ self.mean) * self.bias])
@@ -88,6 +93,9 @@ class Likelihood:
         """(coef, intercept) of theta."""
         coef = theta[:, :-1] * self.factor
         return coef, theta[:, -1] - coef @ self.mean
+
+    def _norm(self, gradient):
+        return float(np.linalg.norm(gradient))
 
     def plain_gradient(self, gradient):
         """A gradient with respect to coefficients and intercepts."""
@@ -146,7 +154,7 @@ class Likelihood:
             objective=loss + 0.5 * float(np.sum(self.pull * theta**2)),
             loss=loss,
             gradient=gradient,
-            norm=float(np.linalg.norm(gradient)),
+            norm=self._norm(gradient),
             margin=min(float(state.sums[1]) for state in states) if self.penalty == 0 else -np.inf,
             curvature=self._assembled(_added(state.hess for state in states) / total, curvature) if n_blocks else None,
         )
@@ -257,6 +265,39 @@ class Likelihood:
         self._sweep(bounds, 1, states, lambda X, start, stop, _, state: kernels.moments(X, start, stop, state))
         found = np.array([state.moments[:, : self.d] for state in states])
         return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
+
+
+class RowSpace(Likelihood):
+    """The same function of fewer parameters, for dense rows that are fewer than their columns.
+
+    With a penalty w is a combination of the centred rows: with their QR decomposition (X - 1 mean')' = Q R, w = Q v has
+    the same length as v, and row i the score v (column i of R).
+
+    Parameters
+    ----------
+    outer : Likelihood
+        Of the rows as they are; norms of gradients are taken as it does.
+    """
+
+    def __init__(self, outer, threads):
+        self._outer = outer
+        self._Q, R = np.linalg.qr((outer.X - outer.mean).T)
+        n_classes = 2 if outer.K == 1 else outer.K
+        weights = outer.weights if len(outer.weights) else None
+        rows = np.ascontiguousarray(R.T)
+        super().__init__(rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
+
+    def parameters(self, coef, intercept):
+        return super().parameters(coef @ self._Q, intercept + coef @ self._outer.mean)
+
+    def coefficients(self, theta):
+        coef, intercept = super().coefficients(theta)
+        coef = coef @ self._Q.T
+        return coef, intercept - coef @ self._outer.mean
+
+    def _norm(self, gradient):
+        outer = (gradient[:, :-1] * self.scale) @ self._Q.T * self._outer.factor
+        return float(np.hypot(np.linalg.norm(outer), np.linalg.norm(gradient[:, -1])))
 
 
 def _added(arrays):

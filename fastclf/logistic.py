@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from ._descent import gradient_points, lbfgs_points, newton_points
-from ._likelihood import Likelihood
+from ._likelihood import Likelihood, RowSpace
 from ._linear import LinearClassifier, as_rows
 from ._threads import Progress, n_threads
 from ._validation import (
@@ -186,6 +186,8 @@ class LogisticRegression(LinearClassifier):
         classes, codes, weights = self._labels(y, as_sample_weight(sample_weight, len(rows)))
         total = len(rows) if weights is None else weights.sum()
         problem = Likelihood(rows, codes, len(classes), weights, strength / total, bool(self.fit_intercept), threads)
+        if problem.fits_row_space and self.solver != "gradient":
+            problem = RowSpace(problem, threads)
         with Progress(None, f"{name}.fit", self.verbose, self.callback) as progress:
             point, n_iter, separated = self._maximise(problem, self._start(problem, classes), progress)
         coef, intercept = problem.coefficients(point.theta)
