@@ -1,7 +1,7 @@
 """Minimisers of a smooth convex function that is evaluated over many rows: Newton, L-BFGS and plain gradient descent.
 
-Each is a generator of the points it comes to, which ends at one whose gradient's norm is at most `tol`, or where rounding
-lets it go no further. Whoever takes the points may stop at any.
+Each is a generator of the points it comes to, which ends at one whose gradient's norm is at most `tol`, or where
+rounding lets it go no further. Whoever takes the points may stop at any.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ _ROUNDING = 1e-13
 # Second derivatives come from so many rows a parameter, and at least so many rows.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
 # Columns of which second derivatives that the classes share are factorised.
-_SHARED_COLUMNS = 2048
+_SHARED_COLUMNS = 1024
 
 
 def move(evaluate, point, direction):
@@ -65,8 +65,7 @@ def newton(evaluate, point, tol):
 
 
 def lbfgs(evaluate, point, tol, precondition, memory=20):
-    """Limited-memory BFGS (Nocedal 1980) from an inverse of the curvature, precondition(gradient), scaled by the last step.
-    """
+    """Limited-memory BFGS (Nocedal 1980) from precondition(gradient), an inverse of the curvature but for its scale."""
     steps, changes = [], []
     while point is not None and point.norm > tol:
         direction = -_two_loops(point.gradient, steps, changes, precondition)
@@ -101,45 +100,51 @@ def _two_loops(gradient, steps, changes, precondition):
 def newton_points(problem, theta, tol):
     """The start and its successors by Newton's method on all rows, if they are few, or a sample's second derivatives.
 
-    The optimum of a sample is where the rest begins, and its second derivatives precondition L-BFGS over all rows, which
-    sees each row once a step. Where that is slow, they are taken anew from four times as many rows, up to all.
+    Those precondition L-BFGS over all rows, which reads each once a step; where that is slow, they are taken anew from
+    four times as many rows.
     """
+    sampled, step = _sample_optimum(problem, theta)
+    point = sampled if step == 1 else problem.evaluate(sampled.theta)
+    yield point
+    while step > 1:
+        half = factorised(sampled.curvature)
+        for found in lbfgs(problem.evaluate, point, tol, lambda g: _solved(half, g)):  # noqa: B023
+            slow = found.norm > 0.5 * point.norm
+            point = found
+            yield point
+            if slow:
+                break
+        if point.norm <= tol:
+            return
+        step = max(1, step // 4)
+        sampled = problem.evaluate(point.theta, step, "full")
+        point = sampled if step == 1 else point
+    yield from newton(lambda theta: problem.evaluate(theta, 1, "full"), point, tol)
+
+
+def _sample_optimum(problem, theta):
+    """(a point with curvature near the optimum of every step-th panel of rows, step); the start itself if step is 1."""
     n, size = len(problem.codes), theta.size
     last = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
+    # a smaller sample's optimum begins the larger one's, and that of an earlier fit is better than both
+    steps = [last] if last == 1 or theta.any() else [8 * last, last]
+    if any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
+        steps = [1]
+    for step in steps:
 
-    def with_curvature(theta):
-        return problem.evaluate(theta, step, "full")
+        def evaluate(theta, step=step):
+            return problem.evaluate(theta, step, "full")
 
-    step = last
-    if step > 1:
-        for step in (8 * last, last):
-            sampled = start = with_curvature(theta)
-            # a gradient's error from m rows is about sqrt(size / m)
-            for _, sampled in zip(range(20), newton(with_curvature, start, 0.1 * np.sqrt(size * step / n))):
-                if sampled.margin > 0:  # the sample has no optimum
-                    sampled = start
-                    break
-            theta = sampled.theta
-        point = problem.evaluate(theta)
-        yield point
-        while step > 1:
-            half = factorised(sampled.curvature)
-            slow = False
-            for found in lbfgs(problem.evaluate, point, tol, lambda g: _solved(half, g)):  # noqa: B023
-                slow = found.norm > 0.5 * point.norm
-                point = found
-                yield point
-                if slow:
-                    break
-            if not slow:
-                return
-            step = max(1, step // 4)
-            sampled = with_curvature(point.theta)
-        point = sampled
-    else:
-        point = with_curvature(theta)
-        yield point
-    yield from newton(with_curvature, point, tol)
+        sampled = start = evaluate(theta)
+        if len(steps) == 1:
+            break
+        # a gradient's error from m rows is about sqrt(size / m)
+        for _, sampled in zip(range(20), newton(evaluate, start, 0.1 * np.sqrt(size * step / n))):
+            if sampled.margin > 0:  # the sample has no optimum
+                sampled = start
+                break
+        theta = sampled.theta
+    return sampled, step
 
 
 def lbfgs_points(problem, theta, tol):

@@ -1,5 +1,6 @@
 """The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from . import _simd
 from ._csr import Csr
 from ._threads import ranges, run
+from ._validation import as_matrix
 
 kernels = _simd.load("_logistic")
 
@@ -21,6 +23,8 @@ _FIRST_WORK = 1 << 22
 _GROUP_DOUBLES = 1 << 23
 # Entries of sparse rows whose moments are taken at a time.
 _ENTRIES = 1 << 20
+# Most multiplications of a QR decomposition, which cannot be interrupted: about 0.1 s.
+_QR_WORK = 1 << 30
 # Numbers up to it and from its inverse have squares that neither overflow nor underflow.
 _SAFE = 1e140
 
@@ -55,6 +59,11 @@ class Likelihood:
         0: none, and the least margin of the rows is looked for.
     intercept : bool
     threads : int
+
+    Raises
+    ------
+    ValueError
+        If a dense X holds what is not finite, or a column spans more than 1e300.
     """
 
     def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads):
@@ -66,7 +75,7 @@ class Likelihood:
         self.n_panels = -(-len(X) // kernels.PANEL)
         # entries of a row, which is what it costs
         self._length = max(1, X.size // len(X)) if self.sparse else self.d
-        self.total = self._sum_of_weights(1)
+        self.total = self.sum_of_weights(1)
         self.mean, scale = self._moments()
         if not intercept:
             self.mean, scale = np.zeros(self.d), np.hypot(scale, self.mean)
@@ -83,7 +92,9 @@ class Likelihood:
     @property
     def fits_row_space(self):
         """Whether `RowSpace` has fewer parameters and the same solution."""
-        return not self.sparse and self.penalty > 0 and len(self.X) < self.d and bool((self.scale < _SAFE).all())
+        n = len(self.X)
+        worth = n < self.d and n * n * self.d <= _QR_WORK
+        return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
 
     def parameters(self, coef, intercept):
         """theta of coefficients and intercepts."""
@@ -110,7 +121,7 @@ class Likelihood:
         squares = (self.scale**2 - self.penalty + self.mean**2).sum() + self.bias
         return (0.25 if self.K == 1 else 0.5) * squares + self.penalty
 
-    def _sum_of_weights(self, step):
+    def sum_of_weights(self, step):
         """Of every step-th panel of rows."""
         weights = self.weights
         if len(weights) == 0:
@@ -139,7 +150,7 @@ class Likelihood:
             for _ in bounds
         ]
         self._sweep(bounds, step, states, kernels.sparse if self.sparse else kernels.dense)
-        total = self.total if step == 1 else self._sum_of_weights(step)
+        total = self.total if step == 1 else self.sum_of_weights(step)
         loss = sum(float(state.sums[0]) for state in states) / total
         gradient = _added(state.grad for state in states) / total
         if self.sparse:
@@ -194,7 +205,7 @@ class Likelihood:
         n_groups = min(_GROUPS, n_steps * kernels.PANEL * work // _GROUP_WORK, _GROUP_DOUBLES // doubles)
         edges = np.linspace(0, n_steps, max(1, n_groups) + 1).astype(np.int64).tolist()
         self._first = max(1, _FIRST_WORK // (work * kernels.PANEL))
-        return [(first, last) for first, last in zip(edges, edges[1:]) if first < last]
+        return [(first, last) for first, last in pairwise(edges) if first < last]
 
     def _state(self, **own):
         nothing = np.empty(0)
@@ -230,6 +241,8 @@ class Likelihood:
             shift[:] = self.X[0]
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
+            if not (self.sparse or np.isfinite(total).all()):
+                as_matrix(self.X, "LogisticRegression")  # tells where it is not finite
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
@@ -282,6 +295,8 @@ class RowSpace(Likelihood):
     def __init__(self, outer, threads):
         self._outer = outer
         self._Q, R = np.linalg.qr((outer.X - outer.mean).T)
+        # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
+        self._metric = self._Q.T @ (self._Q * outer.factor[:, None] ** 2)
         n_classes = 2 if outer.K == 1 else outer.K
         weights = outer.weights if len(outer.weights) else None
         rows = np.ascontiguousarray(R.T)
@@ -296,8 +311,8 @@ class RowSpace(Likelihood):
         return coef, intercept - coef @ self._outer.mean
 
     def _norm(self, gradient):
-        outer = (gradient[:, :-1] * self.scale) @ self._Q.T * self._outer.factor
-        return float(np.hypot(np.linalg.norm(outer), np.linalg.norm(gradient[:, -1])))
+        gv = gradient[:, :-1] * self.scale
+        return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
 
 
 def _added(arrays):

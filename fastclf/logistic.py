@@ -19,6 +19,7 @@ from ._validation import (
     require_number,
 )
 
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _NEWTON = ("newton-cholesky",)
 _LBFGS = ("lbfgs", "newton-cg")
 _SOLVERS = ("auto", *_LBFGS, *_NEWTON, "liblinear", "sag", "saga", "gradient")
@@ -55,9 +56,9 @@ class LogisticRegression(LinearClassifier):
         equally heavy.
     random_state : ignored
     solver : str, default='auto'
-        'newton-cholesky', 'lbfgs', 'gradient' (plain gradient ascent on the log likelihood, as textbooks have it), or
-        'auto', which chooses between the first two by size. scikit-learn's 'liblinear', 'sag' and 'saga' are taken as
-        'auto', 'newton-cg' as 'lbfgs': all find the same optimum.
+        'newton-cholesky' (up to 1024 parameters; else as 'lbfgs'), 'lbfgs', 'gradient' (plain gradient ascent on the
+        log likelihood, as textbooks have it), or 'auto', which chooses between the first two by size. scikit-learn's
+        'liblinear', 'sag' and 'saga' are taken as 'auto', 'newton-cg' as 'lbfgs': all find the same optimum.
     max_iter : int >= 1, default=1000
         Most steps over all rows; not to converge within is warned of.
     verbose : int, default=0
@@ -96,8 +97,9 @@ class LogisticRegression(LinearClassifier):
     -----
     A pass over the rows takes O(n d K), or for CSR the number of entries times K, and a fit takes some passes: with
     n >> d K second derivatives of a sample of the rows are factorised, and correct all steps over all rows; for
-    smaller n it is Newton's method. Else L-BFGS takes their place, from one block that the classes share. Memory beyond X
-    is O(n) and the second derivatives, at most some 100 MB. X is never converted or copied, and sparse rows stay so.
+    smaller n it is Newton's method. Else it is L-BFGS, with second derivatives that the classes share where d <= 1024;
+    fewer dense rows than columns are first turned into n columns. Memory beyond X is O(n), the second derivatives and
+    their sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay so.
 
     Without a penalty, classes that a hyperplane separates have no maximum of the likelihood. `fit` then stops at the
     first separator it meets, with a warning.
@@ -179,7 +181,7 @@ class LogisticRegression(LinearClassifier):
         strength = self._check_parameters()
         threads = n_threads(self.n_jobs)
         name = type(self).__name__
-        rows = as_rows(X, name)
+        rows = X if _is_native(X) else as_rows(X, name)
         y = as_targets(y, len(rows), name, labels=True)
         if y.ndim != 1:
             raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
@@ -215,7 +217,7 @@ class LogisticRegression(LinearClassifier):
             classes, codes = encode_labels(y)
             codes = codes.astype(np.int32)
         if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes[0]!r}; at least two classes are wanted")
+            raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least two classes are wanted")
         if self.class_weight is not None:
             factor = self._class_factors(classes, np.bincount(codes, weights, len(classes)))
             weights = factor[codes] * (1.0 if weights is None else weights)
@@ -291,6 +293,11 @@ class LogisticRegression(LinearClassifier):
         """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
         scores = self._softmax_scores(X)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def _is_native(X):
+    """Whether X is as `as_rows` would leave it, but perhaps not finite, which the first pass over it tells as well."""
+    return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous
 
 
 def _warn(message):

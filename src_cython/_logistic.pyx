@@ -2,16 +2,16 @@
 #
 #     two classes:  loss_i = log(1 + exp(-m_i)),  m_i = +-s_i,  s_i = w z_i                          K = 1
 #     more:         loss_i = log(sum_k exp(s_ik)) - s_i,y(i),  s_ik = w_k z_i                        K classes
-#     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikl z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
+#     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikm z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
 #
 # in:      rows as they are (dense or CSR), codes y, weights (empty: all 1), W
-# changed: what a pass adds up: sums = [loss, least margin], grad, and hess, if there is one, a block for each k <= l
+# changed: what a pass adds up: sums = [loss, least margin], grad, and hess, if there is one, a block for each k <= m
 #
 # Dense rows are taken a panel at a time as z = ((x - shift) * factor, bias), doubles in a scratch that stays in the
-# cache, so that W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias) as they are: whoever
-# calls translates. Panels and the sums in them have a fixed order; `step` > 1 takes every step-th panel alone.
-from cython cimport floating
-from libc.math cimport INFINITY, log
+# cache, so that W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias) as they are:
+# whoever calls translates. Panels and the sums in them have a fixed order; `step` > 1 takes every step-th panel alone.
+from cython cimport cdivision, floating
+from libc.math cimport log
 from libc.string cimport memset
 
 from _exp cimport exp_of_negative, logistic
@@ -45,10 +45,10 @@ cdef void load_rows(
     pass_t* p, const floating* x, Py_ssize_t n_rows, const double* shift, const double* factor, double bias
 ) noexcept nogil:
     """z = ((x - shift) * factor, bias), 0 beyond the columns and the rows."""
-    cdef Py_ssize_t i, j, d = p.d, n_whole = d // LANES_D
+    cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
     cdef double* z = p.z
     cdef vec_d v
-    for i in range(n_rows):
+    for _i in range(n_rows):
         for j in range(n_whole):
             if floating is float:
                 v = widen(x + j * LANES_D)
@@ -95,7 +95,7 @@ cdef void score_one(const double* z, Py_ssize_t ld, const double* w, double* s) 
 
 cdef void score_two(const double* z, Py_ssize_t ld, const double* w, double* s) noexcept nogil:
     """s[k, i] = w_k z_i of a panel, for two k, six rows at a time: twelve sums in registers."""
-    cdef Py_ssize_t i, j, half
+    cdef Py_ssize_t i, j
     cdef const double* row
     cdef vec_d c, e, x, s0, s1, s2, t0, t1, t2, s3, s4, s5, t3, t4, t5
     for i in range(0, ROWS, 6):
@@ -129,14 +129,12 @@ cdef void score_two(const double* z, Py_ssize_t ld, const double* w, double* s) 
         s[i + 3] = sum_lanes(s3)
         s[i + 4] = sum_lanes(s4)
         s[i + 5] = sum_lanes(s5)
-        s += ROWS
-        s[i] = sum_lanes(t0)
-        s[i + 1] = sum_lanes(t1)
-        s[i + 2] = sum_lanes(t2)
-        s[i + 3] = sum_lanes(t3)
-        s[i + 4] = sum_lanes(t4)
-        s[i + 5] = sum_lanes(t5)
-        s -= ROWS
+        s[ROWS + i] = sum_lanes(t0)
+        s[ROWS + i + 1] = sum_lanes(t1)
+        s[ROWS + i + 2] = sum_lanes(t2)
+        s[ROWS + i + 3] = sum_lanes(t3)
+        s[ROWS + i + 4] = sum_lanes(t4)
+        s[ROWS + i + 5] = sum_lanes(t5)
 
 
 cdef void add_products_one(double* g, const double* r, const double* z, Py_ssize_t first, Py_ssize_t ld) noexcept nogil:
@@ -240,6 +238,7 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
+@cdivision(True)  # the debug build's check is not for vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
     """Scores become weight times probability, and the losses are added."""
     cdef double most[ROWS]
@@ -275,8 +274,8 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
         p.sums[0] += p.weight[i] * (log(total[i]) + (most[i] - own[i]))
 
 
-cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t l, Py_ssize_t i) noexcept nogil:
-    """weight a_kl of row i, in which s[k] is weight times probability of class k; shared: the mean of a_kk."""
+cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t i) noexcept nogil:
+    """weight a_km of row i, in which s[k] is weight times probability of class k; shared: the mean of a_kk."""
     cdef Py_ssize_t j
     cdef double a
     if p.n_classes == 1:
@@ -288,20 +287,20 @@ cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t l, Py_
         for j in range(p.n_classes):
             a -= p.s[j * ROWS + i] * (p.s[j * ROWS + i] / p.weight[i])
         return a / p.n_classes
-    if k == l:
+    if k == m:
         return p.s[k * ROWS + i] * (1 - p.s[k * ROWS + i] / p.weight[i])
-    return -p.s[k * ROWS + i] * (p.s[l * ROWS + i] / p.weight[i])
+    return -p.s[k * ROWS + i] * (p.s[m * ROWS + i] / p.weight[i])
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """hess[k, l] += sum_i a_i z_i z_i', on and above the diagonal."""
-    cdef Py_ssize_t i, j, k, l, last = 1 if p.shared else p.n_classes
+    """hess[k, m] += sum_i a_i z_i z_i', on and above the diagonal."""
+    cdef Py_ssize_t i, j, k, m, last = 1 if p.shared else p.n_classes
     cdef double a
     cdef double* hess = p.hess
     for k in range(last):
-        for l in range(k, last):
+        for m in range(k, last):
             for i in range(ROWS):
-                a = curvature_of(p, k, l, i)
+                a = curvature_of(p, k, m, i)
                 for j in range(p.ld):
                     p.az[j * ROWS + i] = a * p.z[i * p.ld + j]
             for j in range(0, p.d, 2):
@@ -359,13 +358,13 @@ cdef void pass_dense(
 cdef void add_sparse_curvature(
     pass_t* p, const long long* indptr, const int* indices, const floating* data, double bias, Py_ssize_t n_rows
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, k, l, e, f, last = 1 if p.shared else p.n_classes
+    cdef Py_ssize_t i, j, k, m, e, f, last = 1 if p.shared else p.n_classes
     cdef double a, ax
     cdef double* hess = p.hess
     for k in range(last):
-        for l in range(k, last):
+        for m in range(k, last):
             for i in range(n_rows):
-                a = curvature_of(p, k, l, i)
+                a = curvature_of(p, k, m, i)
                 for e in range(indptr[i], indptr[i + 1]):
                     ax = a * data[e]
                     j = indices[e] * p.ld

@@ -1,4 +1,4 @@
-"""Logistic regression, slow and obvious: plain sums over rows, Newton's method with backtracking on the columns as they are."""
+"""Logistic regression, slow and obvious: plain sums over rows, Newton's method on the columns as they are."""
 
 import numpy as np
 

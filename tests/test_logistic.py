@@ -1,7 +1,8 @@
-"""Logistic regression: its solution has no gradient, its numbers are true, and nothing but the problem decides on them."""
+"""Logistic regression: its solution has no gradient, its numbers are true, and only the problem decides on them."""
 
 import importlib
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_every_solver_finds_the_same_optimum_as_scikit_learn(rng, solver, n_clas
 def test_a_pass_gives_loss_gradient_and_curvature_of_the_references(rng, shape, dtype, n_classes):
     X, y, weight = problem(rng, *shape, n_classes, dtype)
     weight[0] = 1
-    n, d = shape
+    d = shape[1]
     K = 1 if n_classes == 2 else n_classes
     theta = rng.standard_normal((K, d + 1))
     theta -= theta.mean(axis=0) if K > 1 else 0
@@ -267,7 +268,7 @@ def test_constant_and_repeated_columns_are_no_trouble(rng, C, sparse):
     model = LogisticRegression(C=C, tol=1e-8).fit(sp.csr_matrix(more) if sparse else more, y)
     assert abs(model.coef_[:, [3, 5]]).max() < 1e-5
     np.testing.assert_allclose(model.coef_[:, 0], model.coef_[:, 4], atol=1e-6)
-    if C == np.inf:
+    if np.isinf(C):
         plain = LogisticRegression(C=C, tol=1e-8).fit(X, y)
         np.testing.assert_allclose(model.predict_proba(more), plain.predict_proba(X), atol=1e-6)
 
@@ -301,7 +302,7 @@ def test_a_callback_sees_each_step_and_may_stop(rng):
     told = []
     full = LogisticRegression(callback=lambda *a: told.append(a)).fit(X, y)
     assert [step for step, _, _ in told] == list(range(1, full.n_iter_[0] + 1))
-    assert all(a[2] >= b[2] for a, b in zip(told, told[1:]))
+    assert all(a[2] >= b[2] for a, b in pairwise(told))
     stopped = LogisticRegression(callback=lambda *a: True).fit(X, y)
     assert stopped.n_iter_.tolist() == [1]
     assert stopped.gradient_norm_ > 1e-4
@@ -355,6 +356,8 @@ def test_wrong_parameters_are_refused_in_one_sentence(params, message):
         ([[0.0], [1.0]], [0, 1], [0, 0], "sample_weight is zero for every row"),
         ([[0.0], [1.0]], [[0, 1], [1, 0]], None, "y has shape"),
         ([[-1e308], [1e308]], [0, 1], None, "column 0 of X spans more than 1e300"),
+        (np.array([[0.0], [np.nan], [1.0]]), [0, 1, 1], [1, 0, 1], r"Input X contains NaN \(row 1, column 0\)"),
+        (np.array([[0.0], [np.inf]], np.float32), [0, 1], None, r"Input X contains infinity \(row 1, column 0\)"),
     ],
 )
 def test_wrong_data_are_refused_in_one_sentence(X, y, weight, message):
@@ -385,3 +388,12 @@ def test_scikit_learns_optimum_on_a9a(data_file, sparse):
     assert reference.objective(X, codes, ours.coef_, ours.intercept_, weight, 1.0) == pytest.approx(least, rel=1e-6)
     assert ours.gradient_norm_ <= 1e-4
     assert ours.score(X_test, y_test) == pytest.approx(theirs.score(X_test, y_test), abs=2e-4)
+
+
+def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
+    monkeypatch.setattr(_descent, "_LEAST_ROWS", 600)
+    monkeypatch.setattr(_descent, "_ROWS_PER_PARAMETER", 1)
+    X, y = planted(rng, 12000, 4)
+    weight = (np.arange(12000) // 24 % 20 != 0).astype(float)  # 0 in every panel of the sample
+    model = LogisticRegression(tol=1e-9).fit(X, y, weight)
+    assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
