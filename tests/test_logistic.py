@@ -266,8 +266,8 @@ def test_constant_and_repeated_columns_are_no_trouble(rng, C, sparse):
     X, y = planted(rng, 300, 3, 3)
     more = np.hstack([X, np.full((300, 1), 0.1), X[:, :1], np.zeros((300, 1))])
     model = LogisticRegression(C=C, tol=1e-8).fit(sp.csr_matrix(more) if sparse else more, y)
-    assert abs(model.coef_[:, [3, 5]]).max() < 1e-5
-    np.testing.assert_allclose(model.coef_[:, 0], model.coef_[:, 4], atol=1e-6)
+    assert abs(model.coef_[:, [3, 5]]).max() < 1e-4
+    np.testing.assert_allclose(model.coef_[:, 0], model.coef_[:, 4], atol=1e-4)
     if np.isinf(C):
         plain = LogisticRegression(C=C, tol=1e-8).fit(X, y)
         np.testing.assert_allclose(model.predict_proba(more), plain.predict_proba(X), atol=1e-6)
