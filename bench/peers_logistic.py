@@ -8,7 +8,7 @@ import data
 import numpy as np
 from comparison import Work, comparison, refused_fallback
 
-# Each library and solver with the tolerance, in its own units, at which its objective is right to 1e-6.
+# Libraries and solvers. Below each has the tolerance, in its own units, at which its objective is right to 1e-6.
 _PEERS = {
     "sklearn": ("sklearn.linear_model", "lbfgs"),
     "sklearn newton": ("sklearn.linear_model", "newton-cholesky"),
@@ -73,10 +73,11 @@ def tall(scale, threads):
     return fits(X, y, threads, 1e-4, sklearn=1e-4, sklearnex=1e-4)
 
 
+# At 1e-4 and 1e-5 the peers' objectives are off by 2e-6 to 1e-5.
 @comparison("Logistic regression, digits, 10000 x 784, 10 classes, float32", sklearn=1.5, sklearnex=1.5)
 def digits(scale, threads):
     X, y = data.mnist10k()
-    return fits(X / np.float32(255), y, threads, 2e-5, sklearn=1e-5, sklearnex=1e-5)
+    return fits(X / np.float32(255), y, threads, 3e-5, sklearn=2e-6, sklearnex=4e-6)
 
 
 @comparison(
