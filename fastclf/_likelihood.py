@@ -150,7 +150,7 @@ class Likelihood:
             for _ in bounds
         ]
         self._sweep(bounds, step, states, kernels.sparse if self.sparse else kernels.dense)
-        total = self.total if step == 1 else self.sum_of_weights(step)
+        total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
         loss = sum(float(state.sums[0]) for state in states) / total
         gradient = _added(state.grad for state in states) / total
         if self.sparse:
