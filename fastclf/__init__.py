@@ -7,6 +7,7 @@ _ROOMS = {
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
+    "LogisticRegression": "logistic",
     "NearestNeighbors": "neighbors",
     "cross_validate": "evaluation",
     "load": "storage",

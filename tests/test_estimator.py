@@ -9,7 +9,7 @@ from sklearn import base, ensemble, model_selection, pipeline, preprocessing
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
+from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, LogisticRegression, NearestNeighbors
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -21,6 +21,8 @@ ESTIMATORS = [
     KNeighborsRegressor(),
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
+    LogisticRegression(),
+    LogisticRegression(solver="lbfgs"),
 ]
 
 
@@ -41,11 +43,15 @@ def test_scikit_learns_check_passes(estimator, check):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
     X, y = load_iris(return_X_y=True)
-    estimator = base.clone(estimator).set_params(n_neighbors=3)
+    if hasattr(estimator, "kneighbors"):
+        estimator = base.clone(estimator).set_params(n_neighbors=3)
     assert base.clone(estimator).get_params() == estimator.get_params() == clone(estimator).get_params()
     fitted = estimator.fit(X, y)
     for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
-        np.testing.assert_array_equal(other.kneighbors(X)[1], fitted.kneighbors(X)[1])
+        if hasattr(estimator, "kneighbors"):
+            np.testing.assert_array_equal(other.kneighbors(X)[1], fitted.kneighbors(X)[1])
+        else:
+            np.testing.assert_array_equal(other.predict(X), fitted.predict(X))
 
 
 def test_scikit_learns_tools_take_our_estimators():

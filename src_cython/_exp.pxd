@@ -1,0 +1,59 @@
+# exp and what logistic models make of it, over the lanes of vec_d, to an ulp or two; FMA where the level has it.
+#
+# exp(x) = 2^n exp(r) with n = round(x / log 2), |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree 13, whose
+# remainder is below 5e-18. n comes out in the low bits of x / log 2 + 1.5 * 2^52, and goes into the exponent.
+from _vector cimport vec_d
+
+cdef extern from * nogil:
+    """
+    #include "simd.h"
+
+    static inline vec_d times_power_of_two(vec_d a, vec_d shifted)
+    {
+    #if LANES_D > 1
+        return (vec_d)((vec_b)a + ((vec_b)shifted << 52));
+    #else
+        uint64_t bits, power;
+        memcpy(&bits, &a, 8);
+        memcpy(&power, &shifted, 8);
+        bits += power << 52;
+        memcpy(&a, &bits, 8);
+        return a;
+    #endif
+    }
+
+    /* exp(x) for x <= 0; at least exp(-708), the last that is a normal number */
+    static inline vec_d exp_of_negative(vec_d x)
+    {
+        static const double c[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                                   1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1};
+        const vec_d magic = spread_d(6755399441055744.0);
+        x = max_d(x, spread_d(-708));
+        vec_d shifted = fmadd_d(x, spread_d(1.4426950408889634), magic), n = shifted - magic;
+        /* log 2 in two parts, of which the first has few enough bits for n times it to be exact */
+        vec_d r = fmadd_d(n, spread_d(-6.93147180369123816490e-01), x);
+        r = fmadd_d(n, spread_d(-1.90821492927058770002e-10), r);
+        vec_d p = spread_d(c[0]);
+        for (int i = 1; i < 14; i++) p = fmadd_d(p, r, spread_d(c[i]));
+        return times_power_of_two(p, shifted);
+    }
+
+    /* Of the margin m: loss = log(1 + exp(-m)), and q = 1 / (1 + exp(m)), the probability of the other class.
+     * With e = exp(-|m|) and s = e / (2 + e) <= 1/3, log(1 + e) = 2 (s + s^3 / 3 + s^5 / 5 + ...). NaN gives NaN. */
+    static inline void logistic(vec_d m, vec_d *loss, vec_d *q, vec_d *curvature)
+    {
+        const vec_d one = spread_d(1), size = abs_d(m);
+        vec_d e = exp_of_negative(-size), s = e / (e + 2), t = s * s, p = spread_d(1.0 / 33), inverse = one / (one + e);
+        for (int i = 31; i > 0; i -= 2) p = fmadd_d(p, t, spread_d(1.0 / i));
+        *loss = fmadd_d(p, s + s, (size - m) * 0.5);
+        *curvature = e * inverse * inverse;
+    #if LANES_D > 1
+        bits_d wrong = m < 0;
+        *q = inverse * (vec_d)((wrong & (bits_d)one) | (~wrong & (bits_d)e));
+    #else
+        *q = inverse * (m < 0 ? one : e);
+    #endif
+    }
+    """
+    vec_d exp_of_negative(vec_d x)
+    void logistic(vec_d m, vec_d* loss, vec_d* q, vec_d* curvature)
