@@ -89,7 +89,7 @@ def draw(n_rows, sweeps):
     top.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     top.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     bottom.set(ylabel="rows read")
-    axes[0, -1].legend(frameon=False, fontsize=9, loc="upper left")
+    axes[0, -1].legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0, 0.75))
     top.set_title(f"{n_rows:,} x 128, k = 10, {_simd.level()}", loc="left", fontsize=11)
     return figure
 
