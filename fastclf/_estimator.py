@@ -120,8 +120,8 @@ class Estimator:
 
     _as_rows = staticmethod(as_matrix)
 
-    def _new_samples(self, X):
-        """X, checked against what was fitted, as an array."""
+    def _new_samples(self, X, as_rows=None):
+        """X, checked against what was fitted, as an array, by `_as_rows` or the function given."""
         name = type(self).__name__
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)
@@ -133,7 +133,7 @@ class Estimator:
             warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=4)
         elif fitted is not None and not np.array_equal(fitted, names):
             raise ValueError(_different_names(fitted, names))
-        X = self._as_rows(X, name)
+        X = (as_rows or self._as_rows)(X, name)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"

@@ -85,13 +85,18 @@ def as_matrix(X, owner, name="X", allow_nan=False):
 
     Arrays that already are so are returned as they are, memory maps too; nothing is copied without need.
     """
+    array = as_unchecked_matrix(X, owner, name)
+    require_finite(array, name, owner, allow_nan)
+    return array
+
+
+def as_unchecked_matrix(X, owner, name="X"):
+    """As `as_matrix`, for a caller that finds NaN and infinity itself."""
     array = as_array(X, name)
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
         array = as_float(array, name)
-    array = np.ascontiguousarray(array)
-    _require_finite(array, name, owner, allow_nan)
-    return array
+    return np.ascontiguousarray(array)
 
 
 def as_float(array, name):
@@ -111,7 +116,7 @@ def as_float(array, name):
         raise
 
 
-def _require_finite(array, name, owner, allow_nan):
+def require_finite(array, name, owner, allow_nan=False):
     if array.size <= 4096 and np.isfinite(array).all():  # 4 us sooner than by what follows
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
