@@ -25,6 +25,7 @@ KERNELS = {
     "_kdtree_kernels",
     "_linear_kernel",
     "_missing_kernel",
+    "_moments_kernel",
     "_neighbors",
     "_sparse_kernel",
 }

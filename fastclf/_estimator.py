@@ -1,8 +1,10 @@
 """The estimator protocol: what scikit-learn's tools expect of an estimator, without importing scikit-learn."""
 
 import copy
+import functools
 import inspect
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -36,6 +38,24 @@ def clone(estimator):
         except TypeError:
             return estimator  # what cannot be copied, such as a compiled function, is shared
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
+
+
+class only_if:
+    """Decorator of a method that an estimator has only where condition(estimator) holds."""
+
+    def __init__(self, condition):
+        self.condition = condition
+
+    def __call__(self, method):
+        self.method = method
+        return functools.update_wrapper(self, method)
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self.method
+        if not self.condition(estimator):
+            raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
+        return types.MethodType(self.method, estimator)
 
 
 class Estimator:

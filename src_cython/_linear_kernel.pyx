@@ -14,7 +14,7 @@ from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, sum_d, vec_d, widen
 
 cdef enum:
     ROWS = 4
-    AHEAD = 256  # numbers: 1M x 64 float64 in XX ms, without prefetching in YY
+    AHEAD = 512  # numbers, of float32: 15.4 GB/s in place of 13.2, but of float64 10.6 in place of 11.9
 
 TILE_ROWS = ROWS
 
@@ -47,19 +47,20 @@ cdef void score_four_rows(
     while j < whole:
         a = load(u + j)
         b = load(v + j)
-        prefetch(x + j + AHEAD)
+        if floating is float:
+            prefetch(x + j + AHEAD)
+            prefetch(x + j + d + AHEAD)
+            prefetch(x + j + 2 * d + AHEAD)
+            prefetch(x + j + 3 * d + AHEAD)
         row = load(x + j)
         s0 = fmadd_d(row, a, s0)
         t0 = fmadd_d(row, b, t0)
-        prefetch(x + j + d + AHEAD)
         row = load(x + j + d)
         s1 = fmadd_d(row, a, s1)
         t1 = fmadd_d(row, b, t1)
-        prefetch(x + j + 2 * d + AHEAD)
         row = load(x + j + 2 * d)
         s2 = fmadd_d(row, a, s2)
         t2 = fmadd_d(row, b, t2)
-        prefetch(x + j + 3 * d + AHEAD)
         row = load(x + j + 3 * d)
         s3 = fmadd_d(row, a, s3)
         t3 = fmadd_d(row, b, t3)

@@ -9,7 +9,19 @@ from sklearn import base, ensemble, model_selection, pipeline, preprocessing
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
+from fastclf import (
+    GeneralisedLinearClassifier,
+    KNeighborsClassifier,
+    KNeighborsDensity,
+    KNeighborsRegressor,
+    LeastSquaresClassifier,
+    NearestCentroid,
+    NearestNeighbors,
+    Nystroem,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RBFSampler,
+)
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -22,10 +34,18 @@ ESTIMATORS = [
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
 ]
+LINEAR = [
+    NearestCentroid(),
+    NearestCentroid(metric="manhattan", priors="empirical"),
+    LeastSquaresClassifier(),
+    LeastSquaresClassifier(alpha=1.0, fit_intercept=False),
+    GeneralisedLinearClassifier(),
+]
+MAPS = [PolynomialFeatures(), RBFSampler(random_state=0), Nystroem(random_state=0), OneHotEncoder()]
 
 
 def checks():
-    for estimator in ESTIMATORS:
+    for estimator in [*ESTIMATORS, *LINEAR, *MAPS]:
         for instance, check in estimator_checks_generator(estimator, mark="skip"):
             # partials carry no name of their own
             name = getattr(check, "func", check).__name__
