@@ -58,6 +58,15 @@ def gaussian(n, n_queries, inner, stretch=1.0, d=128):
     return X, queries
 
 
+@functools.lru_cache(maxsize=1)
+def hyperplane(n, d, dtype="float64"):
+    """X (n, d), standard normal, and labels 0 and 1 by a hyperplane through 0, 5 % of them flipped."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    y = (X @ rng.standard_normal(d) > 0).astype(np.int64)
+    return X.astype(dtype, copy=False), np.where(rng.random(n) < 0.05, 1 - y, y)
+
+
 def usps():
     """X_train (7291, 256) float32, y_train, X_test (2007, 256) float32, y_test: USPS digits, or a set of that shape."""
     try:

@@ -155,7 +155,8 @@ class LinearClassifier(Classifier):
 
     def predict(self, X):
         """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        return self.classes_[self._linear(linear_codes, X)]
+        codes = self._linear(linear_codes, X)
+        return self.classes_[codes]
 
     def _check_state(self):
         super()._check_state()

@@ -133,7 +133,7 @@ class NearestCentroid(LinearClassifier):
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             if len(kept) == 0:
-                raise ValueError("sample_weight is 0 for every row; a row that counts is wanted")
+                raise ValueError("every sample_weight is zero; a row that counts is wanted")
             rows, y, weight = rows[kept], y[kept], weight[kept]
         classes, codes = encode_labels(y)
         if len(classes) < 2:
@@ -307,6 +307,7 @@ def _medians(X, codes, weight, n_classes):
                 values = np.asarray(_columns(X[member], start, stop))
             else:
                 values = X[member, start:stop]
+            values = values.astype(np.float64)
             medians[k, start:stop] = np.median(values, axis=0) if w is None else _weighted_median(values, w)
     return medians
 

@@ -403,7 +403,9 @@ class Nystroem(_RandomMap):
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
             # not a BLAS product, whose bits depend on how many rows there are
-            out[start:stop] = linear_scores(self._kernel(rows, self.components_), self.normalization_, zero, self.n_jobs)
+            out[start:stop] = linear_scores(
+                self._kernel(rows, self.components_), self.normalization_, zero, self.n_jobs
+            )
         return out
 
     def _kernel(self, X, C):

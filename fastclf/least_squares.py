@@ -28,6 +28,9 @@ _BLOCK_NUMBERS = 1 << 20
 
 _EPS = np.finfo(float).eps
 
+# Columns and singular values below this count as 0, as their squares do.
+_TINY = 1e-150
+
 # A row whose 1 - h is below this is left out by a fit without it.
 _ALONE = 1e-6
 
@@ -170,7 +173,7 @@ class LeastSquaresClassifier(LinearClassifier):
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             if len(kept) == 0:
-                raise ValueError("sample_weight is 0 for every row; a row that counts is wanted")
+                raise ValueError("every sample_weight is zero; a row that counts is wanted")
             if not isinstance(rows, Csr):
                 require_finite(rows, "X", name)
             rows, y, weight = rows[kept], y[kept], weight[kept]
@@ -224,7 +227,7 @@ class LeastSquaresClassifier(LinearClassifier):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
         # what rounding leaves of a constant column is none
         length = np.sqrt(gram.diagonal())
-        used = np.flatnonzero(length > 16 * _EPS * np.sqrt(size.sum()) * np.abs(mean))
+        used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
         # by powers of 2, as that is exact
@@ -250,7 +253,8 @@ class LeastSquaresClassifier(LinearClassifier):
         size = max(_BLOCK_NUMBERS // d, 2 * d)
         for start in range(0, n, size):
             rows = slice(start, start + size)
-            block = np.column_stack([np.asarray(X[rows], np.float64)[:, used] - mean[used], _targets(codes[rows], n_classes) - level])
+            centred = np.asarray(X[rows], np.float64)[:, used] - mean[used]
+            block = np.column_stack([centred, _targets(codes[rows], n_classes) - level])
             if weight is not None:
                 block *= np.sqrt(weight[rows])[:, None]
             root = np.linalg.qr(np.concatenate([root, block]), mode="r")[: len(root)]
@@ -274,7 +278,7 @@ class LeastSquaresClassifier(LinearClassifier):
         if not np.isfinite(centred).all():
             return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
         U, values, Vt = np.linalg.svd(centred, full_matrices=False)
-        kept = values > values[0] * max(n, d) * _EPS if len(values) else slice(0)
+        kept = values > max(values.max(initial=0.0) * max(n, d) * _EPS, _TINY)
         U, values, V = U[:, kept], values[kept], Vt[kept].T
         solve = V * (values / (values**2 + self.alpha))
         coef, inverse = np.zeros((len(level), d)), np.zeros((d, len(values)))
@@ -288,7 +292,7 @@ class LeastSquaresClassifier(LinearClassifier):
 
     def _leverage(self, X, weight, inverse, mean):
         """h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): what y_i adds to the prediction of row i."""
-        n, d = X.shape
+        n = len(X)
         leverage = np.empty(n)
         size = max(1, _BLOCK_NUMBERS // max(1, inverse.shape[1]))
         for start in range(0, n, size):

@@ -16,7 +16,7 @@ class OneHotEncoder(FeatureMap):
         The categories of each feature, those of X by default.
     sparse_output : bool, default=True
         Return a SciPy CSR matrix, which needs SciPy; else an array.
-    dtype : dtype, default=float64
+    dtype : dtype or str, default='float64'
         Of the output: float32 or float64.
     handle_unknown : {'error', 'ignore'}, default='error'
         What a category that was not fitted does: raise ValueError, or give zeros.
@@ -44,7 +44,7 @@ class OneHotEncoder(FeatureMap):
     array(['colour_blue', 'colour_red', 'size_1', 'size_2'], dtype=object)
     """
 
-    def __init__(self, *, categories="auto", sparse_output=True, dtype=np.float64, handle_unknown="error"):
+    def __init__(self, *, categories="auto", sparse_output=True, dtype="float64", handle_unknown="error"):
         self._take(locals())
 
     def __sklearn_tags__(self):
@@ -67,7 +67,7 @@ class OneHotEncoder(FeatureMap):
         self
         """
         require_choice("handle_unknown", self.handle_unknown, ["error", "ignore"])
-        if self.dtype not in (np.float32, np.float64):
+        if self.dtype not in ("float32", "float64", np.float32, np.float64):
             raise ValueError(f"dtype is {self.dtype!r}; float32 or float64 is wanted")
         columns = _categorical(X, type(self).__name__)
         if isinstance(self.categories, str):
@@ -103,7 +103,7 @@ class OneHotEncoder(FeatureMap):
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
-            raise ImportError("sparse_output=True needs SciPy, which is not installed; pass sparse_output=False") from None
+            raise ImportError("sparse_output=True needs SciPy; install it or pass sparse_output=False") from None
         return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 
     def _encoded(self, X):
@@ -163,7 +163,8 @@ def _categorical(X, owner):
         columns = list(array.T)
     if not columns or len(columns[0]) == 0:
         what = "feature(s)" if not columns else "sample(s)"
-        raise ValueError(f"X has 0 {what} while a minimum of 1 is required by {owner}.")
+        shape = (len(columns[0]) if columns else len(X), len(columns))
+        raise ValueError(f"0 {what} (shape={shape}) while a minimum of 1 is required by {owner}.")
     for j, column in enumerate(columns):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")

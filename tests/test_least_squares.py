@@ -45,7 +45,7 @@ def test_the_model_is_scikit_learns_ridge_classifier(rng, n_classes):
     weight = rng.random(len(X))
     ours = LeastSquaresClassifier(2.5).fit(X, y, weight)
     theirs = RidgeClassifier(2.5, solver="svd").fit(X, y, weight)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ours.coef_.ravel(), theirs.coef_.ravel(), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-11)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
@@ -203,7 +203,7 @@ BAD = {
     "alpha": (lambda X, y: LeastSquaresClassifier(-1).fit(X, y), "alpha is -1; a number of at least 0"),
     "infinite alpha": (lambda X, y: LeastSquaresClassifier(np.inf).fit(X, y), "alpha is inf; a finite number"),
     "one class": (lambda X, y: LeastSquaresClassifier().fit(X, y * 0), "y holds one class, .*; at least two classes"),
-    "weights": (lambda X, y: LeastSquaresClassifier().fit(X, y, y * 0), "sample_weight is 0 for every row"),
+    "weights": (lambda X, y: LeastSquaresClassifier().fit(X, y, y * 0), "every sample_weight is zero"),
     "nan": (lambda X, y: LeastSquaresClassifier().fit(np.where(X > 1, np.nan, X), y), r"contains NaN \(row \d+, col"),
     "nan, wide": (lambda X, y: LeastSquaresClassifier().fit(X[:4] * np.nan, y[:4]), r"contains NaN \(row 0, column 0"),
     "huge": (lambda X, y: LeastSquaresClassifier().fit(X * 1e200, y), "values below 1e150 are wanted"),
