@@ -1,5 +1,7 @@
 """What linear classifiers share: dense or sparse rows come in, scores and labels go out."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from . import _simd
@@ -52,7 +54,7 @@ def over_rows(call, X, row_work, n_jobs):
     # several for each thread, as they are not equally fast
     pieces = 1 if threads == 1 else min(n, 4 * threads)
     bounds = [n * i // pieces for i in range(pieces + 1)]
-    run(piece, zip(bounds, bounds[1:]), threads)
+    run(piece, pairwise(bounds), threads)
     return sum(results)
 
 

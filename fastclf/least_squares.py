@@ -245,7 +245,7 @@ class LeastSquaresClassifier(LinearClassifier):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, X, used, codes, n_classes, weight, mean, level):
-        """(R, Q't) of QR = the columns used of X less its mean, above sqrt(alpha) I, one block of rows after another."""
+        """(R, Q't) of QR = the columns used of X less its mean, above sqrt(alpha) I, by blocks of rows."""
         n, d = len(X), len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))

@@ -84,7 +84,7 @@ cdef void add_tile(
 ) noexcept nogil:
     """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], i < 4, j < WIDE; rows lie a stride apart."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, p, q, u
-    cdef Py_ssize_t r
+    cdef Py_ssize_t _r
     cdef double* o = out
     s0 = load(o)
     t0 = load(o + LANES_D)
@@ -94,7 +94,7 @@ cdef void add_tile(
     t2 = load(o + 2 * stride + LANES_D)
     s3 = load(o + 3 * stride)
     t3 = load(o + 3 * stride + LANES_D)
-    for r in range(n_rows):
+    for _r in range(n_rows):
         p = load(b)
         q = load(b + LANES_D)
         u = spread_d(a[0])
