@@ -69,10 +69,10 @@ class NearestCentroid(LinearClassifier):
     deviations_ : ndarray of shape (n_classes, n_features)
         How many standard errors a centroid lies from the mean of all rows, (18.4) of the book, after shrinking (18.5).
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        With metric='euclidean': the linear scores by which `predict` decides. With two classes p - n.
+        The linear scores by which `predict` decides with metric='euclidean'. With two classes p - n.
     intercept_ : ndarray of shape (1 or n_classes,)
     threshold_ : float
-        With metric='euclidean' and two classes: t, less the logarithm of the ratio of the priors.
+        With two classes: t, less the logarithm of the ratio of the priors.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
@@ -175,9 +175,7 @@ class NearestCentroid(LinearClassifier):
             "within_class_std_dev_": spread,
             "deviations_": deviations,
         }
-        if self.metric == "euclidean":
-            fitted |= _separator(centroids, prior, spread)
-        return self._become(**columns, **fitted)
+        return self._become(**columns, **fitted, **_separator(centroids, prior, spread))
 
     def _prior(self, size):
         if isinstance(self.priors, str):
@@ -255,8 +253,7 @@ class NearestCentroid(LinearClassifier):
     def _check_state(self):
         K, d = len(self.classes_), self.n_features_in_
         require_choice("metric", self.metric, ["euclidean", "manhattan"])
-        if self.metric == "euclidean":
-            super()._check_state()
+        super()._check_state()
         for name, shape in (("centroids_", (K, d)), ("class_prior_", (K,)), ("within_class_std_dev_", (d,))):
             require_array(name, getattr(self, name), [np.float64], shape)
 

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from fastclf._validation import as_matrix
+from fastclf._validation import as_matrix, encode_labels
 
 pytestmark = pytest.mark.once
 
@@ -188,3 +188,22 @@ def test_without_scikit_learn_everything_works():
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "not fitted yet" in output
     assert "['b']" in output
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([3, -2, 3, 0]),
+        np.array([7], dtype=np.int8),
+        np.array([-128, 127] * 200, dtype=np.int8),
+        np.array([True, False, True]),
+        np.array([True]),
+        np.array([-(2**63), 2**63 - 1]),
+        np.arange(70_000) * 2,
+    ],
+    ids=lambda labels: f"{labels.dtype}-{len(labels)}",
+)
+def test_labels_are_numbered_as_unique_does(labels):
+    for got, want in zip(encode_labels(labels), np.unique(labels, return_inverse=True)):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
