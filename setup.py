@@ -24,8 +24,10 @@ KERNELS = {
     "_codes",
     "_encode",
     "_kdtree_search",
+    "_linear_kernel",
     "_logistic",
     "_missing_kernel",
+    "_moments_kernel",
     "_neighbors",
     "_sparse_kernel",
 }

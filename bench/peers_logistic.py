@@ -12,9 +12,9 @@ from comparison import Work, comparison, refused_fallback
 _PEERS = {
     "sklearn": ("sklearn.linear_model", "lbfgs"),
     "sklearn newton": ("sklearn.linear_model", "newton-cholesky"),
-    "sklearn newton-cg": ("sklearn.linear_model", "newton-cg"),
+    "sklearn newton cg": ("sklearn.linear_model", "newton-cg"),
     "sklearnex": ("sklearnex.linear_model", "lbfgs"),
-    "sklearnex newton-cg": ("sklearnex.linear_model", "newton-cg"),
+    "sklearnex newton cg": ("sklearnex.linear_model", "newton-cg"),
 }
 
 

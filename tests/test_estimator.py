@@ -9,7 +9,20 @@ from sklearn import base, ensemble, model_selection, pipeline, preprocessing
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, LogisticRegression, NearestNeighbors
+from fastclf import (
+    GeneralisedLinearClassifier,
+    KNeighborsClassifier,
+    KNeighborsDensity,
+    KNeighborsRegressor,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    NearestCentroid,
+    NearestNeighbors,
+    Nystroem,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RBFSampler,
+)
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -23,6 +36,15 @@ ESTIMATORS = [
     KNeighborsClassifier(metric="nan_euclidean"),
     LogisticRegression(),
     LogisticRegression(solver="lbfgs"),
+    NearestCentroid(),
+    NearestCentroid(metric="manhattan", priors="empirical"),
+    LeastSquaresClassifier(),
+    LeastSquaresClassifier(alpha=1.0, fit_intercept=False),
+    GeneralisedLinearClassifier(),
+    PolynomialFeatures(),
+    RBFSampler(random_state=0),
+    Nystroem(random_state=0),
+    OneHotEncoder(),
 ]
 
 
@@ -43,15 +65,15 @@ def test_scikit_learns_check_passes(estimator, check):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
     X, y = load_iris(return_X_y=True)
-    if hasattr(estimator, "kneighbors"):
-        estimator = base.clone(estimator).set_params(n_neighbors=3)
+    answer = next(name for name in ("kneighbors", "predict", "transform") if hasattr(estimator, name))
+    estimator = base.clone(estimator)
     assert base.clone(estimator).get_params() == estimator.get_params() == clone(estimator).get_params()
     fitted = estimator.fit(X, y)
     for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
-        if hasattr(estimator, "kneighbors"):
-            np.testing.assert_array_equal(other.kneighbors(X)[1], fitted.kneighbors(X)[1])
-        else:
-            np.testing.assert_array_equal(other.predict(X), fitted.predict(X))
+        got, expected = getattr(other, answer)(X), getattr(fitted, answer)(X)
+        if hasattr(got, "toarray"):
+            got, expected = got.toarray(), expected.toarray()
+        np.testing.assert_array_equal(got, expected)
 
 
 def test_scikit_learns_tools_take_our_estimators():

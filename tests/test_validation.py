@@ -237,3 +237,22 @@ def test_times_are_labels_but_no_numbers_and_none_is_missing():
         KNeighborsRegressor(1).fit([[0.0], [1.0]], days)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         KNeighborsClassifier(1).fit([[0.0], [1.0]], pyarrow.array([None, "a"]))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([3, -2, 3, 0]),
+        np.array([7], dtype=np.int8),
+        np.array([-128, 127] * 200, dtype=np.int8),
+        np.array([True, False, True]),
+        np.array([True]),
+        np.array([-(2**63), 2**63 - 1]),
+        np.arange(70_000) * 2,
+    ],
+    ids=lambda labels: f"{labels.dtype}-{len(labels)}",
+)
+def test_labels_are_numbered_as_unique_does(labels):
+    for got, want in zip(encode_labels(labels), np.unique(labels, return_inverse=True)):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype

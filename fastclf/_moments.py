@@ -1,0 +1,77 @@
+"""Sums over rows in one read of X: of classes, of squares, of products. The number of threads changes no bit."""
+
+import numpy as np
+
+from . import _simd
+from ._csr import Csr
+from ._search import advance, aligned
+from ._threads import n_threads, ranges, run
+
+kernels = _simd.load("_moments_kernel")
+
+# Rows are summed in blocks, which are added in their order: as many as these bounds allow, whatever n_jobs is.
+_BLOCKS = 64
+_BLOCK_ROWS = 1024
+_PARTIAL_NUMBERS = 1 << 23
+
+# Numbers of X that a first range has; of sparse rows, that are made dense at a time.
+_RANGE_NUMBERS = 1 << 20
+
+
+def _in_blocks(X, shapes, add, n_jobs, progress):
+    """Sums of these shapes: add(rows, start, stop, *sums) adds rows[start:stop], rows being X or a range made dense.
+
+    `rows` begins at row `first` of X, which is passed, too: add(rows, first, start, stop, sums).
+    """
+    n, d = X.shape
+    numbers = sum(int(np.prod(shape)) for shape in shapes)
+    n_blocks = max(1, min(_BLOCKS, n // _BLOCK_ROWS, _PARTIAL_NUMBERS // numbers))
+    bounds = [n * i // n_blocks for i in range(n_blocks + 1)]
+    partial = [[np.zeros(shape) for shape in shapes] for _ in range(n_blocks)]
+    most = max(1, _RANGE_NUMBERS // d)
+
+    def block(i):
+        for start, stop in ranges(bounds[i], bounds[i + 1], most, most if isinstance(X, Csr) else None):
+            if isinstance(X, Csr):
+                add(np.asarray(X[start:stop]), start, 0, stop - start, partial[i])
+            else:
+                add(X, 0, start, stop, partial[i])
+            advance(progress, stop - start)
+            yield
+
+    with np.errstate(all="ignore"):
+        run(block, range(n_blocks), n_threads(n_jobs))
+        for sums in partial[1:]:
+            for total, part in zip(partial[0], sums):
+                total += part
+    return partial[0]
+
+
+def class_moments(X, codes, weight, shift, n_jobs, progress):
+    """(sums of each class's rows less its row of shift, weighted sum of the squares of all), of shapes (K, d) and (d,).
+
+    X is an array; not finite where X is not.
+    """
+
+    def add(rows, first, start, stop, sums):
+        kernels.add_classes(rows, codes, weight, shift, start, stop, *sums)
+
+    return _in_blocks(X, [shift.shape, (X.shape[1],)], add, n_jobs, progress)
+
+
+def products(X, codes, n_classes, weight, shift, n_jobs, progress):
+    """(sums of each class's rows less shift, the Gram matrix of the rows less shift), of shapes (K, d) and (d, d).
+
+    X may be a Csr, which is made dense range by range. Costs n d^2 / 2 multiply-adds.
+    """
+    d = X.shape[1]
+    width = -(-d // kernels.TILE) * kernels.TILE
+
+    def add(rows, first, start, stop, sums):
+        panel = aligned((kernels.PANEL_ROWS, width), np.float64)
+        own = None if weight is None else weight[first:]
+        kernels.add_products(rows, codes[first:], own, shift, start, stop, panel, *sums)
+
+    sums, gram = _in_blocks(X, [(n_classes, d), (width, width)], add, n_jobs, progress)
+    gram = np.triu(gram[:d, :d])
+    return sums, gram + np.triu(gram, 1).T

@@ -1,0 +1,156 @@
+# Sums over rows: of each class, of squares, of products. All in float64 about a shift that lies among the rows, so that
+# what is subtracted afterwards is of the size of the spread, not of the offset.
+#
+#     sum_out[y_i, j]  += w_i (x_ij - c_j)
+#     square_out[j]    += w_i (x_ij - c_j)^2
+#     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
+#
+# Each number is a sum over the rows in their order, so that where a range ends changes no bit. A row of weight 0 is
+# passed over.
+from cython cimport floating
+from libc.math cimport sqrt
+from libc.string cimport memset
+
+from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
+
+cdef enum:
+    AHEAD = 512  # numbers
+    WIDE = 2 * LANES_D  # columns of a tile of the Gram matrix; it has 4 rows
+
+PANEL_ROWS = 48
+TILE = max(WIDE, 4)
+
+
+cdef inline vec_d load(const floating* x) noexcept nogil:
+    if floating is float:
+        return widen(x)
+    else:
+        return (<const vec_d*> x)[0]
+
+
+cdef void add_to_class(
+    const floating* x, double w, const double* c, Py_ssize_t d, double* total, double* square
+) noexcept nogil:
+    cdef vec_d t, weight = spread_d(w)
+    cdef double u
+    cdef Py_ssize_t j = 0, whole = d - d % LANES_D
+    while j < whole:
+        prefetch(x + j + AHEAD)
+        t = load(x + j) - load(c + j)
+        (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
+        (<vec_d*> (square + j))[0] = fmadd_d(weight * t, t, load(square + j))
+        j += LANES_D
+    for j in range(whole, d):
+        u = x[j] - c[j]
+        total[j] += w * u
+        square[j] += w * u * u
+
+
+def add_classes(
+    const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[:, ::1] shift,
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[::1] square_out
+):
+    """Add rows [start, stop), each about the shift of its class, to the sums of its class and the squares of all."""
+    cdef Py_ssize_t d = X.shape[1], i, k
+    cdef double w = 1
+    with nogil:
+        for i in range(start, stop):
+            if weight is not None:
+                w = weight[i]
+            if w > 0:
+                k = code[i]
+                add_to_class(&X[i, 0], w, &shift[k, 0], d, &sum_out[k, 0], &square_out[0])
+
+
+cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:
+    """row = sqrt(w) (x - c); total += w (x - c)."""
+    cdef vec_d t, weight = spread_d(w), root = spread_d(sqrt(w))
+    cdef double u
+    cdef Py_ssize_t j = 0, whole = d - d % LANES_D
+    while j < whole:
+        prefetch(x + j + AHEAD)
+        t = load(x + j) - load(c + j)
+        (<vec_d*> (row + j))[0] = root * t
+        (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
+        j += LANES_D
+    for j in range(whole, d):
+        u = x[j] - c[j]
+        row[j] = sqrt(w) * u
+        total[j] += w * u
+
+
+cdef void add_tile(
+    const double* a, const double* b, Py_ssize_t n_rows, Py_ssize_t stride, double* out
+) noexcept nogil:
+    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], i < 4, j < WIDE; rows lie a stride apart."""
+    cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, p, q, u
+    cdef Py_ssize_t _r
+    cdef double* o = out
+    s0 = load(o)
+    t0 = load(o + LANES_D)
+    s1 = load(o + stride)
+    t1 = load(o + stride + LANES_D)
+    s2 = load(o + 2 * stride)
+    t2 = load(o + 2 * stride + LANES_D)
+    s3 = load(o + 3 * stride)
+    t3 = load(o + 3 * stride + LANES_D)
+    for _r in range(n_rows):
+        p = load(b)
+        q = load(b + LANES_D)
+        u = spread_d(a[0])
+        s0 = fmadd_d(u, p, s0)
+        t0 = fmadd_d(u, q, t0)
+        u = spread_d(a[1])
+        s1 = fmadd_d(u, p, s1)
+        t1 = fmadd_d(u, q, t1)
+        u = spread_d(a[2])
+        s2 = fmadd_d(u, p, s2)
+        t2 = fmadd_d(u, q, t2)
+        u = spread_d(a[3])
+        s3 = fmadd_d(u, p, s3)
+        t3 = fmadd_d(u, q, t3)
+        a += stride
+        b += stride
+    (<vec_d*> o)[0] = s0
+    (<vec_d*> (o + LANES_D))[0] = t0
+    (<vec_d*> (o + stride))[0] = s1
+    (<vec_d*> (o + stride + LANES_D))[0] = t1
+    (<vec_d*> (o + 2 * stride))[0] = s2
+    (<vec_d*> (o + 2 * stride + LANES_D))[0] = t2
+    (<vec_d*> (o + 3 * stride))[0] = s3
+    (<vec_d*> (o + 3 * stride + LANES_D))[0] = t3
+
+
+cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
+    """The tiles that reach the diagonal or lie right of it."""
+    cdef Py_ssize_t i, j = 0
+    while j < width:
+        i = 0
+        while i < j + WIDE and i < width:
+            add_tile(panel + i, panel + j, n_rows, width, gram + i * width + j)
+            i += 4
+        j += WIDE
+
+
+def add_products(
+    const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[::1] shift,
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] panel, double[:, ::1] sum_out, double[:, ::1] gram_out
+):
+    """Add rows [start, stop) to the sums of their classes and, on and right of the diagonal, to the Gram matrix.
+
+    The panel has PANEL_ROWS rows, it and the Gram matrix a multiple of TILE columns, the first d of which count.
+    """
+    cdef Py_ssize_t d = X.shape[1], width = panel.shape[1], i = start, n_rows
+    cdef double w = 1
+    with nogil:
+        memset(&panel[0, 0], 0, panel.shape[0] * width * sizeof(double))
+        while i < stop:
+            n_rows = 0
+            while i < stop and n_rows < panel.shape[0]:
+                if weight is not None:
+                    w = weight[i]
+                if w > 0:
+                    pack(&X[i, 0], w, &shift[0], d, &panel[n_rows, 0], &sum_out[code[i], 0])
+                    n_rows += 1
+                i += 1
+            add_panel(&panel[0, 0], n_rows, width, &gram_out[0, 0])

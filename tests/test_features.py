@@ -1,0 +1,225 @@
+"""Feature maps: scikit-learn's features, and linear models on them."""
+
+import itertools
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from scipy.sparse import csr_array
+from sklearn import base, kernel_approximation, model_selection, preprocessing
+from sklearn.metrics.pairwise import rbf_kernel
+
+from fastclf import (
+    GeneralisedLinearClassifier,
+    LeastSquaresClassifier,
+    NearestCentroid,
+    Nystroem,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RBFSampler,
+    load,
+    save,
+)
+
+TABLE = [["red", 3], ["blue", 1], ["red", 2], ["green", 3]]
+
+
+def slow_products(X, degree):
+    """All products of up to `degree` features, by degree and then in the order of the features."""
+    columns = []
+    for size in range(degree + 1):
+        for chosen in itertools.combinations_with_replacement(range(X.shape[1]), size):
+            columns.append(np.prod(X[:, list(chosen)], axis=1))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("degree", [0, 1, 2, 4])
+def test_products_are_those_of_the_obvious_loop(rng, dtype, degree):
+    X = rng.standard_normal((50, 3)).astype(dtype)
+    got = PolynomialFeatures(degree).fit_transform(X)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, slow_products(X, degree), rtol=1e-5 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("degree", [2, 3, (2, 3), (0, 2), (1, 1)])
+@pytest.mark.parametrize("interaction_only", [True, False])
+@pytest.mark.parametrize("include_bias", [True, False])
+def test_products_powers_and_names_are_scikit_learns(rng, degree, interaction_only, include_bias):
+    X = rng.standard_normal((20, 4))
+    parameters = {"interaction_only": interaction_only, "include_bias": include_bias, "order": "F"}
+    ours = PolynomialFeatures(degree, **parameters).fit(X)
+    theirs = preprocessing.PolynomialFeatures(degree, **parameters).fit(X)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-13)
+    assert ours.transform(X).flags.f_contiguous
+    np.testing.assert_array_equal(ours.powers_, theirs.powers_)
+    assert ours.n_output_features_ == theirs.n_output_features_
+    for names in (None, ["a", "b", "c", "d"]):
+        np.testing.assert_array_equal(ours.get_feature_names_out(names), theirs.get_feature_names_out(names))
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("gamma", [0.3, "scale"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_random_fourier_features_are_scikit_learns(rng, make, gamma, dtype):
+    X = make(rng.standard_normal((300, 5)).astype(dtype))
+    ours = RBFSampler(gamma=gamma, n_components=40, random_state=7).fit(X)
+    theirs = kernel_approximation.RBFSampler(gamma=gamma, n_components=40, random_state=7).fit(X)
+    got, expected = ours.transform(X), theirs.transform(X)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 if dtype == "float32" else 1e-13)
+    np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
+
+
+def test_inner_products_of_random_fourier_features_approach_the_kernel(rng):
+    X = rng.standard_normal((40, 3))
+    Z = RBFSampler(gamma=0.4, n_components=20_000, random_state=0).fit_transform(X)
+    # the deviation of a mean of 20000 numbers of variance at most 1
+    assert np.abs(Z @ Z.T - rbf_kernel(X, gamma=0.4)).max() < 5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "rbf", "gamma": 0.2},
+        {"kernel": "rbf"},
+        {"kernel": "linear"},
+        {"kernel": "poly", "degree": 2, "coef0": 0.5},
+        {"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1},
+        {"kernel": "cosine"},
+    ],
+    ids=str,
+)
+def test_the_nystroem_map_is_scikit_learns(rng, make, kernel):
+    X = make(rng.standard_normal((200, 12)))
+    ours = Nystroem(**kernel, n_components=10, random_state=3).fit(X)
+    theirs = kernel_approximation.Nystroem(**kernel, n_components=10, random_state=3).fit(X)
+    np.testing.assert_array_equal(ours.component_indices_, theirs.component_indices_)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-7, atol=1e-8)
+    np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
+
+
+def test_the_nystroem_map_with_all_rows_has_the_kernel_itself(rng):
+    X = rng.standard_normal((30, 4)) + 1000
+    with pytest.warns(UserWarning, match="n_components is 100 and X has 30 rows"):
+        Z = Nystroem(gamma=0.5, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(Z @ Z.T, rbf_kernel(X - 1000, gamma=0.5), atol=1e-8)
+
+
+@pytest.mark.parametrize("X", [TABLE, np.array(TABLE, dtype=object)], ids=["list", "objects"])
+def test_one_hot_codes_are_scikit_learns(X):
+    ours, theirs = OneHotEncoder().fit(X), preprocessing.OneHotEncoder().fit(X)
+    got, expected = ours.transform(X), theirs.transform(X)
+    assert type(got) is type(expected)
+    np.testing.assert_array_equal(got.toarray(), expected.toarray())
+    np.testing.assert_array_equal(OneHotEncoder(sparse_output=False).fit_transform(X), expected.toarray())
+    for a, b in zip(ours.categories_, theirs.categories_):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, lambda table: polars.DataFrame(table, strict=False)])
+def test_tables_keep_the_types_and_names_of_their_columns(make):
+    table = make({"colour": ["red", "blue"], "size": [10, 9]})
+    encoder = OneHotEncoder(sparse_output=False).fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["colour_blue", "colour_red", "size_9", "size_10"]
+    assert encoder.transform(table).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+
+
+def test_unknown_categories_are_refused_or_give_zeros():
+    encoder = OneHotEncoder(sparse_output=False).fit(TABLE)
+    with pytest.raises(ValueError, match=r"Found unknown categories \['pink'\] in column 0 during transform"):
+        encoder.transform([["pink", 3]])
+    encoder.set_params(handle_unknown="ignore")
+    assert encoder.transform([["pink", 3], ["red", 7]]).tolist() == [[0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]]
+    encoder = OneHotEncoder(categories=[["b", "a"]], sparse_output=False).fit([["a"]])
+    assert encoder.transform([["b"]]).tolist() == [[0, 1]]
+
+
+MAPS = {
+    "polynomial": PolynomialFeatures(2),
+    "fourier": RBFSampler(n_components=9, random_state=0),
+    "nystroem": Nystroem(n_components=9, random_state=0),
+    "one-hot": OneHotEncoder(sparse_output=False),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_row_alone_has_the_same_bits(rng, name):
+    X = rng.integers(0, 4, (50, 3)).astype(float)
+    fitted = base.clone(MAPS[name]).fit(X)
+    together = fitted.transform(X)
+    np.testing.assert_array_equal(np.concatenate([fitted.transform(X[i : i + 1]) for i in range(50)]), together)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_composed_model_is_the_model_on_the_features(rng, name, tmp_path):
+    X = rng.integers(0, 4, (120, 3)).astype(float)
+    y = np.array(["no", "yes"])[((X[:, 0] - 1.5) * (X[:, 1] - 1.5) > 0).astype(int)]
+    composed = GeneralisedLinearClassifier(MAPS[name], LeastSquaresClassifier(0.1)).fit(X, y)
+    features = base.clone(MAPS[name]).fit_transform(X)
+    alone = LeastSquaresClassifier(0.1).fit(features, y)
+    np.testing.assert_array_equal(composed.predict(X), alone.predict(features))
+    np.testing.assert_array_equal(composed.decision_function(X), alone.decision_function(features))
+    assert composed.score(X, y) == alone.score(features, y)
+    assert not hasattr(composed, "predict_proba")
+    save(composed, tmp_path / "model.fclf")
+    np.testing.assert_array_equal(load(tmp_path / "model.fclf").predict(X), composed.predict(X))
+
+
+def test_sparse_features_are_scored_without_scipy(rng):
+    X = rng.integers(0, 5, (200, 3))
+    y = X.sum(axis=1) % 2
+    sparse = GeneralisedLinearClassifier(OneHotEncoder(), LeastSquaresClassifier()).fit(X, y)
+    dense = GeneralisedLinearClassifier(OneHotEncoder(sparse_output=False), LeastSquaresClassifier()).fit(X, y)
+    np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-10)
+
+
+def test_a_composed_model_has_the_parameters_of_its_parts(rng):
+    X = rng.standard_normal((80, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = GeneralisedLinearClassifier(PolynomialFeatures(2), NearestCentroid())
+    model.set_params(model__priors="empirical", feature_map__degree=3)
+    assert model.get_params()["model__priors"] == "empirical"
+    assert hasattr(model.fit(X, y), "predict_proba")
+    assert not hasattr(model.set_params(model__metric="manhattan"), "predict_proba")
+    grid = {"feature_map__degree": [1, 2]}
+    search = model_selection.GridSearchCV(
+        GeneralisedLinearClassifier(PolynomialFeatures(), LeastSquaresClassifier()), grid, cv=3
+    )
+    assert search.fit(X, y).best_params_ == {"feature_map__degree": 2}
+
+
+def test_xor_is_learned_on_products():
+    X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 1, 0]
+    assert GeneralisedLinearClassifier().fit(X, y).predict(X).tolist() == y
+
+
+BAD = {
+    "degree": (lambda X: PolynomialFeatures(-1).fit(X), "degree is -1; at least 0 is wanted"),
+    "degrees": (lambda X: PolynomialFeatures((3, 2)).fit(X), r"degree\[1\] is 2; at least 3"),
+    "nothing": (lambda X: PolynomialFeatures(0, include_bias=False).fit(X), "would result in an empty output"),
+    "overflow": (lambda X: PolynomialFeatures(3).fit_transform(X * 1e200), "products beyond float64"),
+    "gamma": (lambda X: RBFSampler(gamma=0).fit(X), "gamma is 0; a number above 0"),
+    "components": (lambda X: RBFSampler(n_components=0).fit(X), "n_components is 0; at least 1"),
+    "seed": (lambda X: RBFSampler(random_state="a").fit(X), "random_state is 'a'; a whole number"),
+    "kernel": (lambda X: Nystroem("chi2").fit(X), "kernel is 'chi2'; one of 'rbf', "),
+    "unknown": (lambda X: OneHotEncoder(handle_unknown="x").fit(X), "handle_unknown is 'x'; one of"),
+    "missing": (lambda X: OneHotEncoder().fit([["a"], [None]]), "contains NaN or None in column 0"),
+    "mixed": (lambda X: OneHotEncoder().fit([["a"], [1]]), "column 0 of X holds labels of types int, str"),
+    "dtype": (lambda X: OneHotEncoder(dtype=int).fit(X), "dtype is .*; float32 or float64 is wanted"),
+    "map": (
+        lambda X: GeneralisedLinearClassifier(3).fit(X, X[:, 0] > 0),
+        "feature_map is 3; an estimator",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence(rng, name):
+    call, sentence = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+        call(rng.standard_normal((20, 3)))
+    assert "\n" not in str(caught.value)
