@@ -8,6 +8,7 @@ _ROOMS = {
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
     "NearestNeighbors": "neighbors",
+    "Perceptron": "perceptron",
     "cross_validate": "evaluation",
     "load": "storage",
     "save": "storage",

@@ -71,7 +71,16 @@ static inline vec_f sqrt_f(vec_f a)
 static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
 static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
 /* LANES_D floats, widened: exact */
-static inline vec_d widen(const float *a) { return __builtin_convertvector(*(const half_f *)a, vec_d); }
+static inline vec_d widen(const float *a)
+{
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(a));
+#elif defined(__AVX__)
+    return _mm256_cvtps_pd(_mm_loadu_ps(a));
+#else
+    return __builtin_convertvector(*(const half_f *)a, vec_d);
+#endif
+}
 
 /* max; a fused (or, where there is none, rounded) a * b + c; the lanes in which a <= b, as bits */
 #if defined(__AVX512F__)
