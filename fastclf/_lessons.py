@@ -275,3 +275,101 @@ class _Group:
             return turns
         drawn = self.rng.permutation(self.n) if order == "shuffled" else self.rng.integers(self.n, size=self.n)
         return drawn if turns is None else turns[drawn]
+
+
+def make_units(plan, w, b, weight):
+    """The units with these first weights and factors of the classes."""
+    n = len(w)
+    if n == 1:
+        return [Unit(np.ones(1, np.intc), w, b, weight[1:], weight[:1])]
+    positive = np.arange(n, dtype=np.intc)
+    if plan.joint:
+        return [Unit(positive, w, b, weight, weight)]
+    one = np.ones(1)
+    return [Unit(positive[k : k + 1], w[k : k + 1], b[k : k + 1], weight[k : k + 1], one) for k in range(n)]
+
+
+def share_out(units, name, array):
+    """Give the units their planes of an array."""
+    for unit, part in zip(units, np.split(array, len(units))):
+        setattr(unit, name, part)
+
+
+def hold_out(codes, turns, fraction, seed):
+    """(rows to train on, rows to hold out): a share of each class, but never all of it."""
+    rows = np.arange(len(codes)) if turns is None else turns
+    deck = np.random.default_rng([seed, 2]).permutation(rows)
+    held_out = []
+    for k in np.unique(codes[rows]):
+        members = deck[codes[deck] == k]
+        held_out.append(members[: min(round(fraction * len(members)), len(members) - 1)])
+    held_out = np.sort(np.concatenate(held_out))
+    if not len(held_out):
+        raise ValueError(
+            f"validation_fraction is {fraction}, which holds out none of {len(rows)} rows; a larger one is wanted"
+        )
+    return np.setdiff1d(rows, held_out, assume_unique=True), held_out
+
+
+def between_centroids(rows, turns, n_planes):
+    """w = p - n, b = (|n|^2 - |p|^2) / 2 of each class, p its mean and n that of the others, rows by their weights."""
+    n_classes = max(2, n_planes)
+    total, count = np.zeros((n_classes, rows.d)), np.zeros(n_classes)
+    weight = np.ones(len(rows.codes)) if rows.cost is None else rows.cost
+    for start, stop in ranges(0, len(rows.codes), 1024):
+        code, part = rows.codes[start:stop], weight[start:stop]
+        count += np.bincount(code, part, n_classes)
+        share = np.where(code == np.arange(n_classes)[:, None], part, 0)
+        if rows.indptr is None:
+            total += share @ rows.data[start * rows.d : stop * rows.d].reshape(-1, rows.d)
+        else:
+            entries = slice(rows.indptr[start], rows.indptr[stop])
+            lengths = np.diff(rows.indptr[start : stop + 1])
+            for k in range(n_classes):
+                values = rows.data[entries] * np.repeat(share[k], lengths)
+                total[k] += np.bincount(rows.indices[entries], values, rows.d)
+    positive = slice(1, None) if n_planes == 1 else slice(None)
+    p = total[positive] / count[positive, None]
+    n = (total.sum(axis=0) - total[positive]) / (count.sum() - count[positive, None])
+    return p - n, ((n * n).sum(axis=1) - (p * p).sum(axis=1)) / 2
+
+
+def planes_kept(unit, plan):
+    """The planes that a unit's training ends with."""
+    if plan.average == "averaged":
+        t = max(unit.t, 1)
+        return (t * unit.w - unit.lag_w) / t, (t * unit.b - unit.lag_b) / t
+    if plan.average == "pocket":
+        return unit.pocket
+    return unit.w * unit.scale[:, None], unit.b
+
+
+def least_margin(rows, turns, plan, unit, w, b):
+    """The least y f of all rows."""
+    judging = count_wrong(rows, turns, plan, unit, np.ascontiguousarray(w), np.ascontiguousarray(b))
+    while True:
+        try:
+            next(judging)
+        except StopIteration as end:
+            return end.value[1]
+
+
+def voters(rows, plan, units):
+    """All planes of the training and how many turns each met, class after class."""
+    planes, intercepts, votes = [], [], []
+    for unit in units:
+        turn, row, step = map(np.concatenate, zip(*unit.log))
+        signed = np.where(rows.codes[row] == unit.positive[0], step, -step)[:, None]
+        if rows.indptr is None:
+            x = rows.data.reshape(-1, rows.d)[row]
+        else:
+            x = np.asarray(Csr(rows.indptr, rows.indices, rows.data, rows.d)[row])
+        planes.append(np.cumsum(np.concatenate([unit.first_w, signed * x]), axis=0))
+        intercepts.append(np.cumsum(np.concatenate([unit.first_b, signed[:, 0] * plan.intercept])))
+        votes.append(np.diff(np.concatenate([[0], turn, [unit.t]])))
+    return {
+        "voters_": np.concatenate(planes),
+        "voter_intercepts_": np.concatenate(intercepts),
+        "votes_": np.concatenate(votes).astype(np.int64),
+        "voter_starts_": np.cumsum([0, *map(len, votes)], dtype=np.int64),
+    }

@@ -6,8 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._csr import Csr
-from ._lessons import Plan, Unit, as_rows, count_wrong, train
+from ._lessons import (
+    Plan,
+    as_rows,
+    between_centroids,
+    hold_out,
+    least_margin,
+    make_units,
+    planes_kept,
+    share_out,
+    train,
+    voters,
+)
 from ._linear import LinearClassifier, linear_scores
 from ._threads import Progress, n_threads, ranges
 from ._validation import (
@@ -191,20 +201,22 @@ class Perceptron(LinearClassifier):
         rows, turns, y, columns = self._rows(X, y, sample_weight)
         classes, codes = encode_labels(y if turns is None else y[turns])
         if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!r}; the number of classes has to be greater than one")
+            raise ValueError(
+                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+            )
         rows.codes = np.zeros(len(y), np.intc)
         rows.codes[slice(None) if turns is None else turns] = codes
         plan = replace(plan, joint=plan.joint and len(classes) > 2)
         held_out = None
         if self.early_stopping:
-            turns, held_out = _hold_out(rows.codes, turns, self.validation_fraction, plan.seed)
+            turns, held_out = hold_out(rows.codes, turns, self.validation_fraction, plan.seed)
         warm = self.warm_start and hasattr(self, "coef_")
         if coef_init is None and warm:
             coef_init = self.coef_
         if intercept_init is None and warm:
             intercept_init = self.intercept_
         w, b = self._first_weights(rows, turns, plan, len(classes), coef_init, intercept_init)
-        units = _units(plan, w, b, self._class_weights(classes, codes))
+        units = make_units(plan, w, b, self._class_weights(classes, codes))
         proves = not (
             w.any() or b.any() or plan.penalty or plan.order == "batch" or rows.cost is not None or self.class_weight
         )
@@ -231,7 +243,7 @@ class Perceptron(LinearClassifier):
             raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
         if self.average in ("voted", "pocket"):
             raise ValueError(
-                f"average is {self.average!r}, which needs all rows at once; 'none' or 'averaged' is wanted"
+                f"average is {self.average!r}; partial_fit wants 'none' or 'averaged', as it has not all rows"
             )
         if self.class_weight == "balanced":
             raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
@@ -243,25 +255,28 @@ class Perceptron(LinearClassifier):
         if given is not None and not np.array_equal(given, classes):
             raise ValueError(f"classes is {given}; {classes}, those of the first call, are wanted")
         if len(classes) < 2:
-            raise ValueError(f"classes has one class, {classes[0]!r}; the number of classes has to be greater than one")
+            raise ValueError(
+                f"classes has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+            )
         labels, codes = encode_labels(y)
         if not np.isin(labels, classes).all():
-            raise ValueError(f"y holds {labels[~np.isin(labels, classes)][0]!r}; one of classes, {classes}, is wanted")
+            odd = labels[~np.isin(labels, classes)].tolist()[0]
+            raise ValueError(f"y holds {odd!r}; one of classes, {classes}, is wanted")
         rows.codes = np.searchsorted(classes, labels)[codes].astype(np.intc)
         plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
         weights = self._class_weights(classes, rows.codes)
         if first:
             w, b = self._first_weights(rows, turns, plan, len(classes), None, None)
-            units = _units(plan, w, b, weights)
+            units = make_units(plan, w, b, weights)
         else:
             averaged = plan.average == "averaged" and hasattr(self, "_last_coef_")
             w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
-            units = _units(plan, w, b, weights)
+            units = make_units(plan, w, b, weights)
             for unit, mistakes, turns_before in zip(units, np.atleast_1d(self.n_mistakes_), self._turns_):
                 unit.mistakes, unit.t = int(mistakes), int(turns_before)
             if averaged:
-                _share(units, "lag_w", self._lag_coef_)
-                _share(units, "lag_b", self._lag_intercept_)
+                share_out(units, "lag_w", self._lag_coef_)
+                share_out(units, "lag_b", self._lag_intercept_)
         return self._learn(rows, turns, None, plan, units, threads, columns | {"classes_": classes}, False, not first)
 
     def _learn(self, rows, turns, held_out, plan, units, threads, attributes, proves, more=False):
@@ -269,21 +284,22 @@ class Perceptron(LinearClassifier):
         n = len(rows.codes) if turns is None else len(turns)
         with Progress(plan.max_iter * n * len(units), "perceptron", self.verbose, self.callback) as progress:
             square = train(rows, turns, held_out, plan, units, threads, progress)
-        kept = [_kept(unit, plan) for unit in units]
+        kept = [planes_kept(unit, plan) for unit in units]
         for unit, (w, b) in zip(units, kept):
             if plan.order == "random" or plan.average in ("averaged", "pocket") or plan.penalty is not None:
-                unit.margin = _judged(rows, turns, plan, unit, w, b)
+                unit.margin = least_margin(rows, turns, plan, unit, w, b)
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
         one = (lambda values: values[0]) if len(units) == 1 else np.array
         more_room = 1.0 if plan.intercept else 0.0
         radius = np.sqrt((2 if plan.joint else 1) * (square + more_room))
         if more:
             radius = np.fmax(np.max(self.radius_), radius)
-        norms = [np.sqrt((w * w).sum() + (b * b).sum()) for w, b in kept]
+        norms = [_norm(np.append(w, b)) for w, b in kept]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             margins = [
                 unit.margin / norm if unit.margin > 0 and not more else np.nan for unit, norm in zip(units, norms)
             ]
+            proves = proves and 1e-140 < radius < np.inf
             bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]
         last = max(units, key=lambda unit: unit.n_iter)
         attributes |= {
@@ -304,7 +320,7 @@ class Perceptron(LinearClassifier):
                 attributes[name] = np.concatenate([getattr(unit, part) for unit in units])
             attributes["_lag_intercept_"] = np.concatenate([unit.lag_b for unit in units])
         if plan.average == "voted":
-            attributes |= _voters(rows, plan, units)
+            attributes |= voters(rows, plan, units)
         if (
             not attributes["converged_"]
             and last.n_iter == plan.max_iter > 1
@@ -335,7 +351,8 @@ class Perceptron(LinearClassifier):
             require_array("voter_starts_", starts, [np.int64], (len(self.coef_) + 1,))
             if starts[0] != 0 or starts[-1] != m or (starts[1:] <= starts[:-1]).any():
                 raise ValueError(f"voter_starts_ does not ascend from 0 to {m}")
-        require_array("_turns_", self._turns_, [np.int64], (None,))
+        joint = np.ndim(self.n_mistakes_) == 0
+        require_array("_turns_", self._turns_, [np.int64], (1 if joint else len(self.coef_),))
         if hasattr(self, "_last_coef_"):
             for name in ("_last_coef_", "_lag_coef_"):
                 require_array(name, getattr(self, name), [np.float64], self.coef_.shape)
@@ -433,7 +450,7 @@ class Perceptron(LinearClassifier):
         if self.start == "random":
             w, b = rng.standard_normal((n_planes, rows.d)), rng.standard_normal(n_planes)
         elif self.start == "centroids":
-            w, b = _between_centroids(rows, turns, n_planes)
+            w, b = between_centroids(rows, turns, n_planes)
         else:
             w, b = np.zeros((n_planes, rows.d)), np.zeros(n_planes)
         if coef_init is not None:
@@ -457,6 +474,12 @@ def _given(name, values, shape):
     return array.reshape(shape)
 
 
+def _norm(v):
+    """|v|, whatever its scale."""
+    largest = np.abs(v).max()
+    return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0
+
+
 def _seed(random_state):
     """A whole number that stands for `random_state`."""
     if isinstance(random_state, np.random.RandomState):
@@ -464,104 +487,6 @@ def _seed(random_state):
     if random_state is None or isinstance(random_state, np.random.Generator):
         return int(np.random.default_rng(random_state).integers(2**31))
     return require_integer("random_state", random_state, 0)
-
-
-def _units(plan, w, b, weight):
-    """The units with these first weights and factors of the classes."""
-    n = len(w)
-    if n == 1:
-        return [Unit(np.ones(1, np.intc), w, b, weight[1:], weight[:1])]
-    positive = np.arange(n, dtype=np.intc)
-    if plan.joint:
-        return [Unit(positive, w, b, weight, weight)]
-    one = np.ones(1)
-    return [Unit(positive[k : k + 1], w[k : k + 1], b[k : k + 1], weight[k : k + 1], one) for k in range(n)]
-
-
-def _share(units, name, array):
-    """Give the units their planes of an array."""
-    for unit, part in zip(units, np.split(array, len(units))):
-        setattr(unit, name, part)
-
-
-def _hold_out(codes, turns, fraction, seed):
-    """(rows to train on, rows to hold out): a share of each class, but never all of it."""
-    rows = np.arange(len(codes)) if turns is None else turns
-    deck = np.random.default_rng([seed, 2]).permutation(rows)
-    held_out = []
-    for k in np.unique(codes[rows]):
-        members = deck[codes[deck] == k]
-        held_out.append(members[: min(round(fraction * len(members)), len(members) - 1)])
-    held_out = np.sort(np.concatenate(held_out))
-    if not len(held_out):
-        raise ValueError(
-            f"validation_fraction is {fraction}, which holds out none of {len(rows)} rows; a larger one is wanted"
-        )
-    return np.setdiff1d(rows, held_out, assume_unique=True), held_out
-
-
-def _between_centroids(rows, turns, n_planes):
-    """w = p - n, b = (|n|^2 - |p|^2) / 2 of each class, p its mean and n that of the others, rows by their weights."""
-    n_classes = max(2, n_planes)
-    total, count = np.zeros((n_classes, rows.d)), np.zeros(n_classes)
-    weight = np.ones(len(rows.codes)) if rows.cost is None else rows.cost
-    for start, stop in ranges(0, len(rows.codes), 1024):
-        code, part = rows.codes[start:stop], weight[start:stop]
-        count += np.bincount(code, part, n_classes)
-        share = np.where(code == np.arange(n_classes)[:, None], part, 0)
-        if rows.indptr is None:
-            total += share @ rows.data[start * rows.d : stop * rows.d].reshape(-1, rows.d)
-        else:
-            entries = slice(rows.indptr[start], rows.indptr[stop])
-            lengths = np.diff(rows.indptr[start : stop + 1])
-            for k in range(n_classes):
-                values = rows.data[entries] * np.repeat(share[k], lengths)
-                total[k] += np.bincount(rows.indices[entries], values, rows.d)
-    positive = slice(1, None) if n_planes == 1 else slice(None)
-    p = total[positive] / count[positive, None]
-    n = (total.sum(axis=0) - total[positive]) / (count.sum() - count[positive, None])
-    return p - n, ((n * n).sum(axis=1) - (p * p).sum(axis=1)) / 2
-
-
-def _kept(unit, plan):
-    """The planes that a unit's training ends with."""
-    if plan.average == "averaged":
-        t = max(unit.t, 1)
-        return (t * unit.w - unit.lag_w) / t, (t * unit.b - unit.lag_b) / t
-    if plan.average == "pocket":
-        return unit.pocket
-    return unit.w * unit.scale[:, None], unit.b
-
-
-def _judged(rows, turns, plan, unit, w, b):
-    """The least y f of all rows."""
-    judging = count_wrong(rows, turns, plan, unit, np.ascontiguousarray(w), np.ascontiguousarray(b))
-    while True:
-        try:
-            next(judging)
-        except StopIteration as end:
-            return end.value[1]
-
-
-def _voters(rows, plan, units):
-    """All planes of the training and how many turns each met, class after class."""
-    planes, intercepts, votes = [], [], []
-    for unit in units:
-        turn, row, step = map(np.concatenate, zip(*unit.log))
-        signed = np.where(rows.codes[row] == unit.positive[0], step, -step)[:, None]
-        if rows.indptr is None:
-            x = rows.data.reshape(-1, rows.d)[row]
-        else:
-            x = np.asarray(Csr(rows.indptr, rows.indices, rows.data, rows.d)[row])
-        planes.append(np.cumsum(np.concatenate([unit.first_w, signed * x]), axis=0))
-        intercepts.append(np.cumsum(np.concatenate([unit.first_b, signed[:, 0] * plan.intercept])))
-        votes.append(np.diff(np.concatenate([[0], turn, [unit.t]])))
-    return {
-        "voters_": np.concatenate(planes),
-        "voter_intercepts_": np.concatenate(intercepts),
-        "votes_": np.concatenate(votes).astype(np.int64),
-        "voter_starts_": np.cumsum([0, *map(len, votes)], dtype=np.int64),
-    }
 
 
 def _warn_of_mistakes(reason):

@@ -4,18 +4,21 @@
 #
 # for one class against the rest, or jointly: there the best of the other classes takes the step back, unless y's own
 # score is above it. Between two mistakes w does not change, so that the processor is free to score the next rows
-# before it knows that this one is right: a row costs its read from memory, a mistake one misprediction.
+# before it knows that this one is right: a row costs its read from memory, a mistake a misprediction. Where mistakes
+# are frequent, every row takes its step, which is 0 for the right ones, and nothing is predicted.
 #
 # A product and a sum are rounded one after the other, a dense score is summed in 16 lanes that are folded by halves,
 # a sparse one in 4: every SIMD level has the same bits.
-from cython cimport floating
+from cython cimport cdivision, floating
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from _vector cimport LANES_D, prefetch, require, spread_d, sum_d, vec_d, widen
+from _vector cimport LANES_D, prefetch, require, spread_d, sum_d, unless_positive, vec_d, widen
 
 cdef enum:
-    AHEAD = 8  # turns; so long before a row is asked for where the order jumps
+    AHEAD = 8     # turns; so long before a row is asked for where the order jumps
+    BLOCK = 128   # turns that are all learned in one way
+    FREQUENT = 8  # mistakes in a block: with more the next one predicts nothing
 
 ctypedef struct rows_t:
     Py_ssize_t d
@@ -42,7 +45,7 @@ ctypedef struct lesson_t:
     double* lag_w          # sums of t times the step, or NULL: the sum of w after each of T turns is T w - lag
     double* lag_b
     double* loss           # sums of -y f over the mistakes
-    double* margin         # the least y f of the right rows
+    double* margin         # the least y f, if there was no mistake
     int64_t* mistakes
     int64_t* since         # the turn after which w last changed
     int64_t* record        # the longest run without a mistake, where a longer one is to be told. Or NULL
@@ -61,6 +64,9 @@ ctypedef struct shrink_t:
     double* size
     double* due            # the cut that each coordinate should have had, and what each had
     double* paid           # (n, d)
+
+
+cdef double[2] SIGN = [-1, 1]  # in a table, as labels cannot be predicted
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -210,9 +216,7 @@ cdef Py_ssize_t learn(
         note_size(s.square, x, n)
         for k in range(p.n):
             positive = r.code[row] == p.positive[k]
-            z = dot(p.w + k * r.d, x, index, n) + p.b[k]
-            if not positive:
-                z = -z
+            z = SIGN[positive] * (dot(p.w + k * r.d, x, index, n) + p.b[k])
             if z > 0:
                 if z < s.margin[k]:
                     s.margin[k] = z
@@ -222,6 +226,67 @@ cdef Py_ssize_t learn(
             step = note_mistake(r, s, k, z, s.up[k] if positive else s.down[k], row, s.t)
             take_step(s, k, r.d, step if positive else -step, s.t, x, index, n)
         s.t += 1
+    return stop
+
+
+@cdivision(True)  # the debug build's check is not for vectors
+cdef void learn_evenly(
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """`learn` for one plane and dense rows, without records, logs and sizes, in a time that no mistake changes."""
+    cdef Py_ssize_t turn, row, n, j
+    cdef const int* index
+    cdef const floating* x
+    cdef double* w = p.w
+    cdef double z, step, margin = s.margin[0], loss = s.loss[0], wrong = 0
+    cdef double[2] weight = [-s.down[0], s.up[0]]
+    cdef bint positive
+    cdef vec_d v
+    for turn in range(start, stop):
+        x = find_row(r, data, turn, stop, &row, &index, &n)
+        positive = r.code[row] == p.positive[0]
+        step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
+        z = SIGN[positive] * (dot(w, x, NULL, r.d) + p.b[0])
+        v = unless_positive(spread_d(step), spread_d(z))
+        for j in range(r.d // LANES_D):
+            (<vec_d*> w)[j] += v * load(x + j * LANES_D)
+        step = (<double*> &v)[0]
+        for j in range(r.d // LANES_D * LANES_D, r.d):
+            w[j] += step * x[j]
+        if s.intercept:
+            p.b[0] += step
+        v = unless_positive(spread_d(z), spread_d(z))
+        loss -= (<double*> &v)[0]
+        v = unless_positive(spread_d(1), spread_d(z))
+        wrong += (<double*> &v)[0]
+        margin = min(margin, z)
+    s.margin[0] = margin
+    s.loss[0] = loss
+    s.mistakes[0] += <int64_t> wrong
+    s.t += stop - start
+
+
+cdef Py_ssize_t learn_adapting(
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """`learn`, in the way that suits the mistakes: both give the same bits."""
+    cdef Py_ssize_t end
+    cdef int64_t before
+    cdef bint frequent = False
+    if (
+        p.n > 1 or r.indptr != NULL or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.square != NULL
+        or s.log_turn != NULL
+    ):
+        return learn(r, p, s, data, start, stop)
+    while start < stop:
+        end = min(start + BLOCK, stop)
+        before = s.mistakes[0]
+        if frequent:
+            learn_evenly(r, p, s, data, start, end)
+        else:
+            learn(r, p, s, data, start, end)
+        frequent = s.mistakes[0] - before > FREQUENT
+        start = end
     return stop
 
 
@@ -436,7 +501,7 @@ def sweep(const floating[::1] data, rows, planes, lesson, Py_ssize_t start, Py_s
     fill_planes(&p, planes)
     fill_lesson(&s, lesson)
     with nogil:
-        stop = learn_jointly(&r, &p, &s, x, start, stop) if joint else learn(&r, &p, &s, x, start, stop)
+        stop = learn_jointly(&r, &p, &s, x, start, stop) if joint else learn_adapting(&r, &p, &s, x, start, stop)
     lesson.t = s.t
     lesson.n_logged = s.n_logged
     return stop
