@@ -56,7 +56,7 @@ class Unit:
 
     def __init__(self, positive, w, b, up, down, mistakes=0, lag=None, t=0):
         self.positive, self.up, self.down, self.mistakes = positive, up, down, mistakes
-        self.w, self.b, self.first_w, self.first_b = w, b, w, b
+        self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, t
         self.lag_w, self.lag_b = lag if lag is not None else (np.zeros_like(w), np.zeros_like(b))
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, t, np.nan, False, ""
         self.best, self.pocket = np.inf, (w, b)
@@ -87,10 +87,14 @@ def train(rows, turns, held_out, plan, units, threads, progress):
     return squares[0][0]
 
 
-def count_wrong(rows, turns, plan, unit, w, b, limit=np.inf):
-    """Generator whose return is (weight of the rows that w, b predict wrongly, least y f); it ends at `limit`."""
+def count_wrong(rows, turns, plan, unit, w, b, limit=np.inf, by_class=False):
+    """Generator whose return is (weight of the rows that w, b predict wrongly, least y f); it ends at `limit`.
+
+    `by_class` multiplies the weights of the rows by those of their classes.
+    """
     rows = SimpleNamespace(**vars(rows) | {"order": turns})
-    planes = SimpleNamespace(w=w, b=b, positive=unit.positive)
+    up, down = (unit.up, unit.down) if by_class else np.ones((2, len(w)))
+    planes = SimpleNamespace(w=w, b=b, positive=unit.positive, up=up, down=down)
     wrong, margin = np.zeros(1), np.full(1, np.inf)
     for start, stop in ranges(0, _n_turns(rows), _FIRST_TURNS):
         kernels.count_wrong(rows.data, rows, planes, plan.joint, start, stop, wrong, margin)
@@ -119,14 +123,14 @@ class _Group:
         """Lay the units' arrays side by side."""
         self.units = units
         plan, joined = self.plan, lambda name: np.concatenate([getattr(unit, name) for unit in units])
-        self.planes = SimpleNamespace(w=joined("w"), b=joined("b"), positive=joined("positive"))
+        self.planes = SimpleNamespace(
+            w=joined("w"), b=joined("b"), positive=joined("positive"), up=joined("up"), down=joined("down")
+        )
         averaged, pocket = plan.average == "averaged", plan.average == "pocket"
         self.lesson = SimpleNamespace(
             joint=plan.joint,
             intercept=plan.intercept,
             eta=plan.eta,
-            up=joined("up"),
-            down=joined("down"),
             to_w=self.planes.w,
             to_b=self.planes.b,
             lag_w=joined("lag_w") if averaged else None,
@@ -265,7 +269,7 @@ class _Group:
 
     def _consider(self, unit):
         """Put the unit's weights into its pocket if they predict more rows rightly than those that are there."""
-        wrong, _ = yield from count_wrong(self.rows, self.turns, self.plan, unit, unit.w, unit.b, unit.best)
+        wrong, _ = yield from count_wrong(self.rows, self.turns, self.plan, unit, unit.w, unit.b, unit.best, True)
         if wrong < unit.best:
             unit.best, unit.pocket = wrong, (unit.w, unit.b)
 
@@ -354,22 +358,28 @@ def least_margin(rows, turns, plan, unit, w, b):
             return end.value[1]
 
 
-def voters(rows, plan, units):
-    """All planes of the training and how many turns each met, class after class."""
-    planes, intercepts, votes = [], [], []
-    for unit in units:
+def voters(rows, plan, units, before):
+    """All planes of the training and how many turns each met, class after class, behind those of `before`."""
+    planes, intercepts, votes, starts = [], [], [], [0]
+    for k, unit in enumerate(units):
         turn, row, step = map(np.concatenate, zip(*unit.log))
         signed = np.where(rows.codes[row] == unit.positive[0], step, -step)[:, None]
         if rows.indptr is None:
             x = rows.data.reshape(-1, rows.d)[row]
         else:
             x = np.asarray(Csr(rows.indptr, rows.indices, rows.data, rows.d)[row])
+        if before is not None:
+            own = slice(before["voter_starts_"][k], before["voter_starts_"][k + 1])
+            planes.append(before["voters_"][own])
+            intercepts.append(before["voter_intercepts_"][own])
+            votes.append(before["votes_"][own])
         planes.append(np.cumsum(np.concatenate([unit.first_w, signed * x]), axis=0))
         intercepts.append(np.cumsum(np.concatenate([unit.first_b, signed[:, 0] * plan.intercept])))
-        votes.append(np.diff(np.concatenate([[0], turn, [unit.t]])))
+        votes.append(np.diff(np.concatenate([[unit.first_t], turn, [unit.t]])))
+        starts.append(sum(map(len, votes)))
     return {
         "voters_": np.concatenate(planes),
         "voter_intercepts_": np.concatenate(intercepts),
         "votes_": np.concatenate(votes).astype(np.int64),
-        "voter_starts_": np.cumsum([0, *map(len, votes)], dtype=np.int64),
+        "voter_starts_": np.array(starts, np.int64),
     }

@@ -89,7 +89,7 @@ class Perceptron(LinearClassifier):
     average : {'none', 'averaged', 'voted', 'pocket'}, default='none'
         What becomes of the weights on the way. 'averaged': `coef_` is their mean over all turns; 'voted': each
         predicts, and counts for as many turns as it was there (Freund, Schapire 1999); 'pocket': those with the fewest
-        errors, by `sample_weight`, among the weights after each sweep and those whose run of right rows was the longest
+        errors, by weight, among the weights after each sweep and those whose run of right rows was the longest
         yet (Gallant 1990).
     multi_class : {'ovr', 'joint'}, default='ovr'
         A plane against the rest for each class; or all of them at once: a row of class y with f_y <= max f_k over the
@@ -236,15 +236,12 @@ class Perceptron(LinearClassifier):
         -------
         self
             `n_mistakes_` and `radius_` are those of all calls; gamma and the bound, of rows that are gone, are NaN.
+            Averages and votes go on; a pocket begins anew with the one before, and is judged by these rows.
         """
         plan, threads = self._plan(), n_threads(self.n_jobs)
         first = not hasattr(self, "coef_")
         if self.early_stopping:
             raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
-        if self.average in ("voted", "pocket"):
-            raise ValueError(
-                f"average is {self.average!r}; partial_fit wants 'none' or 'averaged', as it has not all rows"
-            )
         if self.class_weight == "balanced":
             raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
         if first and classes is None:
@@ -273,7 +270,7 @@ class Perceptron(LinearClassifier):
             w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
             units = make_units(plan, w, b, weights)
             for unit, mistakes, turns_before in zip(units, np.atleast_1d(self.n_mistakes_), self._turns_):
-                unit.mistakes, unit.t = int(mistakes), int(turns_before)
+                unit.mistakes, unit.t, unit.first_t = int(mistakes), int(turns_before), int(turns_before)
             if averaged:
                 share_out(units, "lag_w", self._lag_coef_)
                 share_out(units, "lag_b", self._lag_intercept_)
@@ -320,7 +317,7 @@ class Perceptron(LinearClassifier):
                 attributes[name] = np.concatenate([getattr(unit, part) for unit in units])
             attributes["_lag_intercept_"] = np.concatenate([unit.lag_b for unit in units])
         if plan.average == "voted":
-            attributes |= voters(rows, plan, units)
+            attributes |= voters(rows, plan, units, vars(self) if more and hasattr(self, "votes_") else None)
         if (
             not attributes["converged_"]
             and last.n_iter == plan.max_iter > 1

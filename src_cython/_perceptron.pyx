@@ -34,12 +34,12 @@ ctypedef struct planes_t:
     const int* positive    # the class that each stands for
     double* w              # (n, d)
     double* b
+    const double* up       # the weight of each plane's class; joint: of the row's
+    const double* down     # ... of the rest
 
 ctypedef struct lesson_t:
     bint intercept
     double eta
-    const double* up       # the weight of each plane's class
-    const double* down     # ... of the rest
     double* to_w           # where steps go: w and b themselves, or gradients
     double* to_b
     double* lag_w          # sums of t times the step, or NULL: the sum of w after each of T turns is T w - lag
@@ -223,7 +223,7 @@ cdef Py_ssize_t learn(
                 continue
             if ends_record(s, k, s.t):
                 return turn
-            step = note_mistake(r, s, k, z, s.up[k] if positive else s.down[k], row, s.t)
+            step = note_mistake(r, s, k, z, p.up[k] if positive else p.down[k], row, s.t)
             take_step(s, k, r.d, step if positive else -step, s.t, x, index, n)
         s.t += 1
     return stop
@@ -239,7 +239,7 @@ cdef void learn_evenly(
     cdef const floating* x
     cdef double* w = p.w
     cdef double z, step, margin = s.margin[0], loss = s.loss[0], wrong = 0
-    cdef double[2] weight = [-s.down[0], s.up[0]]
+    cdef double[2] weight = [-p.down[0], p.up[0]]
     cdef bint positive
     cdef vec_d v
     for turn in range(start, stop):
@@ -327,7 +327,7 @@ cdef Py_ssize_t learn_jointly(
         else:
             if ends_record(s, 0, s.t):
                 return turn
-            step = note_mistake(r, s, 0, z, s.up[own], row, s.t)
+            step = note_mistake(r, s, 0, z, p.up[own], row, s.t)
             take_step(s, own, r.d, step, s.t, x, index, n)
             take_step(s, rival, r.d, -step, s.t, x, index, n)
         s.t += 1
@@ -338,12 +338,12 @@ cdef void judge(
     const rows_t* r, const planes_t* p, bint joint, const floating* data, Py_ssize_t start, Py_ssize_t stop,
     double* wrong, double* margin,
 ) noexcept nogil:
-    """Add up the costs of the rows that each plane, or all jointly, would predict wrongly; find the least y f."""
+    """Add up the weights of the rows that each plane, or all jointly, would predict wrongly; find the least y f."""
     cdef Py_ssize_t turn, row, n, k, rival
     cdef const int* index
     cdef const floating* x
-    cdef double z, cost
-    cdef bint right
+    cdef double z, cost, weight
+    cdef bint positive, right
     for turn in range(start, stop):
         x = find_row(r, data, turn, stop, &row, &index, &n)
         cost = 1 if r.cost == NULL else r.cost[row]
@@ -352,12 +352,15 @@ cdef void judge(
                 # of equal scores the first class is predicted
                 z = best_rival(r, p, x, index, n, r.code[row], &rival)
                 right = z > 0 or (z == 0 and r.code[row] < rival)
+                weight = p.up[r.code[row]]
             else:
+                positive = r.code[row] == p.positive[k]
                 z = dot(p.w + k * r.d, x, index, n) + p.b[k]
-                right = (z > 0) == (r.code[row] == p.positive[k])
-                z = z if r.code[row] == p.positive[k] else -z
+                right = (z > 0) == positive
+                z = SIGN[positive] * z
+                weight = p.up[k] if positive else p.down[k]
             if not right:
-                wrong[k] += cost
+                wrong[k] += weight * cost
             # as not (... >= ...), so that NaN is seen
             if not z >= margin[k]:
                 margin[k] = z
@@ -398,7 +401,7 @@ cdef void shrink(
                 c.size[k] *= c.scale[k]
                 c.scale[k] = 1
             if not z > 0:
-                step = note_mistake(r, s, k, z, s.up[k] if positive else s.down[k], row, s.t)
+                step = note_mistake(r, s, k, z, p.up[k] if positive else p.down[k], row, s.t)
                 step = step if positive else -step
                 if s.intercept:
                     p.b[k] += step
@@ -443,6 +446,14 @@ cdef object fill_rows(rows_t* r, rows):
     r.cost = NULL if cost is None else &cost[0]
 
 
+cdef double* pointer(array):
+    """To the first of an array of doubles, which its owner keeps; NULL for None."""
+    if array is None:
+        return NULL
+    cdef double[::1] flat = array.reshape(-1)
+    return &flat[0]
+
+
 cdef object fill_planes(planes_t* p, planes):
     cdef double[:, ::1] w = planes.w
     cdef double[::1] b = planes.b
@@ -451,14 +462,8 @@ cdef object fill_planes(planes_t* p, planes):
     p.w = &w[0, 0]
     p.b = &b[0]
     p.positive = &positive[0]
-
-
-cdef double* pointer(array):
-    """To the first of an array of doubles, which its owner keeps; NULL for None."""
-    if array is None:
-        return NULL
-    cdef double[::1] flat = array.reshape(-1)
-    return &flat[0]
+    p.up = pointer(planes.up)
+    p.down = pointer(planes.down)
 
 
 cdef int64_t* pointer_l(array):
@@ -471,8 +476,6 @@ cdef int64_t* pointer_l(array):
 cdef object fill_lesson(lesson_t* s, lesson):
     s.intercept = lesson.intercept
     s.eta = lesson.eta
-    s.up = pointer(lesson.up)
-    s.down = pointer(lesson.down)
     s.to_w = pointer(lesson.to_w)
     s.to_b = pointer(lesson.to_b)
     s.lag_w = pointer(lesson.lag_w)
