@@ -58,6 +58,28 @@ def gaussian(n, n_queries, inner, stretch=1.0, d=128):
     return X, queries
 
 
+@functools.lru_cache(maxsize=1)
+def flipped(n, d, dtype, share=0.05):
+    """X (n, d), standard normal, and y in 0..1: the sides of a hyperplane, of which `share` are flipped."""
+    rng = np.random.default_rng(0)
+    X, plane = rng.standard_normal((n, d)), rng.standard_normal(d)
+    y = (X @ plane > 0) ^ (rng.random(n) < share)
+    return X.astype(dtype, copy=False), y.astype(int)
+
+
+def a9a():
+    """X (32560, 123), SciPy's CSR of float64 ones, and y: the set a9a, or one of that shape."""
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(FOLDER / "a9a.npz") as file:
+            return csr_matrix(file["X_train"].astype(float)), file["y_train"]
+    except FileNotFoundError:
+        rng = np.random.default_rng(9)
+        X = (rng.random((32560, 123)) < 0.11).astype(float)
+        return csr_matrix(X), np.where(X @ rng.standard_normal(123) + rng.standard_normal(32560) > 0, 1, -1)
+
+
 def usps():
     """X_train (7291, 256) float32, y_train, X_test (2007, 256) float32, y_test: USPS digits, or a set of that shape."""
     try:

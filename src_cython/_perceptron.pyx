@@ -233,7 +233,7 @@ cdef Py_ssize_t learn(
 cdef void learn_evenly(
     const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one plane and dense rows, without records, logs and sizes, in a time that no mistake changes."""
+    """`learn` for one plane, without lags, records, logs and sizes, in a time that no mistake changes."""
     cdef Py_ssize_t turn, row, n, j
     cdef const int* index
     cdef const floating* x
@@ -246,13 +246,16 @@ cdef void learn_evenly(
         x = find_row(r, data, turn, stop, &row, &index, &n)
         positive = r.code[row] == p.positive[0]
         step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
-        z = SIGN[positive] * (dot(w, x, NULL, r.d) + p.b[0])
+        z = SIGN[positive] * (dot(w, x, index, n) + p.b[0])
         v = unless_positive(spread_d(step), spread_d(z))
-        for j in range(r.d // LANES_D):
-            (<vec_d*> w)[j] += v * load(x + j * LANES_D)
         step = (<double*> &v)[0]
-        for j in range(r.d // LANES_D * LANES_D, r.d):
-            w[j] += step * x[j]
+        if index != NULL:
+            add(w, step, x, index, n)
+        else:
+            for j in range(n // LANES_D):
+                (<vec_d*> w)[j] += v * load(x + j * LANES_D)
+            for j in range(n // LANES_D * LANES_D, n):
+                w[j] += step * x[j]
         if s.intercept:
             p.b[0] += step
         v = unless_positive(spread_d(z), spread_d(z))
@@ -274,7 +277,7 @@ cdef Py_ssize_t learn_adapting(
     cdef int64_t before
     cdef bint frequent = False
     if (
-        p.n > 1 or r.indptr != NULL or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.square != NULL
+        p.n > 1 or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.square != NULL
         or s.log_turn != NULL
     ):
         return learn(r, p, s, data, start, stop)
