@@ -147,7 +147,7 @@ class Perceptron(LinearClassifier):
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
     >>> model = Perceptron(order="cyclic").fit(X, y)
     >>> model.coef_, model.intercept_, model.predict(X)
-    (array([[2., 1.]]), array([-2.]), array([0, 0, 0, 1]))
+    (array([[3., 2.]]), array([-4.]), array([0, 0, 0, 1]))
     >>> model.n_mistakes_ <= model.mistake_bound_
     True
     """

@@ -138,13 +138,11 @@ cdef inline const floating* find_row(
 ) noexcept nogil:
     cdef Py_ssize_t line
     cdef const char* later
-    row[0] = turn
-    if r.order != NULL:
-        row[0] = r.order[turn]
-        if turn + AHEAD < end and r.indptr == NULL:
-            later = <const char*> (data + r.order[turn + AHEAD] * r.d)
-            for line in range(min(r.d * <Py_ssize_t> sizeof(floating) // 64 + 1, <Py_ssize_t> 32)):
-                prefetch(later + 64 * line)
+    row[0] = turn if r.order == NULL else r.order[turn]
+    if turn + AHEAD < end and r.indptr == NULL:
+        later = <const char*> (data + (turn + AHEAD if r.order == NULL else r.order[turn + AHEAD]) * r.d)
+        for line in range(min(r.d * <Py_ssize_t> sizeof(floating) // 64 + 1, <Py_ssize_t> 32)):
+            prefetch(later + 64 * line)
     require(0 <= row[0] < r.n_rows)
     if r.indptr == NULL:
         index[0] = NULL
