@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _simd
 from ._csr import Csr
+from ._search import aligned
 from ._threads import ranges, run
 
 kernels = _simd.load("_perceptron")
@@ -123,8 +124,10 @@ class _Group:
         """Lay the units' arrays side by side."""
         self.units = units
         plan, joined = self.plan, lambda name: np.concatenate([getattr(unit, name) for unit in units])
+        w = aligned((sum(len(unit.w) for unit in units), self.rows.d), np.float64)
+        w[:] = joined("w")
         self.planes = SimpleNamespace(
-            w=joined("w"), b=joined("b"), positive=joined("positive"), up=joined("up"), down=joined("down")
+            w=w, b=joined("b"), positive=joined("positive"), up=joined("up"), down=joined("down")
         )
         averaged, pocket = plan.average == "averaged", plan.average == "pocket"
         self.lesson = SimpleNamespace(
@@ -148,7 +151,6 @@ class _Group:
         )
         if plan.penalty is not None:
             alpha, l1_ratio = plan.penalty
-            w = self.planes.w
             self.penalty = SimpleNamespace(
                 alpha=alpha,
                 l1_ratio=l1_ratio,
