@@ -29,6 +29,7 @@ KERNELS = {
     "_missing_kernel",
     "_moments_kernel",
     "_neighbors",
+    "_perceptron",
     "_sparse_kernel",
 }
 

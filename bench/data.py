@@ -67,6 +67,19 @@ def hyperplane(n, d, dtype="float64"):
     return X.astype(dtype, copy=False), np.where(rng.random(n) < 0.05, 1 - y, y)
 
 
+def a9a():
+    """X (32560, 123), SciPy's CSR of float64 ones, and y: the set a9a, or one of that shape."""
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(FOLDER / "a9a.npz") as file:
+            return csr_matrix(file["X_train"].astype(float)), file["y_train"]
+    except FileNotFoundError:
+        rng = np.random.default_rng(9)
+        X = (rng.random((32560, 123)) < 0.11).astype(float)
+        return csr_matrix(X), np.where(X @ rng.standard_normal(123) + rng.standard_normal(32560) > 0, 1, -1)
+
+
 def usps():
     """X_train (7291, 256) float32, y_train, X_test (2007, 256) float32, y_test: USPS digits, or a set of that shape."""
     try:

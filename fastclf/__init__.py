@@ -16,6 +16,7 @@ _ROOMS = {
     "OneHotEncoder": "onehot",
     "PolynomialFeatures": "features",
     "RBFSampler": "features",
+    "Perceptron": "perceptron",
     "cross_validate": "evaluation",
     "load": "storage",
     "save": "storage",

@@ -123,8 +123,13 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)
-        codes = (scores[:, 0] > 0).astype(np.intp) if len(coef) == 1 else scores.argmax(axis=1)
+        codes = chosen(scores)
     return codes
+
+
+def chosen(scores):
+    """For each row the position of its class."""
+    return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 class LinearClassifier(Classifier):
@@ -157,8 +162,10 @@ class LinearClassifier(Classifier):
 
     def predict(self, X):
         """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        codes = self._linear(linear_codes, X)
-        return self.classes_[codes]
+        return self.classes_[self._chosen(X)]
+
+    def _chosen(self, X):
+        return self._linear(linear_codes, X)
 
     def _check_state(self):
         super()._check_state()

@@ -15,6 +15,7 @@ cdef extern from "simd.h" nogil:
     vec_d differs_d(vec_d a, vec_d b)
     vec_d or_zero(vec_d a)
     vec_d is_number(vec_d a)
+    vec_d unless_positive(vec_d a, vec_d b)
     vec_f max_f(vec_f a, vec_f b)
     vec_d max_d(vec_d a, vec_d b)
     vec_f fmadd_f(vec_f a, vec_f b, vec_f c)

@@ -57,6 +57,8 @@ static inline vec_d differs_d(vec_d a, vec_d b) { return (vec_d)((a != b) & (bit
 /* 0.0 where a is NaN, else a; 0.0 where it is, else 1.0 */
 static inline vec_d or_zero(vec_d a) { return (vec_d)((bits_d)a & (a == a)); }
 static inline vec_d is_number(vec_d a) { return (vec_d)((a == a) & (bits_d)spread_d(1)); }
+/* a where not b > 0, else 0.0 */
+static inline vec_d unless_positive(vec_d a, vec_d b) { return (vec_d)((bits_d)a & ~(b > 0)); }
 static inline vec_f sqrt_f(vec_f a)
 {
 #if defined(__AVX512F__)
@@ -71,7 +73,16 @@ static inline vec_f sqrt_f(vec_f a)
 static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
 static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
 /* LANES_D floats, widened: exact */
-static inline vec_d widen(const float *a) { return __builtin_convertvector(*(const half_f *)a, vec_d); }
+static inline vec_d widen(const float *a)
+{
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(a));
+#elif defined(__AVX__)
+    return _mm256_cvtps_pd(_mm_loadu_ps(a));
+#else
+    return __builtin_convertvector(*(const half_f *)a, vec_d);
+#endif
+}
 
 /* max; a fused (or, where there is none, rounded) a * b + c; the lanes in which a <= b, as bits */
 #if defined(__AVX512F__)
@@ -270,6 +281,7 @@ static inline vec_f differs_f(vec_f a, vec_f b) { return a != b; }
 static inline vec_d differs_d(vec_d a, vec_d b) { return a != b; }
 static inline vec_d or_zero(vec_d a) { return a == a ? a : 0; }
 static inline vec_d is_number(vec_d a) { return a == a; }
+static inline vec_d unless_positive(vec_d a, vec_d b) { return b > 0 ? 0 : a; }
 static inline vec_d widen(const float *a) { return *a; }
 static inline vec_f max_f(vec_f a, vec_f b) { return a > b ? a : b; }
 static inline vec_d max_d(vec_d a, vec_d b) { return a > b ? a : b; }

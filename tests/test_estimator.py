@@ -20,6 +20,7 @@ from fastclf import (
     NearestNeighbors,
     Nystroem,
     OneHotEncoder,
+    Perceptron,
     PolynomialFeatures,
     RBFSampler,
 )
@@ -45,12 +46,39 @@ ESTIMATORS = [
     RBFSampler(random_state=0),
     Nystroem(random_state=0),
     OneHotEncoder(),
+    Perceptron(),
+    Perceptron(order="cyclic", average="averaged"),
+    Perceptron(max_iter=20, multi_class="joint"),
+    Perceptron(max_iter=20, average="voted"),
+    Perceptron(max_iter=20, average="pocket", n_jobs=2),
 ]
+
+# The perceptrons depend on the order of rows, and their weights multiply the step.
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "weights multiply the step",
+    "check_sample_weight_equivalence_on_sparse_data": "weights multiply the step",
+    "check_class_weight_classifiers": "a large step for a class does not make others wrong when they learn jointly",
+}
+
+
+def expected_failures(estimator):
+    """Of the perceptrons; the last is of the joint one alone."""
+    if not isinstance(estimator, Perceptron):
+        return None
+    return {
+        check: reason
+        for check, reason in EXPECTED_FAILURES.items()
+        if "sample_weight" in check or estimator.multi_class == "joint"
+    }
 
 
 def checks():
     for estimator in ESTIMATORS:
-        for instance, check in estimator_checks_generator(estimator, mark="skip"):
+        for instance, check in estimator_checks_generator(
+            estimator,
+            mark="skip",
+            expected_failed_checks=expected_failures(estimator),
+        ):
             # partials carry no name of their own
             name = getattr(check, "func", check).__name__
             yield pytest.param(instance, check, id=f"{estimator}-{name}")

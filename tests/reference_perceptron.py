@@ -1,0 +1,78 @@
+"""The perceptron as the texts write it: slow and obvious."""
+
+import numpy as np
+
+
+def perceptron(X, y, turns, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
+    """(w, b) after each turn, beginning with the first weights, and the turns of mistakes; y is -1 or +1."""
+    w = np.zeros(X.shape[1]) if w is None else np.array(w, float)
+    steps, mistakes = [(w.copy(), b)], []
+    for turn, i in enumerate(turns):
+        f = sum(w_j * x_j for w_j, x_j in zip(w.tolist(), X[i].tolist())) + b
+        if y[i] * f <= 0:
+            mistakes.append(turn)
+            step = eta * y[i] * (1.0 if cost is None else cost[i])
+            w = w + step * X[i].astype(float)
+            b = b + step if intercept else b
+        steps.append((w.copy(), b))
+    return steps, mistakes
+
+
+def joint(X, codes, turns, n_classes, eta=1.0):
+    """(W, b) after the turns and the number of mistakes, all classes at once."""
+    W, b, mistakes = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes), 0
+    for i in turns:
+        f = W @ X[i].astype(float) + b
+        others = [k for k in range(n_classes) if k != codes[i]]
+        rival = max(others, key=lambda k: f[k])
+        if f[codes[i]] <= f[rival]:
+            mistakes += 1
+            W[codes[i]] += eta * X[i].astype(float)
+            W[rival] -= eta * X[i].astype(float)
+            b[codes[i]] += eta
+            b[rival] -= eta
+    return W, b, mistakes
+
+
+def batch(X, y, sweeps, eta=1.0):
+    """(w, b) after sweeps that add up all mistakes."""
+    w, b = np.zeros(X.shape[1]), 0.0
+    for _ in range(sweeps):
+        wrong = y * (X.astype(float) @ w + b) <= 0
+        w = w + eta * (y[wrong, None] * X[wrong].astype(float)).sum(axis=0)
+        b = b + eta * y[wrong].sum()
+    return w, b
+
+
+def averaged(steps):
+    """The mean of the weights after each turn."""
+    return np.mean([w for w, _ in steps[1:]], axis=0), np.mean([b for _, b in steps[1:]])
+
+
+def voted(steps, Q):
+    """The share of the votes for +1 minus that for -1, of the weights after each turn."""
+    return np.mean([np.where(Q.astype(float) @ w + b > 0, 1.0, -1.0) for w, b in steps[1:]], axis=0)
+
+
+def pocket(X, y, n_sweeps, cost=None):
+    """The weights with the fewest errors among those that end a sweep or a longest run of right rows."""
+    cost = np.ones(len(y)) if cost is None else cost
+    w, b, run, record, best, kept = np.zeros(X.shape[1]), 0.0, 0, 0, np.inf, None
+
+    def consider():
+        nonlocal best, kept
+        wrong = cost[(X.astype(float) @ w + b > 0) != (y > 0)].sum()
+        if wrong < best:
+            best, kept = wrong, (w.copy(), b)
+
+    for _ in range(n_sweeps):
+        for i in range(len(y)):
+            if y[i] * (X[i].astype(float) @ w + b) > 0:
+                run += 1
+                continue
+            if run > record:
+                record = run
+                consider()
+            w, b, run = w + cost[i] * y[i] * X[i].astype(float), b + cost[i] * y[i], 0
+        consider()
+    return kept
