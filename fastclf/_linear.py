@@ -162,7 +162,8 @@ class LinearClassifier(Classifier):
 
     def predict(self, X):
         """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        return self.classes_[self._chosen(X)]
+        codes = self._chosen(X)
+        return self.classes_[codes]
 
     def _chosen(self, X):
         return self._linear(linear_codes, X)
