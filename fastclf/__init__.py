@@ -4,10 +4,15 @@ __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from, when it is first asked for.
 _ROOMS = {
+    "BernoulliNB": "bayes",
+    "CategoricalNB": "bayes",
+    "GaussianNB": "bayes",
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
+    "MultinomialNB": "bayes",
     "NearestNeighbors": "neighbors",
+    "PoissonNB": "bayes",
     "cross_validate": "evaluation",
     "load": "storage",
     "save": "storage",

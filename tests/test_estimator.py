@@ -9,7 +9,17 @@ from sklearn import base, ensemble, model_selection, pipeline, preprocessing
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
+from fastclf import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    KNeighborsClassifier,
+    KNeighborsDensity,
+    KNeighborsRegressor,
+    MultinomialNB,
+    NearestNeighbors,
+    PoissonNB,
+)
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -22,10 +32,11 @@ ESTIMATORS = [
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
 ]
+BAYES = [GaussianNB(), BernoulliNB(), MultinomialNB(), CategoricalNB(), PoissonNB()]
 
 
 def checks():
-    for estimator in ESTIMATORS:
+    for estimator in ESTIMATORS + BAYES:
         for instance, check in estimator_checks_generator(estimator, mark="skip"):
             # partials carry no name of their own
             name = getattr(check, "func", check).__name__
