@@ -11,6 +11,7 @@ _ROOMS = {
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
     "MultinomialNB": "bayes",
+    "NaiveBayes": "naive_bayes",
     "NearestNeighbors": "neighbors",
     "PoissonNB": "bayes",
     "cross_validate": "evaluation",

@@ -126,7 +126,9 @@ cdef inline int64_t entry_of(number x, const int64_t* first, Py_ssize_t j) noexc
 
 
 # Where every class is impossible, all are alike.
-cdef void normalise_rows(double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted) noexcept nogil:
+cdef void normalise_rows(
+    double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
+) noexcept nogil:
     cdef Py_ssize_t i, k
     cdef double high, total
     cdef double* row

@@ -17,6 +17,7 @@ from fastclf import (
     KNeighborsDensity,
     KNeighborsRegressor,
     MultinomialNB,
+    NaiveBayes,
     NearestNeighbors,
     PoissonNB,
 )
@@ -32,7 +33,7 @@ ESTIMATORS = [
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
 ]
-BAYES = [GaussianNB(), BernoulliNB(), MultinomialNB(), CategoricalNB(), PoissonNB()]
+BAYES = [GaussianNB(), BernoulliNB(), MultinomialNB(), CategoricalNB(), PoissonNB(), NaiveBayes()]
 
 
 def checks():
