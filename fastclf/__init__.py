@@ -4,6 +4,8 @@ __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from, when it is first asked for.
 _ROOMS = {
+    "BayesClassifier": "bayes_rule",
+    "BayesOptimalClassifier": "bayes_rule",
     "BernoulliNB": "bayes",
     "CategoricalNB": "bayes",
     "GaussianNB": "bayes",

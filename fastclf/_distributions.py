@@ -5,7 +5,7 @@ A distribution is a class of static methods on its statistics, a dict of arrays 
     learn(x, codes, weight, n_classes, options)   statistics of known values x of classes `codes`
     merge(one, other)                             those of both together
     score(state, x, options)                      log density of x by class, (len(x), n_classes)
-    left(state, x, codes, weight, options)        log density of each x of a fit in its own class without itself
+    left(state, x, codes, weight, options)        `score` of each x of a fit by the statistics without it
     sample(state, k, n, rng, options)             n values of class k
 
 Statistics are sums, so that merging adds and leaving out subtracts.
@@ -67,21 +67,24 @@ class Gaussian:
 
     @staticmethod
     def left(state, x, codes, weight, options):
-        w = ones_or(weight, x)
-        rest = state["count"][codes] - w
-        step = x - state["mean"][codes]
-        squares = state["squares"][codes]
-        fewer = squares - w * step**2 * divide(state["count"][codes], rest)
-        # the sum of squares about a mean that moves; where it loses more than half the digits it is made anew
-        for i in np.flatnonzero((fewer < 1e-8 * squares) & (rest > 0)):
-            others = (codes == codes[i]) & (np.arange(len(x)) != i)
-            mean = np.average(x[others], weights=w[others])
-            fewer[i] = (w[others] * (x[others] - mean) ** 2).sum()
-        total, centre, pooled = Gaussian.pooled(state)
-        pooled = np.maximum(pooled - w * (x - centre) ** 2 * divide(total, total - w), 0)
-        floor = options["var_smoothing"] * divide(pooled, total - w)
-        variance = np.maximum(divide(np.maximum(fewer, 0), rest) + floor, 1e-300)
-        return Gaussian.log_density(x, state["mean"][codes] - divide(w * step, rest), variance)
+        w, rows = ones_or(weight, x), np.arange(len(x))
+        count, squares = (np.tile(state[name], (len(x), 1)) for name in ("count", "squares"))
+        mean = np.tile(state["mean"], (len(x), 1))
+        count[rows, codes] -= w
+        rest, step = count[rows, codes], x - state["mean"][codes]
+        mean[rows, codes] -= divide(w * step, rest)
+        fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
+        # where less than half the digits remain, the sum is made anew
+        for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
+            others = (codes == codes[i]) & (rows != i)
+            centre = np.average(x[others], weights=w[others])
+            fewer[i], mean[i, codes[i]] = (w[others] * (x[others] - centre) ** 2).sum(), centre
+        squares[rows, codes] = np.where(rest > 0, fewer, 0)
+        total = count.sum(axis=1, keepdims=True)
+        centre = divide((count * mean).sum(axis=1, keepdims=True), total)
+        pooled = (squares + count * (mean - centre) ** 2).sum(axis=1, keepdims=True)
+        floor = options["var_smoothing"] * divide(pooled, total)
+        return Gaussian.log_density(x[:, None], mean, np.maximum(divide(squares, count) + floor, 1e-300))
 
     @staticmethod
     def sample(state, k, n, rng, options):
@@ -111,10 +114,11 @@ class Rate:
 
     @classmethod
     def left(cls, state, x, codes, weight, options):
-        w = ones_or(weight, x)
-        return cls.log_density(
-            x.astype(float), Rate.mean(state["count"][codes] - w, state["sum"][codes] - w * x, options)
-        )
+        w, rows = ones_or(weight, x), np.arange(len(x))
+        count, total = (np.tile(state[name], (len(x), 1)) for name in ("count", "sum"))
+        count[rows, codes] -= w
+        total[rows, codes] -= w * x
+        return cls.log_density(x[:, None].astype(float), Rate.mean(count, total, options))
 
 
 class Poisson(Rate):
@@ -192,13 +196,6 @@ class Table:
         return logs.T[place] - cls.log_widths(state)[place][:, None]
 
     @classmethod
-    def left(cls, state, x, codes, weight, options):
-        w, place = ones_or(weight, x), cls.places(state, x, options)
-        total = state["counts"].sum(axis=1)[codes]
-        logs = cls.logs(state["counts"][codes, place] - w, total - w, cls.size(state), options)
-        return np.nan_to_num(logs, nan=-np.inf) - cls.log_widths(state)[place]
-
-    @classmethod
     def draw(cls, state, k, n, rng, options):
         p = state["counts"][k] + options["alpha"]
         return rng.choice(len(p), n, p=p / p.sum())
@@ -224,6 +221,20 @@ class Categorical(Table):
             return np.full(len(x), len(cells))
         place = np.minimum(np.searchsorted(cells, x), len(cells) - 1)
         return np.where(cells[place] == x, place, len(cells))
+
+    @classmethod
+    def left(cls, state, x, codes, weight, options):
+        w, place, rows = ones_or(weight, x), cls.places(state, x, options), np.arange(len(x))
+        count, total = state["counts"].T[place], np.tile(state["counts"].sum(axis=1), (len(x), 1))
+        count[rows, codes] -= w
+        total[rows, codes] -= w
+        m = cls.left_size(state, count)
+        return np.nan_to_num(cls.logs(count, total, m, options), nan=-np.inf)
+
+    @staticmethod
+    def left_size(state, count):
+        """A category that no other row has is none without it."""
+        return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
 
     @staticmethod
     def log_widths(state):
@@ -257,6 +268,10 @@ class Bernoulli(Categorical):
                 f"{options['column']} holds {x[bad][0]!r}; 0 and 1 are wanted for distribution 'bernoulli'"
             )
         return x.astype(np.intp)
+
+    @staticmethod
+    def left_size(state, count):
+        return 2
 
 
 class Histogram(Table):

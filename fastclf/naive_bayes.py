@@ -26,7 +26,7 @@ class NaiveBayes(NaiveBayesBase):
     distributions : str, list of str or dict, default="auto"
         One for all columns, one for each, or by name or position of a column (the others: "auto"). Each is "gaussian",
         "poisson", "exponential", "bernoulli", "categorical", "histogram" (bins of equal widths), "quantile" (of equal
-        counts), "mdl" (cut where it pays to tell classes apart), "kernel" (a normal density about each value) or "auto".
+        counts), "mdl" (cut where it pays to tell classes apart), "kernel" (a normal density about each value), "auto".
     alpha : float >= 0, default=1.0
         Added to each count; to rates, as many rows of 1.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
@@ -44,8 +44,8 @@ class NaiveBayes(NaiveBayesBase):
     ----------
     {shared}
     distributions_ : list of str
-        The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" for bools and where all is 0
-        or 1, "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian".
+        The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all is 0 or 1,
+        "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian".
     class_count_, class_prior_ : ndarray of shape (n_classes,)
     statistics_ : list of dict
         What each column's distribution knows.
@@ -94,7 +94,7 @@ class NaiveBayes(NaiveBayesBase):
             if self.missing == "error" and is_missing(column).any():
                 [row, *_] = np.flatnonzero(is_missing(column))
                 raise ValueError(
-                    f"Input X contains NaN or None (row {row}, column {j}); NaiveBayes wants a value, or missing='ignore'"
+                    f"Input X contains NaN or None (row {row}, column {j}); a value, or missing='ignore', is wanted"
                 )
         return columns
 
@@ -258,6 +258,38 @@ class NaiveBayes(NaiveBayesBase):
             if there.any():
                 joint[there] += DISTRIBUTIONS[kind].score(state, column[there], self._options(j))
         return joint
+
+    def leave_one_out(self, X, y, sample_weight=None):
+        """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
+
+        By subtraction from one fit, with the distributions that it chose. Bins and kernel densities, which depend on
+        all rows, are refused. Takes what `fit` takes; time O(n d k), memory O(n k).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        fitted = type(self)(**self.get_params(deep=False)).fit(X, y, sample_weight)
+        kinds, classes = fitted.distributions_, fitted.classes_
+        for kind in kinds:
+            if not hasattr(DISTRIBUTIONS[kind], "left"):
+                raise ValueError(f"distributions has {kind!r}, from which a row cannot be subtracted")
+        columns = self._columns(X)
+        codes = np.searchsorted(classes, np.asarray(y).ravel())
+        weight = as_sample_weight(sample_weight, len(codes))
+        count = np.tile(fitted.class_count_, (len(codes), 1))
+        count[np.arange(len(codes)), codes] -= 1 if weight is None else weight
+        if not count.sum(axis=1).all():
+            raise ValueError("X has one row with a weight; at least two are wanted, of which one is left out")
+        with np.errstate(divide="ignore"):
+            joint = np.log(count / count.sum(axis=1, keepdims=True) if self.priors is None else fitted.class_prior_)
+        joint = np.array(np.broadcast_to(joint, count.shape))
+        for j, (kind, state, column) in enumerate(zip(kinds, fitted.statistics_, columns)):
+            there = ~is_missing(column)
+            own = None if weight is None else weight[there]
+            joint[there] += DISTRIBUTIONS[kind].left(state, column[there], codes[there], own, self._options(j))
+        joint[count == 0] = -np.inf
+        return classes[joint.argmax(axis=1)]
 
     def sample(self, n=1, random_state=None):
         """(X, y): n rows drawn from the model, X of shape (n, n_features), of objects where a column holds strings.

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
+    BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
     GaussianNB,
@@ -33,7 +34,15 @@ ESTIMATORS = [
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
 ]
-BAYES = [GaussianNB(), BernoulliNB(), MultinomialNB(), CategoricalNB(), PoissonNB(), NaiveBayes()]
+BAYES = [
+    GaussianNB(),
+    BernoulliNB(),
+    MultinomialNB(),
+    CategoricalNB(),
+    PoissonNB(),
+    NaiveBayes(),
+    BayesOptimalClassifier([GaussianNB()]),
+]
 
 
 def checks():

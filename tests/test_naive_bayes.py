@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import reference_bayes as reference
 from scipy import stats
+from sklearn import datasets
 
 import fastclf
 from fastclf import GaussianNB, NaiveBayes
@@ -173,14 +174,32 @@ def test_adult_has_the_published_error(data_file):
     assert 1 - model.score(X_test, y_test) <= 0.163  # 16.2 % with bins of this kind
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "poisson", "exponential", "bernoulli", "categorical"])
+@pytest.mark.parametrize("alpha", [0.5, 2])
+def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
+    X, y = draw(rng, kind, 80)
+    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # a category of one row; an outlier
+    model = NaiveBayes([kind, "gaussian"], alpha=alpha, var_smoothing=0.01)
+    X = np.hstack([X, rng.normal(y)[:, None]])
+    X[5, 1] = 1e6
+    np.testing.assert_array_equal(model.leave_one_out(X, y), reference.leave_one_out(model, X, y))
+
+
+@pytest.mark.parametrize(("data", "errors"), [("iris", 7), ("wine", 4)])
+def test_leave_one_out_has_the_published_errors(data, errors):
+    X, y = getattr(datasets, f"load_{data}")(return_X_y=True)
+    assert (NaiveBayes("gaussian").leave_one_out(X, y) != y).sum() == errors
+
+
 BAD = {
+    "left": (lambda: NaiveBayes("kernel").leave_one_out(X4, Y4), "from which a row cannot be subtracted"),
     "kind": (lambda: NaiveBayes("normal").fit(X4, Y4), "distributions is 'normal'"),
     "length": (lambda: NaiveBayes(["gaussian"]).fit(X4, Y4), "has 1 entries; one for each of 2"),
     "column": (lambda: NaiveBayes({"a": "poisson"}).fit(X4, Y4), "names the column 'a', which X does not have"),
     "negative": (lambda: NaiveBayes("poisson").fit(X4, Y4), "column 0 of X holds 3.4, which is no count"),
     "exponential": (lambda: NaiveBayes("exponential").fit(X4, Y4), "holds -2.1; numbers from 0 up"),
     "bernoulli": (lambda: NaiveBayes("bernoulli").fit(X4, Y4), "0 and 1 are wanted"),
-    "missing": (lambda: NaiveBayes().fit(X4 * np.nan, Y4), "contains NaN or None .*missing='ignore'"),
+    "missing": (lambda: NaiveBayes().fit(X4 * np.nan, Y4), "contains NaN or None .*missing='ignore', is wanted"),
     "strings": (lambda: NaiveBayes("gaussian").fit(X4.astype(str).astype(object), Y4), "column 0 of X holds strings"),
     "merge": (lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes().fit(X4, Y4 > 0)), "other classes or distributions"),
 }
