@@ -52,7 +52,7 @@ def encode(y):
     """(classes, int32 codes) as `encode_labels`, by a table where labels are integers close together."""
     if y.dtype.kind in "iub" and len(y):
         low, high = int(y.min()), int(y.max())
-        if high - low < 1 << 16:
+        if high - low < 1 << 16 and high < 1 << 63:
             shifted = np.subtract(y, low, dtype=np.int64) if low else y.astype(np.intp, copy=False)
             there = np.bincount(shifted, minlength=high - low + 1) > 0
             classes = (np.flatnonzero(there) + low).astype(y.dtype)

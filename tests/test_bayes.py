@@ -229,7 +229,8 @@ def test_a_saved_model_answers_alike(rng, name, tmp_path):
 
 def test_strings_and_bools_are_labels(rng):
     X, y = rows(rng, "GaussianNB")
-    for labels in (np.array(["b", "a", "c"])[y], y > 0, y.astype(float), (y + 10**12).astype(object)):
+    far = y.astype(np.uint64) + np.uint64(2**63 + 5)
+    for labels in (np.array(["b", "a", "c"])[y], y > 0, y >= 0, y.astype(float), (y + 10**12).astype(object), far):
         model = GaussianNB().fit(X, labels)
         np.testing.assert_array_equal(model.classes_, np.unique(labels))
         np.testing.assert_array_equal(model.classes_[_statistics.encode(labels)[1]], labels)
