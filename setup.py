@@ -20,7 +20,9 @@ from setuptools.command.build_ext import build_ext
 
 # Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
 KERNELS = {
+    "_bayes",
     "_bits_kernel",
+    "_class_sums",
     "_codes",
     "_encode",
     "_kdtree_search",

@@ -1,0 +1,257 @@
+"""Rows and classes for naive Bayes: how they come in, how sums over classes are made, how log joints are told."""
+
+import numpy as np
+
+from . import _simd
+from ._csr import Csr, as_csr, is_sparse
+from ._threads import copy_rows, n_threads, ranges, run
+from ._validation import as_array, as_float, as_matrix, encode_labels, require_matrix
+
+kernels = _simd.load("_bayes")
+class_sums = _simd.load("_class_sums")
+
+# Types that kernels read as they are; bools are read as uint8.
+_NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
+
+# Rows, and numbers of X, in a span of rows that is summed by itself, and numbers of all spans' sums together, at most.
+_SPAN_ROWS = 1 << 13
+_SPAN = 1 << 20
+_SUMS = 1 << 23
+
+# Numbers of X below which one thread does it all.
+_THREAD_WORK = 1 << 18
+
+_ONES = np.empty(0)
+
+
+def as_number_rows(X, owner):
+    """X as a C-contiguous array of numbers in its own type, or as Csr.
+
+    Whether floats of an array are finite is not asked here: sums and scores tell, and `require_finite` says where.
+    """
+    if is_sparse(X):
+        return as_csr(X, owner)
+    array = as_array(X, "X")
+    require_matrix(array, "X", owner)
+    if array.dtype == bool:
+        array = array.view(np.uint8)
+    if array.dtype.name not in _NATIVE or not array.dtype.isnative:
+        return as_float(array, "X")
+    if not array.flags.c_contiguous:
+        return copy_rows(array, np.empty(array.shape, array.dtype))
+    return array
+
+
+def require_finite(X, owner):
+    """Raise if rows that gave sums or scores that are not finite hold NaN or infinity."""
+    if not isinstance(X, Csr) and X.dtype.kind == "f":
+        as_matrix(X, owner)
+
+
+def encode(y):
+    """(classes, int32 codes) as `encode_labels`, by a table where labels are integers close together."""
+    if y.dtype.kind in "iub" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < 1 << 16 and high < 1 << 63:
+            shifted = np.subtract(y, low, dtype=np.int64) if low else y.astype(np.intp, copy=False)
+            there = np.bincount(shifted, minlength=high - low + 1) > 0
+            classes = (np.flatnonzero(there) + low).astype(y.dtype)
+            return classes, (np.cumsum(there, dtype=np.int32) - 1)[shifted]
+    classes, codes = encode_labels(y)
+    return classes, codes.astype(np.int32)
+
+
+def threads_for(X, n_jobs):
+    threads = n_threads(n_jobs)
+    return threads if X.size >= _THREAD_WORK else 1
+
+
+def over_spans(X, cells, n_jobs, begin, add):
+    """The states of spans of rows in order: `begin()` makes one, `add(state, start, stop)` adds rows to it.
+
+    `cells` is how many numbers a state has. Where spans begin depends on the shape of X alone.
+    """
+    n = len(X)
+    size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // n)), -(-n * cells // _SUMS), 1)
+    starts = range(0, n, size)
+    states = [None] * len(starts)
+    step = max(1, size // 8)
+
+    def work(number):
+        state = begin()
+        start = starts[number]
+        for piece in ranges(start, min(start + size, n), step):
+            add(state, *piece)
+            yield
+        states[number] = state
+
+    run(work, range(len(starts)), threads_for(X, n_jobs))
+    return states
+
+
+def over_rows(X, n_jobs, add):
+    """Call `add(start, stop)` for ranges that cover all rows."""
+    n = len(X)
+    if X.size <= 1 << 14:
+        add(0, n)
+        return
+    threads = threads_for(X, n_jobs)
+    size = max(4, -(-n // (4 * threads)) // 4 * 4) if threads > 1 else n
+
+    def work(start):
+        for piece in ranges(start, min(start + size, n), max(4, (1 << 16) * n // X.size)):
+            add(*piece)
+            yield
+
+    run(work, range(0, n, size), threads)
+
+
+def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
+    """(count, mean, squares about it) of two sets together (Chan, Golub, LeVeque 1979), where either may be empty."""
+    total = count + more_count
+    share = np.divide(more_count, total, out=np.zeros_like(total), where=total > 0)
+    step = more_mean - mean
+    return total, mean + share * step, squares + more_squares + share * count * step**2
+
+
+def class_moments(X, codes, weight, n_classes, n_jobs, missing=False):
+    """(count, mean, squares about the mean) by class and column, in one read of X.
+
+    With `missing`, NaN is left out; else `count` has one column. Counts are sums of weights.
+    """
+    shape = (n_classes, X.shape[1])
+    weight = _ONES if weight is None else weight
+
+    def begin():
+        return [np.zeros(shape if missing else n_classes), *(np.zeros(shape) for _ in range(3))]
+
+    kernel = class_sums.known_moments if missing else class_sums.moments
+    found = np.zeros(shape if missing else (n_classes, 1)), np.zeros(shape), np.zeros(shape)
+    with np.errstate(all="ignore"):
+        for count, shift, sums, squares in over_spans(
+            X, 4 * n_classes * shape[1], n_jobs, begin, lambda state, i, j: kernel(X, codes, weight, i, j, *state)
+        ):
+            count = count.reshape(found[0].shape)
+            drift = np.divide(sums, count, out=np.zeros(shape), where=count > 0)
+            found = merge_moments(*found, count, shift + drift, np.maximum(squares - drift * sums, 0))
+    return found
+
+
+def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
+    """Sums by class and column, or how often a threshold is exceeded, in one read of X."""
+    shape = (n_classes, X.shape[1])
+    weight = _ONES if weight is None else weight
+    if isinstance(X, Csr):
+        if X.size == 0:
+            return np.zeros(shape)
+
+        def add(out, start, stop):
+            class_sums.sparse_sums(X.indptr, X.indices, X.data, codes, weight, start, stop, threshold, out)
+
+    else:
+
+        def add(out, start, stop):
+            class_sums.sums(X, codes, weight, start, stop, threshold, out)
+
+    return sum(over_spans(X, n_classes * shape[1], n_jobs, lambda: np.zeros(shape), add))
+
+
+def class_counts(codes, weight, n_classes):
+    return np.bincount(codes, weight, minlength=n_classes).astype(np.float64)
+
+
+def count_categories(X, n_jobs, owner):
+    """How many categories, 0 and on, each column needs for its largest entry."""
+
+    def add(state, start, stop):
+        bad = class_sums.largest(X, start, stop, state)
+        if bad >= 0:
+            require_finite(X, owner)
+            [column, *_] = np.flatnonzero(~((X[bad] >= 0) & (X[bad] < 2**31)))
+            what = "Negative values in data" if X[bad, column] < 0 else "Values too large"
+            raise ValueError(
+                f"{what} passed to {owner} (input X): {X[bad, column]} in row {bad}, column {column}; categories 0, 1,"
+                " 2, ... are wanted"
+            )
+
+    states = over_spans(X, X.shape[1], n_jobs, lambda: np.zeros(X.shape[1], X.dtype), add)
+    return np.max(states, axis=0).astype(np.int64) + 1
+
+
+def require_positive(X, owner):
+    """Refuse counts that are negative; X is finite or told elsewhere not to be."""
+    data = X.data[: X.size] if isinstance(X, Csr) else X
+    if data.dtype.kind != "u" and data.size and data.min() < 0:
+        raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
+
+
+def category_counts(X, codes, weight, n_classes, first, n_jobs):
+    """Counts of shape (categories of all columns, n_classes), those of column j from first[j] on."""
+    shape = (int(first[-1]), n_classes)
+    weight = _ONES if weight is None else weight
+    return sum(
+        over_spans(
+            X,
+            shape[0] * n_classes,
+            n_jobs,
+            lambda: np.zeros(shape),
+            lambda out, i, j: class_sums.categories(X, codes, weight, i, j, first, out),
+        )
+    )
+
+
+def in_lanes(by_class):
+    """An array (n_classes, ...) with the classes as its last axis, filled up with zeros to whole vectors."""
+    turned = np.moveaxis(np.asarray(by_class, np.float64), 0, -1)
+    lanes = kernels.LANES
+    filled = np.zeros((*turned.shape[:-1], -(-turned.shape[-1] // lanes) * lanes))
+    filled[..., : turned.shape[-1]] = turned
+    return filled
+
+
+def add_gaussian(joint, X, mean, variance, n_jobs):
+    """Add the log densities of independent normal columns; a variance of 0 is the limit of small ones."""
+    variance = np.maximum(variance, 1e-300)
+    constant = in_lanes(-0.5 * np.log(2 * np.pi * variance).sum(axis=1))
+    means, factors = in_lanes(mean), in_lanes(-0.5 / variance)
+    over_rows(X, n_jobs, lambda i, j: kernels.squares(X, means, factors, constant, i, j, joint))
+
+
+def add_linear(joint, X, coef, n_jobs, threshold=None):
+    """Add X @ coef.T, where 0 times -inf is 0; with a threshold, of what is above it as ones."""
+    impossible = np.isneginf(coef)
+    if impossible.any():
+        hits = np.zeros_like(joint)
+        add_linear(hits, X, impossible.astype(np.float64), n_jobs, threshold)
+        coef = np.where(impossible, 0, coef)
+    coef = in_lanes(coef)
+    constant = np.zeros(coef.shape[1])
+
+    def add(start, stop):
+        if isinstance(X, Csr):
+            kernels.sparse_products(X.indptr, X.indices, X.data, coef, constant, threshold, start, stop, joint)
+        else:
+            kernels.products(X, coef, constant, threshold, start, stop, joint)
+
+    over_rows(X, n_jobs, add)
+    if impossible.any():
+        joint[hits > 0] = -np.inf
+
+
+def add_table(joint, X, first, table, n_jobs):
+    """Add table[first[j] + x_ij] over columns j; the last entry of a column is for categories that it does not have."""
+    constant = np.zeros(table.shape[1])
+    over_rows(X, n_jobs, lambda i, j: kernels.entries(X, first, table, constant, i, j, joint))
+
+
+def normalise(joint, n_jobs, log):
+    """Log joints as (log) probabilities, in place; where every class is impossible, all are alike."""
+    over_rows(joint, n_jobs, lambda i, j: kernels.normalise(joint, i, j, log))
+    return joint
+
+
+def decide(joint, n_jobs):
+    """The class of the largest log joint of each row, the first of equal ones."""
+    codes = np.empty(len(joint), np.int32)
+    over_rows(joint, n_jobs, lambda i, j: kernels.decide(joint, i, j, codes))
+    return codes

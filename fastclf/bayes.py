@@ -1,0 +1,417 @@
+"""Naive Bayes with one distribution for all columns: scikit-learn's estimators, and one for counts."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from ._bayes_base import DiscreteBayes, NaiveBayesBase, as_priors, document
+from ._statistics import (
+    add_gaussian,
+    add_linear,
+    add_table,
+    category_counts,
+    class_moments,
+    column_sums,
+    count_categories,
+    in_lanes,
+    kernels,
+    merge_moments,
+    over_rows,
+    require_finite,
+    require_positive,
+)
+from ._validation import require_array, require_number
+
+
+@document
+class GaussianNB(NaiveBayesBase):
+    """Naive Bayes with a normal distribution for each class and column: scikit-learn's GaussianNB.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,), default=None
+        Probabilities of the classes; None: their shares of the rows.
+    var_smoothing : float >= 0, default=1e-9
+        This times the largest variance of a column is added to all variances.
+    n_jobs : int, default=None
+        Threads; None: all CPUs. No result depends on it.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Means, and variances with `epsilon_` added.
+    epsilon_ : float
+
+    Notes
+    -----
+    X is read once; its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. Time
+    O(n d) for a fit, O(n d k) for predictions; memory beyond X O(k d) and n k numbers of the predictions.
+    A variance of 0 counts as the limit of small ones. After `partial_fit`, `epsilon_` is that of the last batch, as in
+    scikit-learn, whose `var_` keeps remains of those before.
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB
+    >>> model = GaussianNB().fit([[-1.0], [-2.0], [1.0], [2.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[0.3]])
+    array(['high'], dtype='<U4')
+    """
+
+    def __init__(self, *, priors=None, var_smoothing=1e-9, n_jobs=None):
+        self._take(locals())
+
+    def _learn(self, X, codes, weight, classes, past):
+        smoothing = require_number("var_smoothing", self.var_smoothing, 0)
+        prior = None if self.priors is None else as_priors("priors", self.priors, len(classes))
+        moments = class_moments(X, codes, weight, len(classes), self.n_jobs)
+        # epsilon is of the rows without their weights
+        together = moments if weight is None else class_moments(X, np.zeros(len(X), np.int32), None, 1, self.n_jobs)
+        epsilon = smoothing * float(_pool(*together)[2].max()) / len(X)
+        if past is not None:
+            moments = merge_moments(past.class_count_[:, None], past.theta_, past._squares, *moments)
+        count, mean, squares = moments
+        if not np.isfinite(squares).all():
+            require_finite(X, type(self).__name__)
+            raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+        count = count[:, 0]
+        return {
+            "class_count_": count,
+            "class_prior_": count / count.sum() if prior is None else prior,
+            "epsilon_": epsilon,
+            "theta_": mean,
+            "var_": np.divide(squares, count[:, None], out=np.zeros_like(mean), where=count[:, None] > 0) + epsilon,
+            "_squares": squares,
+        }
+
+    def _joint(self, X):
+        joint = self._begin_joint(X, self.class_prior_)
+        add_gaussian(joint, X, self.theta_, self.var_, self.n_jobs)
+        if not np.isfinite(joint.sum()):
+            require_finite(X, type(self).__name__)
+        return joint
+
+    def leave_one_out(self, X, y):
+        """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
+
+        By subtraction from one fit, in O(n d k); rows where that leaves less than half the digits are fitted anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), with at least two rows
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        X, codes, _, classes, _ = self._checked(X, y, None, None)
+        learned = self._learn(X, codes, None, classes, None)
+        if len(X) < 2:
+            raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
+        count, mean, squares = (learned[name] for name in ("class_count_", "theta_", "_squares"))
+        _, *together = _pool(count[:, None], mean, squares)
+        together = len(X), *together
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(learned["class_prior_"])
+        found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
+        state = [np.concatenate([own, [all_of_them]]) for own, all_of_them in zip((count, mean, squares), together)]
+        over_rows(
+            X,
+            self.n_jobs,
+            lambda i, j: kernels.leave_out(
+                X, codes, *state, log_prior, self.priors is None, self.var_smoothing, i, j, found, lost
+            ),
+        )
+        for row in np.flatnonzero(lost):
+            rest = np.arange(len(X)) != row
+            state = self._learn(np.ascontiguousarray(X[rest]), codes[rest], None, classes, None)
+            other = type(self)(n_jobs=1)._become(classes_=classes, n_features_in_=X.shape[1], **state)
+            found[row] = other._joint(X[row : row + 1]).argmax()
+        return classes[found]
+
+    def _check_state(self):
+        super()._check_state()
+        shape = (len(self.classes_), self.n_features_in_)
+        for name in ("theta_", "var_", "_squares"):
+            require_array(name, getattr(self, name), [np.float64], shape)
+        for name in ("class_count_", "class_prior_"):
+            require_array(name, getattr(self, name), [np.float64], shape[:1])
+
+
+def _pool(count, mean, squares):
+    """(count, mean, squares) of all classes together."""
+    total = count.sum(axis=0)
+    centre = (count * mean).sum(axis=0) / total
+    # about a centre that is rounded: the sum of squares is off by no more than its rounding
+    return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
+
+
+@document
+class MultinomialNB(DiscreteBayes):
+    """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+
+    Notes
+    -----
+    Sparse rows are read as they are. Where `alpha` is 0, a count of 0 times log 0 is 0.
+
+    Examples
+    --------
+    >>> from fastclf import MultinomialNB
+    >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 4]], [0, 0, 1]).predict([[0, 1]])
+    array([1])
+    """
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _count(self, X, codes, weight, n_classes):
+        return {"feature_count_": self._positive_sums(X, codes, weight, n_classes)}
+
+    def _estimate(self, state, alpha):
+        smoothed = state["feature_count_"] + alpha
+        return {"feature_log_prob_": np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))}
+
+    def _joint(self, X):
+        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        add_linear(joint, X, self.feature_log_prob_, self.n_jobs)
+        return self._told(joint, X)
+
+
+@document
+class BernoulliNB(DiscreteBayes):
+    """Naive Bayes with a Bernoulli distribution for each class and column: scikit-learn's BernoulliNB.
+
+    Parameters
+    ----------
+    {parameters}
+    binarize : float or None, default=0.0
+        Entries above it count as 1, others as 0. None: entries are 0 and 1 already.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+
+    Examples
+    --------
+    >>> from fastclf import BernoulliNB
+    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], [0, 0, 1]).predict([[0, 1]])
+    array([1])
+    """
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, binarize=0.0, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
+
+    def _threshold(self):
+        return None if self.binarize is None else require_number("binarize", self.binarize, 0)
+
+    def _count(self, X, codes, weight, n_classes):
+        sums = column_sums(X, codes, weight, n_classes, self.n_jobs, self._threshold())
+        if self.binarize is not None or not np.isfinite(sums).all():
+            require_finite(X, type(self).__name__)
+        return {"feature_count_": sums}
+
+    def _estimate(self, state, alpha):
+        smoothed = state["feature_count_"] + alpha
+        return {"feature_log_prob_": np.log(smoothed) - np.log(state["class_count_"][:, None] + 2 * alpha)}
+
+    def _joint(self, X):
+        there = self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-np.exp(np.minimum(there, 0)))
+        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        # sum_j absent_j + sum over the ones of (there_j - absent_j), where -inf is counted apart
+        never_absent = np.isneginf(absent)
+        absent = np.where(never_absent, 0, absent)
+        joint += absent.sum(axis=1)
+        add_linear(joint, X, there - absent, self.n_jobs, self._threshold())
+        if never_absent.any():
+            met = np.zeros_like(joint)
+            add_linear(met, X, never_absent.astype(np.float64), self.n_jobs, self._threshold())
+            joint[met < never_absent.sum(axis=1)] = -np.inf
+        if self.binarize is not None:
+            require_finite(X, type(self).__name__)
+        return self._told(joint, X)
+
+
+@document
+class PoissonNB(DiscreteBayes):
+    """Naive Bayes with a Poisson distribution for each class and column, which scikit-learn lacks.
+
+    The rate is (count + alpha) / (rows + alpha): `alpha` rows of 1 are added to each class, so that no rate is 0.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, rate_ : ndarray of shape (n_classes, n_features)
+
+    Notes
+    -----
+    Entries are counts: one that is negative is refused, and one that is not whole is taken as it is, as MultinomialNB
+    does. The log joint leaves out log x!, which all classes share.
+
+    Examples
+    --------
+    >>> from fastclf import PoissonNB
+    >>> PoissonNB(alpha=0).fit([[10], [9], [10], [13]], [1, 1, -1, -1]).rate_
+    array([[11.5],
+           [ 9.5]])
+    """
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _count(self, X, codes, weight, n_classes):
+        return {"feature_count_": self._positive_sums(X, codes, weight, n_classes)}
+
+    def _estimate(self, state, alpha):
+        rows = state["class_count_"][:, None] + alpha
+        sums = state["feature_count_"] + alpha
+        return {"rate_": np.divide(sums, rows, out=np.zeros_like(sums), where=rows > 0)}
+
+    def _joint(self, X):
+        require_positive(X, type(self).__name__)
+        with np.errstate(divide="ignore"):
+            joint = self._begin_joint(X, log_prior=self.class_log_prior_ - self.rate_.sum(axis=1))
+            add_linear(joint, X, np.log(self.rate_), self.n_jobs)
+        return self._told(joint, X)
+
+
+@document
+class CategoricalNB(DiscreteBayes):
+    """Naive Bayes with a categorical distribution for each class and column: scikit-learn's CategoricalNB.
+
+    Parameters
+    ----------
+    {parameters}
+    min_categories : int or array-like of shape (n_features,), default=None
+        How many categories each column has at least.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    category_count_, feature_log_prob_ : list of ndarray of shape (n_classes, n_categories_[j])
+    n_categories_ : ndarray of shape (n_features,), int64
+
+    Notes
+    -----
+    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as scikit-learn does. One that no row of
+    the fit had, beyond `n_categories_`, has the count 0: probability alpha / (rows + alpha n_categories). scikit-learn
+    raises IndexError there.
+
+    Examples
+    --------
+    >>> from fastclf import CategoricalNB
+    >>> CategoricalNB().fit([[0, 2], [1, 2], [1, 0]], ["a", "a", "b"]).predict([[1, 0], [0, 7]])
+    array(['b', 'a'], dtype='<U1')
+    """
+
+    def __init__(
+        self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, min_categories=None, n_jobs=None
+    ):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.positive_only = True
+        tags.input_tags.sparse = False
+        return tags
+
+    _takes_sparse = False
+
+    def _count(self, X, codes, weight, n_classes):
+        sizes = count_categories(X, self.n_jobs, type(self).__name__)
+        if self.min_categories is not None:
+            least = np.asarray(self.min_categories)
+            if least.dtype.kind not in "iu":
+                raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+            if least.ndim and least.shape != sizes.shape:
+                raise ValueError(
+                    f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. Got"
+                    f" {least.shape} instead."
+                )
+            sizes = np.maximum(sizes, least)
+        if sizes.sum() * n_classes > 1 << 28:
+            raise ValueError(
+                f"X has {sizes.sum()} categories, up to the largest of each column, for {n_classes} classes; categories"
+                " numbered without gaps are wanted"
+            )
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        counts = category_counts(X, codes, weight, n_classes, first, self.n_jobs)
+        columns = [np.ascontiguousarray(counts[i:j].T) for i, j in pairwise(first)]
+        return {"category_count_": columns, "n_categories_": sizes}
+
+    def _together(self, counted, past):
+        sizes = np.maximum(counted["n_categories_"], past["n_categories_"])
+        columns = []
+        for size, new, old in zip(sizes, counted["category_count_"], past["category_count_"]):
+            columns.append(np.zeros((len(new), size)))
+            columns[-1][:, : old.shape[1]] += old
+            columns[-1][:, : new.shape[1]] += new
+        return {"category_count_": columns, "n_categories_": sizes}
+
+    def _estimate(self, state, alpha):
+        if np.ndim(alpha):
+            raise ValueError("alpha is an array; a number is wanted for categories")
+        columns = [count + alpha for count in state["category_count_"]]
+        return {
+            "feature_log_prob_": [np.log(column) - np.log(column.sum(axis=1, keepdims=True)) for column in columns],
+            "_alpha": alpha,
+        }
+
+    def _joint(self, X):
+        count_categories(X, self.n_jobs, type(self).__name__)
+        first = np.concatenate([[0], np.cumsum(self.n_categories_ + 1)])
+        table = np.empty((len(self.classes_), first[-1]))
+        with np.errstate(divide="ignore"):
+            for start, count, known in zip(first, self.category_count_, self.feature_log_prob_):
+                size = known.shape[1]
+                table[:, start : start + size] = known
+                table[:, start + size] = np.log(self._alpha) - np.log(count.sum(axis=1) + self._alpha * size)
+        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        add_table(joint, X, first, in_lanes(table), self.n_jobs)
+        return joint
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("n_categories_", self.n_categories_, [np.int64], (self.n_features_in_,))
+        require_number("_alpha", self._alpha, 0)
+        for name in ("category_count_", "feature_log_prob_"):
+            columns = getattr(self, name)
+            if not isinstance(columns, list) or len(columns) != self.n_features_in_:
+                raise ValueError(f"{name} is not a list of {self.n_features_in_} arrays")
+            for column, size in zip(columns, self.n_categories_):
+                require_array(name, column, [np.float64], (len(self.classes_), int(size)))

@@ -1,0 +1,222 @@
+# Sufficient statistics of classes, in one read of the rows.
+#
+# Rows of a span are added to arrays (class, column) in their order, so that spans of fixed lengths give the same bits
+# whatever thread takes them.
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from _numbers cimport as_doubles, number, real
+from _vector cimport LANES_D, fmadd_d, spread_d, vec_d
+
+
+# For class k and column j, with the first row of k in the span as the shift:
+#
+#     sums = sum w (x - shift),   squares = sum w (x - shift)^2
+#
+# The shift is one of the summed values, so that squares is at most n + 1 times the sum of squares about the mean:
+# what cancels is a factor of n at worst, the length of a span, wherever the data lie.
+cdef void sum_moments(
+    const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
+    double* count, double* shift, double* sums, double* squares, double* room
+) noexcept nogil:
+    cdef Py_ssize_t i, j, v
+    cdef const double* x
+    cdef double* c
+    cdef double* s
+    cdef double* q
+    cdef double w, u
+    cdef vec_d t, wt
+    for i in range(start, stop):
+        w = 1 if weight is NULL else weight[i]
+        if w == 0:
+            continue
+        x = as_doubles(X + i * d, d, room)
+        c = shift + code[i] * d
+        s = sums + code[i] * d
+        q = squares + code[i] * d
+        if count[code[i]] == 0:
+            for j in range(d):
+                c[j] = x[j]
+        count[code[i]] += w
+        for v in range(d // LANES_D):
+            j = v * LANES_D
+            t = (<const vec_d*> (x + j))[0] - (<vec_d*> (c + j))[0]
+            wt = spread_d(w) * t
+            (<vec_d*> (s + j))[0] += wt
+            (<vec_d*> (q + j))[0] = fmadd_d(wt, t, (<vec_d*> (q + j))[0])
+        for j in range(d - d % LANES_D, d):
+            u = x[j] - c[j]
+            s[j] += w * u
+            q[j] += w * u * u
+
+
+# The same where NaN is left out: counts are by class and column.
+cdef void sum_known_moments(
+    const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
+    double* count, double* shift, double* sums, double* squares
+) noexcept nogil:
+    cdef Py_ssize_t i, j, at
+    cdef double w, x, u
+    for i in range(start, stop):
+        w = 1 if weight is NULL else weight[i]
+        if w == 0:
+            continue
+        for j in range(d):
+            x = <double> X[i * d + j]
+            if x != x:
+                continue
+            at = code[i] * d + j
+            if count[at] == 0:
+                shift[at] = x
+            count[at] += w
+            u = x - shift[at]
+            sums[at] += w * u
+            squares[at] += w * u * u
+
+
+# sums[k, j] = sum w x, or with a threshold, how often x is above it; whole numbers are summed exactly.
+cdef void sum_columns(
+    const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
+    bint binary, double threshold, double* sums
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef const number* x
+    cdef double* s
+    cdef double w
+    for i in range(start, stop):
+        w = 1 if weight is NULL else weight[i]
+        x = X + i * d
+        s = sums + code[i] * d
+        if binary:
+            for j in range(d):
+                s[j] += w if x[j] > threshold else 0.0
+        else:
+            for j in range(d):
+                s[j] += w * <double> x[j]
+
+
+cdef void sum_sparse_columns(
+    const int64_t* indptr, const int32_t* indices, const real* data, const int32_t* code, const double* weight,
+    Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, bint binary, double threshold, double* sums
+) noexcept nogil:
+    cdef Py_ssize_t i, e
+    cdef double w
+    cdef double* s
+    for i in range(start, stop):
+        w = 1 if weight is NULL else weight[i]
+        s = sums + code[i] * d
+        for e in range(indptr[i], indptr[i + 1]):
+            if binary:
+                s[indices[e]] += w if data[e] > threshold else 0.0
+            else:
+                s[indices[e]] += w * <double> data[e]
+
+
+# largest[j] = the largest entry of column j; the first row with what is no category (negative, NaN, huge), or -1.
+cdef Py_ssize_t raise_largest(
+    const number* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, number* largest
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef bint bad
+    cdef number x
+    for i in range(start, stop):
+        bad = False
+        for j in range(d):
+            x = X[i * d + j]
+            if number is float or number is double:
+                bad |= not (x >= 0 and x < <number> 2147483648.0)
+            else:
+                bad |= x < 0
+            largest[j] = x if x > largest[j] else largest[j]
+        if bad:
+            return i
+    return -1
+
+
+# counts[first[j] + category, k] += w
+cdef void count_categories(
+    const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t n_classes,
+    Py_ssize_t start, Py_ssize_t stop, const int64_t* first, double* counts
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef double w
+    for i in range(start, stop):
+        w = 1 if weight is NULL else weight[i]
+        for j in range(d):
+            counts[(first[j] + <int64_t> X[i * d + j]) * n_classes + code[i]] += w
+
+
+cdef inline const double* weights(const double[::1] weight) noexcept nogil:
+    return NULL if weight.shape[0] == 0 else &weight[0]
+
+
+def moments(
+    const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
+    double[::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares
+):
+    """Add rows start to stop to the moments of their classes; `weight` of no entries: ones."""
+    cdef double[::1] room = np.empty(X.shape[1])
+    with nogil:
+        sum_moments(
+            &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, &count[0], &shift[0, 0], &sums[0, 0],
+            &squares[0, 0], &room[0]
+        )
+
+
+def known_moments(
+    const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
+    double[:, ::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares
+):
+    """As `moments`, without what is NaN."""
+    with nogil:
+        sum_known_moments(
+            &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, &count[0, 0], &shift[0, 0], &sums[0, 0],
+            &squares[0, 0]
+        )
+
+
+def sums(
+    const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
+    threshold, double[:, ::1] out
+):
+    """Add rows start to stop to the sums of their classes; with a threshold, how often it is exceeded."""
+    cdef bint binary = threshold is not None
+    cdef double limit = threshold if binary else 0
+    with nogil:
+        sum_columns(
+            &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, binary, limit, &out[0, 0]
+        )
+
+
+def sparse_sums(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] data, const int32_t[::1] code,
+    const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, threshold, double[:, ::1] out
+):
+    """As `sums`, of rows in CSR that have an entry."""
+    cdef bint binary = threshold is not None
+    cdef double limit = threshold if binary else 0
+    with nogil:
+        sum_sparse_columns(
+            &indptr[0], &indices[0], &data[0], &code[0], weights(weight), out.shape[1], start, stop, binary, limit,
+            &out[0, 0]
+        )
+
+
+def largest(const number[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, number[::1] out):
+    """Raise `out` to the largest category of each column; returns the first row that holds none, or -1."""
+    cdef Py_ssize_t bad
+    with nogil:
+        bad = raise_largest(&X[0, 0], X.shape[1], start, stop, &out[0])
+    return bad
+
+
+def categories(
+    const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
+    const int64_t[::1] first, double[:, ::1] out
+):
+    """Count the categories of rows start to stop, each a whole number below what `largest` said."""
+    with nogil:
+        count_categories(
+            &X[0, 0], &code[0], weights(weight), X.shape[1], out.shape[1], start, stop, &first[0], &out[0, 0]
+        )

@@ -1,0 +1,122 @@
+"""The rule of Bayes: its risk where that is known, its bounds on nearest neighbours, and averages over models."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fastclf
+from fastclf import BayesClassifier, BayesOptimalClassifier, GaussianNB, KNeighborsClassifier
+
+SEGMENTS = ["1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "{six}", "1010010", "1111111", "{nine}"]
+
+
+def led(six, nine, flip=0.1):
+    """Tables of the 128 patterns of seven segments, each flipped with some probability, by digit."""
+    tables = []
+    for digit in " ".join(SEGMENTS).format(six=six, nine=nine).split():
+        table = np.ones((2,) * 7)
+        for axis, lit in enumerate(digit):
+            p = flip if lit == "1" else 1 - flip
+            table *= np.reshape([p, 1 - p], [2 if i == axis else 1 for i in range(7)])
+        tables.append(table)
+    return tables
+
+
+@pytest.mark.parametrize(("six", "nine", "risk"), [("1101111", "1111011", 0.25998), ("0101111", "1111010", 0.25362)])
+def test_led_digits_have_the_published_risk(six, nine, risk):
+    rule = BayesClassifier(np.full(10, 0.1), led(six, nine))
+    assert rule.risk().value == pytest.approx(risk, abs=5e-6)
+    assert rule.risk().standard_error == 0
+    X, digits = rule.sample(100_000, random_state=0)
+    assert (rule.predict(X) != digits).mean() == pytest.approx(risk, abs=0.005)
+
+
+def test_two_normal_classes_have_the_risk_of_the_tail():
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)])
+    assert rule.risk().value == pytest.approx(stats.norm.sf(1), abs=1e-12)
+    plane = BayesClassifier([0.5, 0.5], [stats.multivariate_normal([s, 0]) for s in (-1, 1)])
+    value, error = plane.risk(random_state=0)
+    assert abs(value - stats.norm.sf(1)) < 4 * error < 0.005
+
+
+def test_discrete_distributions_are_summed():
+    x = np.arange(200)
+    joint = np.stack([0.3 * stats.poisson(2).pmf(x), 0.7 * stats.poisson(9).pmf(x)])
+    rule = BayesClassifier([0.3, 0.7], [stats.poisson(2), stats.poisson(9)])
+    assert rule.risk().value == pytest.approx(joint.min(axis=0).sum(), abs=1e-12)
+
+
+def test_costs_move_the_decision():
+    tables = [np.array([0.6, 0.4]), np.array([0.5, 0.5])]
+    assert BayesClassifier([0.5, 0.5], tables).predict([[0]]) == 0
+    rule = BayesClassifier([0.5, 0.5], tables, [[0, 1, 0.3], [9, 0, 0.3]])
+    np.testing.assert_allclose(rule.expected_costs([[0]]), [[45 / 11, 6 / 11, 0.3]])
+    assert rule.predict([[0]]) == 2
+    assert rule.risk().value == pytest.approx(0.3)
+
+
+def test_callables_are_densities():
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1).pdf, stats.norm(1).pdf])
+    np.testing.assert_array_equal(rule.predict([-2.0, 0.5]), [0, 1])
+    np.testing.assert_allclose(rule.predict_proba([0.0]), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_nearest_neighbours_keep_the_bounds_of_theory(k):
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)])
+    (X, y), (Q, labels) = rule.sample(20_000, random_state=1), rule.sample(20_000, random_state=2)
+    least = rule.risk().value
+    error = 1 - KNeighborsClassifier(k).fit(X, y).score(Q, labels)
+    room = 4 * np.sqrt(error / len(Q))
+    assert least - room <= error
+    assert error <= (2 * least * (1 - least) if k == 1 else least + 1 / np.sqrt(k * np.e)) + room
+
+
+class Says:
+    """A model that always says one of the labels."""
+
+    def __init__(self, label):
+        self.classes_, self.label = np.array(["+", "-"]), label
+
+    def predict_proba(self, X):
+        return np.tile(self.classes_ == self.label, (len(X), 1)).astype(float)
+
+
+def test_the_three_models_of_the_texts():
+    models = [Says("+"), Says("-"), Says("-")]
+    vote = BayesOptimalClassifier(models, [0.4, 0.3, 0.3], "none", prefit=True).fit([[0.0], [1.0]], ["+", "-"])
+    np.testing.assert_allclose(vote.posterior_, [0.4, 0.3, 0.3])
+    assert vote.models_[vote.map_model_].label == "+"
+    assert vote.predict([[0.0]]) == "-"
+    np.testing.assert_allclose(vote.predict_proba([[0.0]]), [[0.4, 0.6]])
+
+
+def test_the_evidence_prefers_the_model_that_predicts(rng, tmp_path):
+    X = rng.standard_normal((200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = BayesOptimalClassifier([GaussianNB(var_smoothing=1e3), GaussianNB()]).fit(X, y)
+    assert model.map_model_ == model.ml_model_ == 1
+    assert model.posterior_[1] > 0.99
+    np.testing.assert_allclose(model.predict_proba(X), model.models_[1].predict_proba(X), atol=0.02)
+    fastclf.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(fastclf.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+
+
+BAD = {
+    "priors": (lambda: BayesClassifier([0.5, 0.6], [[1.0], [1.0]]), "sum of the priors should be 1"),
+    "kinds": (lambda: BayesClassifier([0.5, 0.5], [[1.0], stats.norm()]), "one kind is wanted"),
+    "table": (lambda: BayesClassifier([0.5, 0.5], [[1.0], [0.5]]), "a table that is not"),
+    "cost": (lambda: BayesClassifier([1.0], [[1.0]], [1.0]), r"cost_matrix has shape \(1,\)"),
+    "index": (lambda: BayesClassifier([1.0], [[1.0]]).predict([[1]]), "no index into tables"),
+    "sampling": (lambda: BayesClassifier([1.0], [np.sin]).sample(), "cannot be sampled"),
+    "models": (lambda: BayesOptimalClassifier([]).fit([[0.0]], [0]), "models is empty"),
+    "prefit": (lambda: BayesOptimalClassifier([Says("+")], prefit=True).fit([[0.0]], [0]), "evidence='none' is wanted"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence(name):
+    call, sentence = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+        call()
+    assert "\n" not in str(caught.value)
