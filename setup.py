@@ -19,7 +19,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 # Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
-KERNELS = {"_bits_kernel", "_codes", "_kdtree_kernels", "_missing_kernel", "_neighbors", "_sparse_kernel"}
+KERNELS = {"_bits_kernel", "_codes", "_kdtree_kernels", "_missing_kernel", "_neighbors", "_sparse_kernel", "_tree"}
 
 # Level: (suffix of the module's name, flags, the kernels that gain by it).
 LEVELS = {

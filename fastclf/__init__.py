@@ -4,6 +4,8 @@ __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from, when it is first asked for.
 _ROOMS = {
+    "DecisionTreeClassifier": "tree",
+    "DecisionTreeRegressor": "tree",
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",

@@ -9,7 +9,14 @@ from sklearn import base, ensemble, model_selection, pipeline, preprocessing
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
+from fastclf import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    KNeighborsClassifier,
+    KNeighborsDensity,
+    KNeighborsRegressor,
+    NearestNeighbors,
+)
 from fastclf._estimator import clone
 
 pytestmark = pytest.mark.once
@@ -21,6 +28,9 @@ ESTIMATORS = [
     KNeighborsRegressor(),
     KNeighborsDensity(),
     KNeighborsClassifier(metric="nan_euclidean"),
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
+    DecisionTreeRegressor(),
 ]
 
 
@@ -38,7 +48,7 @@ def test_scikit_learns_check_passes(estimator, check):
     check(clone(estimator))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if hasattr(e, "n_neighbors")], ids=repr)
 def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
     X, y = load_iris(return_X_y=True)
     estimator = base.clone(estimator).set_params(n_neighbors=3)
