@@ -10,9 +10,11 @@
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
 #     squared error          (sum_left w (y - m))^2 / (l r),  m the node's mean
 #
-# Equal scores: the smaller threshold.
-from libc.math cimport log2
+# Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in which
+# it is met; of equal scores the smaller threshold wins.
+from libc.math cimport fabs, log2
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 cdef enum:
     GINI
@@ -56,11 +58,31 @@ cdef inline double x_log_x(double x) noexcept nogil:
     return x * log2(x) if x > 0 else 0
 
 
+cdef inline double rounded(double score) noexcept nogil:
+    """To 40 bits, with the borders a quarter of a step aside: scores near whole numbers do not fall on two sides."""
+    cdef uint64_t bits
+    score += score * 2.3e-13
+    memcpy(&bits, &score, 8)
+    bits &= ~<uint64_t> 0xFFF
+    memcpy(&score, &bits, 8)
+    return score
+
+
+cdef inline bint beats(double score, double* best, double* bar) noexcept nogil:
+    """Whether a score, rounded, is above the best, which it then replaces; one below `bar` is not."""
+    score = rounded(score)
+    if score <= best[0]:
+        return False
+    best[0] = score
+    bar[0] = score - fabs(score) * 1e-12
+    return True
+
+
 cdef inline void scan_two(
     const growth_t* g, const node_t* node, const uint64_t* list, double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
-    cdef double best = -1, score, difference
+    cdef double best = -1, bar = -1, score, difference
     cdef Py_ssize_t cut = -1
     cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
     cdef uint64_t item, next_item
@@ -75,8 +97,7 @@ cdef inline void scan_two(
             continue
         difference = <double> (n * l_1 - k * n_1)
         score = difference * difference / (<double> k * <double> (n - k))
-        if score > best:
-            best = score
+        if score > bar and beats(score, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -86,7 +107,7 @@ cdef inline void scan_gini(
     const growth_t* g, const node_t* node, const uint64_t* list, double* sides, double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
-    cdef double best = -1, score, left = 0, right = 0
+    cdef double best = -1, bar = -1, score, left = 0, right = 0
     cdef double* l = sides
     cdef double* r = sides + g.n_classes
     for c in range(g.n_classes):
@@ -102,8 +123,7 @@ cdef inline void scan_gini(
         if k < g.min_leaf or same_value(g, list[k - 1], list[k]):
             continue
         score = (left * (n - k) + right * k) / (<double> k * <double> (n - k))
-        if score > best:
-            best = score
+        if score > bar and beats(score, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -160,7 +180,7 @@ cdef inline void scan_classes(
 ) noexcept nogil:
     """Any criterion of classes, with weights: O(n_classes) a threshold."""
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
-    cdef double best = -1e300, score, w, weight = 0
+    cdef double best = -1e300, bar = -1e300, score, w, weight = 0
     cdef double* l = sides
     cdef double* r = sides + g.n_classes
     for c in range(g.n_classes):
@@ -177,8 +197,7 @@ cdef inline void scan_classes(
         if weight < g.min_leaf_weight or not node.weight - weight >= g.min_leaf_weight or node.weight <= weight:
             continue
         score = class_score(g, l, weight) + class_score(g, r, node.weight - weight)
-        if score > best:
-            best = score
+        if score > bar and beats(score, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -188,7 +207,7 @@ cdef inline void scan_squares(
     const growth_t* g, const node_t* node, const uint64_t* list, double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, row
-    cdef double best = -1, score, mean = node.values[0], total = 0, weight = 0, w = 1
+    cdef double best = -1, bar = -1, score, mean = node.values[0], total = 0, weight = 0, w = 1
     for k in range(1, n - g.min_leaf + 1):
         row = row_of(g, list[k - 1])
         if g.weight != NULL:
@@ -200,8 +219,7 @@ cdef inline void scan_squares(
         if weight < g.min_leaf_weight or not node.weight - weight >= g.min_leaf_weight or node.weight <= weight:
             continue
         score = total * total / (weight * (node.weight - weight))
-        if score > best:
-            best = score
+        if score > bar and beats(score, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
