@@ -89,7 +89,7 @@ class _Part:
     def __init__(self, growth, n_rows):
         width = VALUES + growth.n_values
         self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 6), np.int64), np.empty((32, width))
+        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
         self.n_nodes = self.n_waiting = 0
         self.sides = np.empty((2, 2 * growth.n_values))
         self.features = np.empty(growth.items.shape[0], np.int32)
@@ -141,27 +141,26 @@ class Growth:
     def grow(self, threads, progress):
         """(nodes, numbers) in pre-order."""
         n, d = self.items.shape[1], self.items.shape[0]
-        # nodes are drawn features for in one go
+        # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
         top = _Part(self, n)
-        _tree.open_part(self, top, 0, n, 0, 0)
+        _tree.open_part(self, top, 0, n, 0, 0, 0)
         parts = []
         while top.n_waiting and not progress.stopped:
             top.make_room()
-            start, stop, depth, feature, leaf = _tree.take_top(self, top)
+            start, stop, depth, path, feature, leaf = _tree.take_top(self, top)
             if leaf:
                 progress.advance(stop - start)
             elif (stop - start) * d < many:
                 top.nodes[top.n_nodes - 1, FEATURE] = -2 - len(parts)
-                parts.append((start, stop, depth, feature))
-            elif not self._split_large(top, start, stop, depth, threads):
+                parts.append((start, stop, depth, path, feature))
+            elif not self._split_large(top, start, stop, depth, path, threads):
                 progress.advance(stop - start)
         grown = [None] * len(parts)
 
         def work(number):
-            start, stop, depth, feature = parts[number]
-            part = _Part(self, stop - start)
-            _tree.open_part(self, part, start, stop, depth, feature)
+            part = _Part(self, parts[number][1] - parts[number][0])
+            _tree.open_part(self, part, *parts[number])
             for first, last in ranges(0, 1 << 62, _CELLS, _MOST_CELLS):
                 if progress.advance(part.grow(self, last - first)):
                     return
@@ -175,7 +174,7 @@ class Growth:
             return None
         return _joined(*top.finished(), grown)
 
-    def _split_large(self, part, start, stop, depth, threads):
+    def _split_large(self, part, start, stop, depth, path, threads):
         """Split the last node of the part, by work that is cut into ranges of features; False: it is a leaf."""
         n_features, size = len(self.items), 1 + _CELLS // (stop - start)
         found = []
@@ -183,7 +182,7 @@ class Growth:
         def search(features):
             sides = np.empty((1, 2 * self.n_values))
             for first, last in ranges(*features, size):
-                found.append(_tree.find_split(self, part, sides, start, stop, depth, first, last))
+                found.append(_tree.find_split(self, part, sides, start, stop, depth, path, first, last))
                 yield
 
         def move(features):
@@ -193,14 +192,14 @@ class Growth:
                 yield
 
         if self.max_features < n_features:
-            found.append(_tree.find_split(self, part, part.sides, start, stop, depth, 0, n_features))
+            found.append(_tree.find_split(self, part, part.sides, start, stop, depth, path, 0, n_features))
         else:
             run(search, _blocks(n_features, 1, threads), threads)
         found = [split for split in found if split[1] >= 0]
         if not found:
             return False
         _, feature, cut = min(found, key=lambda split: (-split[0], split[1]))
-        done, left, right = _tree.split_node(self, part, start, stop, depth, feature, cut)
+        done, left, right = _tree.split_node(self, part, start, stop, depth, path, feature, cut)
         if left or right:
             run(move, _blocks(n_features, 1, threads), threads)
         return done

@@ -9,6 +9,7 @@ import numpy as np
 from ._estimator import Classifier, Estimator, Regressor, not_fitted_error
 from ._growth import Growth, Limits, Sorted
 from ._nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
+from ._pruning import pruned, weakest_links
 from ._threads import Progress, n_threads
 from ._validation import (
     as_array,
@@ -45,6 +46,9 @@ min_impurity_decrease : float >= 0, default=0.0
     A split that reduces the weighted impurity of all rows by less is not made."""
 
 _SHARED_END = """
+ccp_alpha : float >= 0, default=0.0
+    The tree is pruned to its smallest subtree of least total impurity plus `ccp_alpha` times the number of leaves; 0:
+    not pruned.
 monotonic_cst : None
     Not supported.
 n_jobs : int, default=None
@@ -121,6 +125,7 @@ class _DecisionTree(Estimator):
         min_decrease = require_number("min_impurity_decrease", self.min_impurity_decrease, 0)
         if self.max_leaf_nodes is not None:
             require_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
+        require_number("ccp_alpha", self.ccp_alpha, 0)
         return Limits(
             criterion=criterion,
             max_depth=min(max_depth, n),
@@ -139,7 +144,7 @@ class _DecisionTree(Estimator):
         if weight is not None and not weight.all():
             rows = np.flatnonzero(weight)
             if len(rows) == 0:
-                raise ValueError("sample_weight is 0 for all rows; a row that counts is wanted")
+                raise ValueError("sample_weight is zero for all rows; a row that counts is wanted")
             codes, y = (None if column is None else column[rows] for column in (codes, y))
             weight = weight[rows]
         if weight is not None and (weight == 1).all():
@@ -158,7 +163,27 @@ class _DecisionTree(Estimator):
         """The tree that the parameters ask for, out of the one that was grown."""
         if self.max_leaf_nodes is not None:
             nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
+        if self.ccp_alpha > 0:
+            nodes = pruned(nodes, self.ccp_alpha)
         return nodes
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        path : dict, the entries also as attributes
+            `ccp_alphas` ascending from 0, `impurities` the total impurity of the leaves of the subtree from that alpha
+            on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
+        """
+        model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
+        return weakest_links(model._nodes).path
 
     def _asked(self, X):
         self._require_fitted()
@@ -177,7 +202,8 @@ class _DecisionTree(Estimator):
         -------
         leaf : ndarray of shape (n_samples,), int64
         """
-        return leaves_of(self._nodes, self._asked(X), n_threads(self.n_jobs))
+        X = self._asked(X)
+        return leaves_of(self._nodes, X, n_threads(self.n_jobs))
 
     def decision_path(self, X, check_input=True):
         """The nodes that each row goes through.
@@ -256,6 +282,7 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         class_weight=None,
+        ccp_alpha=0.0,
         monotonic_cst=None,
         n_jobs=None,
         verbose=0,
@@ -341,7 +368,8 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         -------
         shares : ndarray of shape (n_samples, n_classes), float64
         """
-        return self._nodes["value"][self.apply(X)]
+        leaf = self.apply(X)
+        return self._nodes["value"][leaf]
 
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`; -inf where a class has no share."""
@@ -391,6 +419,7 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         random_state=None,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         monotonic_cst=None,
         n_jobs=None,
         verbose=0,
@@ -419,7 +448,10 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error"])
         rows = as_matrix(X, name)
-        y = as_numbers(_one_column(as_targets(y, len(rows), name, labels=False)))
+        y = as_targets(y, len(rows), name, labels=False)
+        if y.ndim == 2:  # for the warning
+            y = as_targets(y, len(rows), name, labels=True)
+        y = as_numbers(_one_column(y))
         weight = as_sample_weight(sample_weight, len(rows))
         scaled, centre, scale = _scaled(y)
         nodes, numbers, kept, limits = self._grow(rows, None, scaled, weight, 1, criterion)
@@ -447,13 +479,14 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         -------
         means : ndarray of shape (n_samples,), float64
         """
-        return self._nodes["value"][self.apply(X), 0]
+        leaf = self.apply(X)
+        return self._nodes["value"][leaf, 0]
 
 
 def _one_column(y):
-    if y.ndim == 2 and y.shape[1] > 1:
+    if y.ndim == 2:
         raise ValueError(f"y has shape {y.shape}; one output, of shape (n_samples,), is wanted")
-    return y.ravel()
+    return y
 
 
 def _scaled(y):

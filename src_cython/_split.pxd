@@ -38,6 +38,7 @@ ctypedef struct growth_t:
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth, parent, list  # parent: -1, or of whom this is the right child; list: one that holds
     bint leaf
+    uint64_t path  # a number made of the turns from the root
     double weight, impurity
     double* values  # n_classes: weight of each class, or the mean
 

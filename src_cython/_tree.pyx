@@ -34,7 +34,8 @@ cdef enum:
     PARENT = 3
     LIST = 4
     LEAF = 5
-    STACK_INTS = 6
+    PATH = 6
+    STACK_INTS = 7
     WEIGHT = 0  # columns of both's numbers
     IMPURITY = 1
     VALUES = 2
@@ -144,7 +145,7 @@ cdef void push(const growth_t* g, part_t* p, const node_t* node) noexcept nogil:
     cdef double* numbers = p.waiting + p.n_waiting * p.width
     cdef Py_ssize_t c
     entry[START], entry[STOP], entry[DEPTH], entry[PARENT] = node.start, node.stop, node.depth, node.parent
-    entry[LIST], entry[LEAF] = node.list, node.leaf
+    entry[LIST], entry[LEAF], entry[PATH] = node.list, node.leaf, <int64_t> node.path
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     for c in range(g.n_classes):
         numbers[VALUES + c] = node.values[c]
@@ -155,7 +156,7 @@ cdef void read_top(part_t* p, node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1) * p.width
     node.start, node.stop, node.depth, node.parent = entry[START], entry[STOP], entry[DEPTH], entry[PARENT]
-    node.list, node.leaf = entry[LIST], entry[LEAF]
+    node.list, node.leaf, node.path = entry[LIST], entry[LEAF], <uint64_t> entry[PATH]
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
@@ -193,7 +194,7 @@ cdef bint find(
     """
     cdef Py_ssize_t i, f, other, tried = 0, cut = -1
     cdef double score = 0
-    cdef uint64_t state = mixed(g.seed ^ mixed(<uint64_t> node.start << 32 ^ <uint64_t> node.stop))
+    cdef uint64_t state = mixed(g.seed ^ node.path)
     cdef bint drawn = g.max_features < g.n_features
     feature_out[0] = -1
     if drawn:
@@ -233,6 +234,7 @@ cdef bint split(
     cdef Py_ssize_t k
     left.start, left.stop, left.depth, left.parent, left.list = node.start, cut, node.depth + 1, -1, feature
     right.start, right.stop, right.depth, right.parent, right.list = cut, node.stop, left.depth, p.n_nodes - 1, feature
+    left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
     right.values = p.children + g.n_classes
     describe(g, &left)
@@ -291,7 +293,7 @@ cdef void partition(
             list[o + k] = scratch[k]
 
 
-def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, Py_ssize_t feature):
+def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path, Py_ssize_t feature):
     """Put a node on the part's stack; the list of `feature` holds its rows."""
     cdef growth_t g
     cdef part_t p
@@ -299,6 +301,7 @@ def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
     fill_growth(&g, growth)
     fill_part(&p, part)
     node.start, node.stop, node.depth, node.parent, node.list = start, stop, depth, -1, feature
+    node.path = path
     node.values = p.children
     with nogil:
         describe(&g, &node)
@@ -341,7 +344,7 @@ def grow(growth, part, double budget):
 
 
 def take_top(growth, part):
-    """Write the top of the stack as a node; (start, stop, depth, feature whose list holds, whether it is a leaf)."""
+    """Write the top of the stack as a node; (start, stop, depth, path, feature whose list holds, whether it is a leaf)."""
     cdef growth_t g
     cdef part_t p
     cdef node_t node
@@ -351,16 +354,18 @@ def take_top(growth, part):
     write_leaf(&g, &p, &node)
     part.n_nodes = p.n_nodes
     part.n_waiting = p.n_waiting
-    return node.start, node.stop, node.depth, node.list, node.leaf
+    return node.start, node.stop, node.depth, node.path, node.list, node.leaf
 
 
-cdef void last_node(part_t* p, node_t* node, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) noexcept nogil:
+cdef void last_node(
+    part_t* p, node_t* node, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path
+) noexcept nogil:
     cdef double* numbers = p.numbers + (p.n_nodes - 1) * p.width
-    node.start, node.stop, node.depth = start, stop, depth
+    node.start, node.stop, node.depth, node.path = start, stop, depth, path
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
-def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
+def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path,
                Py_ssize_t first, Py_ssize_t last):
     """(score, feature, cut) of the best split of the last node by features [first, last); feature -1: none."""
     cdef growth_t g
@@ -371,13 +376,14 @@ def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t 
     fill_growth(&g, growth)
     fill_part(&p, part)
     p.sides = &sides[0, 0]
-    last_node(&p, &node, start, stop, depth)
+    last_node(&p, &node, start, stop, depth, path)
     with nogil:
         find(&g, &p, &node, first, last, &score, &feature, &cut)
     return score, feature, cut
 
 
-def split_node(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, Py_ssize_t feature, Py_ssize_t cut):
+def split_node(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path, Py_ssize_t feature,
+               Py_ssize_t cut):
     """(whether it was split, whether the left and whether the right child is to be searched)."""
     cdef growth_t g
     cdef part_t p
@@ -385,7 +391,7 @@ def split_node(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth
     cdef bint done, left = False, right = False
     fill_growth(&g, growth)
     fill_part(&p, part)
-    last_node(&p, &node, start, stop, depth)
+    last_node(&p, &node, start, stop, depth, path)
     with nogil:
         done = split(&g, &p, &node, feature, cut, &left, &right)
     part.n_waiting = p.n_waiting
