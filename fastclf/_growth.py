@@ -15,7 +15,8 @@ CRITERIA = ("gini", "entropy", "misclassification", "squared_error")
 FEATURE, RIGHT, SIZE, BELOW, ABOVE = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 
-# Nodes of at least so many cells are split with all threads over features, smaller ones with their subtree by one thread.
+# Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
+# thread's.
 _MANY_CELLS = 1 << 19
 
 # The same on one thread, where only Ctrl-C needs it.

@@ -1,12 +1,13 @@
-"""The nodes of a tree as arrays: made from what grew, cut short, sent rows through, shown under scikit-learn's names."""
+"""The nodes of a tree as arrays: made from what grew, cut short, gone down, shown under scikit-learn's names."""
 
 import heapq
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from . import _descend
-from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, RIGHT, SIZE, VALUES, WEIGHT
+from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, RIGHT, SIZE, WEIGHT
 from ._threads import ranges, run
 from ._validation import require_array
 
@@ -94,7 +95,7 @@ def improvements(nodes, right):
 
 
 def best_first(nodes, max_leaf_nodes):
-    """Which inner nodes become leaves where those of the largest improvement are split first, of equal ones the first."""
+    """Which nodes become leaves where the node of the largest improvement, the first of equal ones, is split first."""
     right = unpacked(nodes)[2]
     gain = improvements(nodes, right)
     collapsed = np.ones(len(right), np.uint8)
@@ -137,7 +138,7 @@ def leaves_of(nodes, X, threads):
 
     n_blocks = threads if len(X) >= _FEW_ROWS else 1
     edges = np.linspace(0, len(X), n_blocks + 1).astype(int).tolist()
-    run(work, list(zip(edges, edges[1:])), threads)
+    run(work, list(pairwise(edges)), threads)
     return leaf
 
 

@@ -12,7 +12,7 @@ _SAME = 1e-12
 
 
 class PruningPath(dict):
-    """`ccp_alphas`, `impurities` and `n_leaves` of the subtrees, from the whole tree to its root; also as attributes."""
+    """`ccp_alphas`, `impurities` and `n_leaves` of the subtrees, from the whole tree to the root; also attributes."""
 
     def __getattr__(self, name):
         try:

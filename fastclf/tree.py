@@ -2,17 +2,17 @@
 
 import math
 from inspect import cleandoc
-from numbers import Real
 
 import numpy as np
 
 from ._estimator import Classifier, Estimator, Regressor, not_fitted_error
+from ._export import export_graphviz, export_text, rules
 from ._growth import Growth, Limits, Sorted
 from ._nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
 from ._pruning import pruned, weakest_links
 from ._threads import Progress, n_threads
+from ._tree_parameters import as_row_count, as_seed, class_weighted, n_features_drawn, one_column, scaled
 from ._validation import (
-    as_array,
     as_matrix,
     as_numbers,
     as_sample_weight,
@@ -23,6 +23,8 @@ from ._validation import (
     require_integer,
     require_number,
 )
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "export_graphviz", "export_text", "rules"]
 
 _SHARED = """
 splitter : {'best'}, default='best'
@@ -114,8 +116,8 @@ class _DecisionTree(Estimator):
         if self.monotonic_cst is not None:
             raise ValueError(f"monotonic_cst is {self.monotonic_cst!r}, which is not supported; None is wanted")
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
-        min_split = _share("min_samples_split", self.min_samples_split, n, 2, 1.0)
-        min_leaf = _share("min_samples_leaf", self.min_samples_leaf, n, 1, np.nextafter(1.0, 0))
+        min_split = as_row_count("min_samples_split", self.min_samples_split, n, 2, 1.0)
+        min_leaf = as_row_count("min_samples_leaf", self.min_samples_leaf, n, 1, np.nextafter(1.0, 0))
         fraction = require_number("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0)
         if fraction > 0.5:
             raise ValueError(f"min_weight_fraction_leaf is {fraction}; a number from 0 to 0.5 is wanted")
@@ -133,8 +135,8 @@ class _DecisionTree(Estimator):
             min_leaf=min(min_leaf, n),
             min_leaf_weight=min_weight,
             min_decrease=min_decrease,
-            max_features=_n_features_drawn(self.max_features, d),
-            seed=_seed(self.random_state),
+            max_features=n_features_drawn(self.max_features, d),
+            seed=as_seed(self.random_state),
         )
 
     def _grow(self, X, codes, y, weight, n_values, criterion):
@@ -321,10 +323,10 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
             "criterion", self.criterion, ["gini", "entropy", "log_loss", "misclassification"]
         ).replace("log_loss", "entropy")
         rows = as_matrix(X, name)
-        y = _one_column(as_targets(y, len(rows), name, labels=True))
+        y = one_column(as_targets(y, len(rows), name, labels=True))
         weight = as_sample_weight(sample_weight, len(rows))
         classes, codes = encode_labels(y)
-        weight = _class_weighted(self.class_weight, classes, codes, weight)
+        weight = class_weighted(self.class_weight, classes, codes, weight)
         nodes, numbers, kept, limits = self._grow(rows, codes.astype(np.int32), None, weight, len(classes), criterion)
         value = numbers[:, 2:] / numbers[:, 2:].sum(axis=1, keepdims=True)
         return self._become(
@@ -451,10 +453,10 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         y = as_targets(y, len(rows), name, labels=False)
         if y.ndim == 2:  # for the warning
             y = as_targets(y, len(rows), name, labels=True)
-        y = as_numbers(_one_column(y))
+        y = as_numbers(one_column(y))
         weight = as_sample_weight(sample_weight, len(rows))
-        scaled, centre, scale = _scaled(y)
-        nodes, numbers, kept, limits = self._grow(rows, None, scaled, weight, 1, criterion)
+        unit, centre, scale = scaled(y)
+        nodes, numbers, kept, limits = self._grow(rows, None, unit, weight, 1, criterion)
         some_row = nodes[:, 3] if kept is None else kept[nodes[:, 3]]
         pure = numbers[:, 1] == 0
         value = np.where(pure, y[some_row], centre + scale * numbers[:, 2])
@@ -481,76 +483,3 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         """
         leaf = self.apply(X)
         return self._nodes["value"][leaf, 0]
-
-
-def _one_column(y):
-    if y.ndim == 2:
-        raise ValueError(f"y has shape {y.shape}; one output, of shape (n_samples,), is wanted")
-    return y
-
-
-def _scaled(y):
-    """(y', centre, scale) with y = centre + scale y', at most 1 in size, scale a power of two: squares do not overflow."""
-    with np.errstate(over="ignore"):
-        low, high = y.min(), y.max()
-        centre = low if low == high else low / 2 + high / 2
-        spread = high / 2 - low / 2
-    if spread > 1e150:
-        raise ValueError(f"y lies between {low:g} and {high:g}, whose squares overflow; values within 1e150 are wanted")
-    scale = 2.0 ** np.ceil(np.log2(spread)) if spread > 1e-150 else 1.0
-    return (y - centre) / scale, centre, scale
-
-
-def _share(name, value, n, low, high):
-    """A number of rows from a whole number or from a share of n rows, in (0, high]."""
-    if isinstance(value, Real) and not hasattr(value, "__index__"):
-        if not 0 < value <= high:
-            raise ValueError(f"{name} is {value}; a whole number of at least {low} or a share from 0 to 1 is wanted")
-        return max(low, math.ceil(value * n))
-    return require_integer(name, value, low)
-
-
-def _n_features_drawn(value, d):
-    if value is None:
-        return d
-    if isinstance(value, str):
-        require_choice("max_features", value, ["sqrt", "log2"])
-        return max(1, int(math.sqrt(d) if value == "sqrt" else math.log2(d)))
-    if isinstance(value, Real) and not hasattr(value, "__index__"):
-        if not 0 < value <= 1:
-            raise ValueError(f"max_features is {value}; a whole number, a share above 0 up to 1, or a name is wanted")
-        return max(1, int(value * d))
-    return min(d, require_integer("max_features", value, 1))
-
-
-def _seed(random_state):
-    """A whole number of 64 bits."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(1 << 63))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 63))
-    if hasattr(random_state, "randint"):
-        return int(random_state.randint(1 << 31))
-    return require_integer("random_state", random_state, 0) & ((1 << 63) - 1)
-
-
-def _class_weighted(class_weight, classes, codes, weight):
-    """sample_weight times the weight of each row's class; None: all are 1."""
-    if class_weight is None:
-        return weight
-    if isinstance(class_weight, str):
-        require_choice("class_weight", class_weight, ["balanced"])
-        factors = len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-    elif isinstance(class_weight, dict):
-        known = {label: i for i, label in enumerate(classes.tolist())}
-        unknown = [label for label in class_weight if label not in known]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is no label of y; labels of y are wanted")
-        factors = np.ones(len(classes))
-        for label, factor in class_weight.items():
-            factors[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-    else:
-        raise TypeError(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
-    if not np.isfinite(factors).all():
-        raise ValueError(f"class_weight is {class_weight!r}; finite weights are wanted")
-    return factors[codes] if weight is None else weight * factors[codes]

@@ -1,7 +1,7 @@
 # Rows down a tree, and trees cut short.
 #
-# steps[node] = (threshold, feature and right child): nodes in pre-order, so the left child is node + 1. A leaf has itself
-# as its right child and NaN as its threshold, which nothing is at most: descending further stays there.
+# steps[node] = (threshold, feature and right child): nodes in pre-order, so the left child is node + 1. A leaf has
+# itself as its right child and NaN as its threshold, which nothing is at most: descending further stays there.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

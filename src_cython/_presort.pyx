@@ -3,8 +3,8 @@
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
 # rank numbers the distinct values of the column in ascending order; -0.0 is 0.0. Sorted by keys, unsigned integers in
-# the order of the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the same
-# left out. Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
+# the order of the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the
+# same left out. Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
 from cython cimport floating
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset

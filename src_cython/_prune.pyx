@@ -2,9 +2,10 @@
 #
 #     F_t(alpha) = min(R(t) + alpha, F_left(alpha) + F_right(alpha))
 #
-# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two sides of the min
-# meet. F_left + F_right is a heap of breakpoints (alpha, how many leaves fewer from there on), the largest on top: those
-# beyond alpha_t are taken off, and alpha_t is put on. Each is put on and taken off at most once: O(n log n), at any depth.
+# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two sides of the
+# min meet. F_left + F_right is a heap of breakpoints (alpha, how many leaves fewer from there on), the largest on top:
+# those beyond alpha_t are taken off, and alpha_t is put on. Each is put on and taken off at most once: O(n log n), at
+# any depth.
 #
 # in:  right: right[t] == t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
 # out: alpha[t], infinite for leaves; fewer[t]: leaves less from alpha[t] on if t is a breakpoint of the root, else 0

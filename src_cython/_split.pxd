@@ -10,8 +10,8 @@
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
 #     squared error          (sum_left w (y - m))^2 / (l r),  m the node's mean
 #
-# Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in which
-# it is met; of equal scores the smaller threshold wins.
+# Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
+# which it is met; of equal scores the smaller threshold wins.
 from libc.math cimport fabs, log2
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
@@ -109,7 +109,7 @@ cdef inline void scan_gini(
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
     cdef double best = -1, bar = -1, score, left = 0, right = 0
-    cdef double* l = sides
+    cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_classes
     for c in range(g.n_classes):
         l[c] = 0
@@ -136,7 +136,7 @@ cdef inline void scan_entropy(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
     cdef double best = -1e300, score, total = 0
-    cdef int64_t* l = <int64_t*> sides
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint
     cdef int64_t* r = <int64_t*> sides + g.n_classes
     for c in range(g.n_classes):
         l[c] = 0
@@ -182,7 +182,7 @@ cdef inline void scan_classes(
     """Any criterion of classes, with weights: O(n_classes) a threshold."""
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
     cdef double best = -1e300, bar = -1e300, score, w, weight = 0
-    cdef double* l = sides
+    cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_classes
     for c in range(g.n_classes):
         l[c] = 0

@@ -131,9 +131,14 @@ cdef void describe(const growth_t* g, node_t* node) noexcept nogil:
             square += (node.values[c] / node.weight) * (node.values[c] / node.weight)
             total += x_log_x(node.values[c] / node.weight)
         pure = row == 1
-        node.impurity = 1 - square if g.criterion == GINI else -total if g.criterion == ENTROPY else 1 - most / node.weight
         if pure:
             node.impurity = 0
+        elif g.criterion == GINI:
+            node.impurity = 1 - square
+        elif g.criterion == ENTROPY:
+            node.impurity = -total
+        else:
+            node.impurity = 1 - most / node.weight
     node.leaf = (
         pure or node.depth >= g.max_depth or node.stop - node.start < g.min_split
         or node.stop - node.start < 2 * g.min_leaf or node.weight < 2 * g.min_leaf_weight
@@ -344,7 +349,7 @@ def grow(growth, part, double budget):
 
 
 def take_top(growth, part):
-    """Write the top of the stack as a node; (start, stop, depth, path, feature whose list holds, whether it is a leaf)."""
+    """Write the top of the stack as a node; (start, stop, depth, path, feature whose list holds, is a leaf)."""
     cdef growth_t g
     cdef part_t p
     cdef node_t node
@@ -365,8 +370,8 @@ cdef void last_node(
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
-def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path,
-               Py_ssize_t first, Py_ssize_t last):
+def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
+               uint64_t path, Py_ssize_t first, Py_ssize_t last):
     """(score, feature, cut) of the best split of the last node by features [first, last); feature -1: none."""
     cdef growth_t g
     cdef part_t p

@@ -360,9 +360,7 @@ def test_pruning_by_an_alpha_leaves_scikit_learns_tree(rng, kind):
     y = X[:, 0] + rng.standard_normal(300)
     if kind == "DecisionTreeClassifier":
         y = (y > 0).astype(int)
-    ours, theirs = (
-        getattr(module, kind)(min_samples_leaf=5, random_state=0) for module in (fastclf, sklearn_tree)
-    )
+    ours, theirs = (getattr(module, kind)(min_samples_leaf=5, random_state=0) for module in (fastclf, sklearn_tree))
     for alpha in (0.001, 0.003, 0.01, 0.05, 1.0):
         ours.set_params(ccp_alpha=alpha).fit(X, y)
         theirs.set_params(ccp_alpha=alpha).fit(X, y)
