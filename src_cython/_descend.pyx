@@ -6,7 +6,7 @@ from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
-    ROWS = 16  # go down together, so that their cache misses overlap
+    ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
 
 
 cdef struct step_t:
@@ -19,26 +19,31 @@ cdef void descend(
     const step_t* steps, const floating* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, int64_t* leaf_out
 ) noexcept nogil:
     cdef int32_t node[ROWS]
-    cdef int32_t next_node, moved
-    cdef Py_ssize_t first = start, n_rows, i
-    cdef const floating* x
+    cdef Py_ssize_t row[ROWS]
+    cdef Py_ssize_t waiting = min(start + <Py_ssize_t> ROWS, stop), n_rows = waiting - start, i
+    cdef int32_t next_node
     cdef step_t step
-    while first < stop:
-        n_rows = min(<Py_ssize_t> ROWS, stop - first)
-        x = X + first * d
-        for i in range(n_rows):
-            node[i] = 0
-        moved = 1
-        while moved:
-            moved = 0
-            for i in range(n_rows):
-                step = steps[node[i]]
-                next_node = node[i] + 1 if x[i * d + step.feature] <= step.threshold else step.right
-                moved |= next_node ^ node[i]
+    for i in range(n_rows):
+        node[i] = 0
+        row[i] = start + i
+    while n_rows > 0:
+        i = 0
+        while i < n_rows:
+            step = steps[node[i]]
+            next_node = node[i] + 1 if X[row[i] * d + step.feature] <= step.threshold else step.right
+            if next_node != node[i]:
                 node[i] = next_node
-        for i in range(n_rows):
-            leaf_out[first + i] = node[i]
-        first += n_rows
+            else:
+                leaf_out[row[i]] = next_node
+                if waiting < stop:
+                    row[i] = waiting
+                    node[i] = 0
+                    waiting += 1
+                else:
+                    n_rows -= 1
+                    row[i] = row[n_rows]
+                    node[i] = node[n_rows]
+            i += 1
 
 
 def apply(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,
