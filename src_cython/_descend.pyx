@@ -21,7 +21,7 @@ cdef void descend(
     cdef int32_t node[ROWS]
     cdef Py_ssize_t row[ROWS]
     cdef Py_ssize_t waiting = min(start + <Py_ssize_t> ROWS, stop), n_rows = waiting - start, i
-    cdef int32_t next_node
+    cdef int32_t next_node, left
     cdef step_t step
     for i in range(n_rows):
         node[i] = 0
@@ -30,7 +30,9 @@ cdef void descend(
         i = 0
         while i < n_rows:
             step = steps[node[i]]
-            next_node = node[i] + 1 if X[row[i] * d + step.feature] <= step.threshold else step.right
+            # without a branch, of which every second would be foretold wrongly
+            left = X[row[i] * d + step.feature] <= step.threshold
+            next_node = step.right + (node[i] + 1 - step.right) * left
             if next_node != node[i]:
                 node[i] = next_node
             else:
