@@ -33,6 +33,7 @@ KERNELS = {
     "_neighbors",
     "_perceptron",
     "_sparse_kernel",
+    "_tree",
 }
 
 # Level: (suffix of the module's name, flags, the kernels that gain by it).

@@ -8,6 +8,8 @@ _ROOMS = {
     "BayesOptimalClassifier": "bayes_rule",
     "BernoulliNB": "bayes",
     "CategoricalNB": "bayes",
+    "DecisionTreeClassifier": "tree",
+    "DecisionTreeRegressor": "tree",
     "GaussianNB": "bayes",
     "GeneralisedLinearClassifier": "generalised",
     "KNeighborsClassifier": "neighbors",

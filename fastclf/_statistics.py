@@ -114,22 +114,22 @@ def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
     return total, mean + share * step, squares + more_squares + share * count * step**2
 
 
-def class_moments(X, codes, weight, n_classes, n_jobs, missing=False):
-    """(count, mean, squares about the mean) by class and column, in one read of X.
-
-    With `missing`, NaN is left out; else `count` has one column. Counts are sums of weights.
-    """
+def class_moments(X, codes, weight, n_classes, n_jobs):
+    """(count, mean, squares about the mean) by class and column, in one read of X; `count`, of weights, has one column."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
 
     def begin():
-        return [np.zeros(shape if missing else n_classes), *(np.zeros(shape) for _ in range(3))]
+        return [np.zeros(n_classes), *(np.zeros(shape) for _ in range(3))]
 
-    kernel = class_sums.known_moments if missing else class_sums.moments
-    found = np.zeros(shape if missing else (n_classes, 1)), np.zeros(shape), np.zeros(shape)
+    found = np.zeros((n_classes, 1)), np.zeros(shape), np.zeros(shape)
     with np.errstate(all="ignore"):
         for count, shift, sums, squares in over_spans(
-            X, 4 * n_classes * shape[1], n_jobs, begin, lambda state, i, j: kernel(X, codes, weight, i, j, *state)
+            X,
+            4 * n_classes * shape[1],
+            n_jobs,
+            begin,
+            lambda state, i, j: class_sums.moments(X, codes, weight, i, j, *state),
         ):
             count = count.reshape(found[0].shape)
             drift = np.divide(sums, count, out=np.zeros(shape), where=count > 0)

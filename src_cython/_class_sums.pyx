@@ -51,30 +51,6 @@ cdef void sum_moments(
             q[j] += w * u * u
 
 
-# The same where NaN is left out: counts are by class and column.
-cdef void sum_known_moments(
-    const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
-    double* count, double* shift, double* sums, double* squares
-) noexcept nogil:
-    cdef Py_ssize_t i, j, at
-    cdef double w, x, u
-    for i in range(start, stop):
-        w = 1 if weight is NULL else weight[i]
-        if w == 0:
-            continue
-        for j in range(d):
-            x = <double> X[i * d + j]
-            if x != x:
-                continue
-            at = code[i] * d + j
-            if count[at] == 0:
-                shift[at] = x
-            count[at] += w
-            u = x - shift[at]
-            sums[at] += w * u
-            squares[at] += w * u * u
-
-
 # sums[k, j] = sum w x, or with a threshold, how often x is above it; whole numbers are summed exactly.
 cdef void sum_columns(
     const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
@@ -161,18 +137,6 @@ def moments(
         sum_moments(
             &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, &count[0], &shift[0, 0], &sums[0, 0],
             &squares[0, 0], &room[0]
-        )
-
-
-def known_moments(
-    const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
-    double[:, ::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares
-):
-    """As `moments`, without what is NaN."""
-    with nogil:
-        sum_known_moments(
-            &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, &count[0, 0], &shift[0, 0], &sums[0, 0],
-            &squares[0, 0]
         )
 
 

@@ -13,6 +13,8 @@ from fastclf import (
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     GaussianNB,
     GeneralisedLinearClassifier,
     KNeighborsClassifier,
@@ -65,6 +67,9 @@ ESTIMATORS = [
     PoissonNB(),
     NaiveBayes(),
     BayesOptimalClassifier([GaussianNB()]),
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
+    DecisionTreeRegressor(),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.
@@ -104,7 +109,7 @@ def test_scikit_learns_check_passes(estimator, check):
     check(clone(estimator))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if hasattr(e, "n_neighbors")], ids=repr)
 def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
     X, y = load_iris(return_X_y=True)
     answer = next(name for name in ("kneighbors", "predict", "transform") if hasattr(estimator, name))

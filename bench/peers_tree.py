@@ -1,0 +1,129 @@
+"""Trees here and in other libraries; `python bench/peers.py` runs it."""
+
+from functools import partial
+from importlib import import_module
+
+import data
+import numpy as np
+from comparison import Work, comparison, estimator, same_labels
+
+
+def noisy(n, dtype="float32", d=30):
+    """X (n, d), labels of which a tenth are turned, and numbers of the same signal with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
+    signal = X[:, 0] + X[:, 1] * X[:, 2]
+    labels = (signal > 0) ^ (rng.random(n) < 0.1)
+    return X, labels.astype(int), signal + rng.standard_normal(n)
+
+
+def close_fits(least, ours, theirs):
+    (a, n_ours), (b, n_theirs) = ours[0], theirs[0]
+    return bool(a >= b - least), f"training scores {a:.6f} and {b:.6f}, leaves {n_ours} and {n_theirs}"
+
+
+class Fitted(tuple):
+    """What is compared of a fit, made when it is asked for, so that it is not timed."""
+
+    def __new__(cls, model, X, y):
+        return super().__new__(cls, (model, X, y))
+
+    def __iter__(self):
+        model, X, y = self[0], self[1], self[2]
+        yield model.score(X, y)
+        yield model.get_n_leaves()
+
+
+def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
+    """Work of one fit of all rows."""
+
+    def fits(module, **own):
+        make = getattr(import_module(module), kind)
+        return lambda block: Fitted(make(**parameters, **own).fit(X, y), X, y)
+
+    peers = {"sklearn": partial(fits, "sklearn.tree", random_state=0)}
+    return Work([X], partial(fits, "fastclf", n_jobs=threads), peers, partial(close_fits, 1e-3), items=1)
+
+
+@comparison("Tree entropy to the end", threads=(1,), sklearn=15)
+@comparison("Tree entropy to the end", threads=(2,), sklearn=25)
+def tree_entropy(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
+    return grown(X, y, threads, criterion="entropy")
+
+
+@comparison("Tree gini to the end", threads=(1,), sklearn=15)
+@comparison("Tree gini to the end", threads=(2,), sklearn=25)
+def tree_gini(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
+    return grown(X, y, threads)
+
+
+@comparison("Tree gini depth 10", threads=(2,), sklearn=20)
+def tree_depth_10(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
+    return grown(X, y, threads, max_depth=10)
+
+
+@comparison("Tree gini depth 10 float64", threads=(2,), sklearn=20)
+def tree_depth_10_double(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale), "float64")
+    return grown(X, y, threads, max_depth=10)
+
+
+@comparison("Tree mnist10k", threads=(2,), sklearn=10)
+def tree_mnist(scale, threads):
+    X, y = data.mnist10k()
+    n = int(10_000 * scale)
+    return grown(X[:n], y[:n], threads)
+
+
+@comparison("Tree regression", threads=(2,), sklearn=10)
+def tree_regression(scale, threads):
+    X, _, y = noisy(int(200_000 * scale))
+    return grown(X, y, threads, "DecisionTreeRegressor")
+
+
+@comparison("Tree two values a column", threads=(2,), sklearn=10)
+def tree_two_values(scale, threads):
+    rng = np.random.default_rng(0)
+    n = int(1_000_000 * scale)
+    X = rng.integers(0, 2, (n, 10)).astype(np.float32)
+    return grown(X, rng.integers(0, 2, n), threads)
+
+
+@comparison("Tree pruning path", threads=(1,), sklearn=100)
+def tree_path(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
+
+    def paths(module):
+        model = import_module(module).DecisionTreeClassifier(random_state=0).fit(X, y)
+        if module == "fastclf":
+            from fastclf._pruning import weakest_links
+
+            return lambda block: weakest_links(model._nodes).path["impurities"][-1]
+        from sklearn.tree._tree import ccp_pruning_path
+
+        return lambda block: ccp_pruning_path(model.tree_)["impurities"][-1]
+
+    def agree(ours, theirs):
+        return bool(np.isclose(ours[0], theirs[0])), f"impurity of the root {ours[0]} and {theirs[0]}"
+
+    return Work([X], partial(paths, "fastclf"), {"sklearn": partial(paths, "sklearn.tree")}, agree, items=1)
+
+
+def predicted(blocks, threads, calls):
+    X, y, _ = noisy(200_000)
+    peers = {"sklearn": partial(estimator, "sklearn.tree", "DecisionTreeClassifier", "predict", X, y, random_state=0)}
+    ours = partial(estimator, "fastclf", "DecisionTreeClassifier", "predict", X, y, n_jobs=threads)
+    return Work(blocks(X), ours, peers, same_labels, calls)
+
+
+@comparison("Tree predict", threads=(1,), sklearn=2)
+def tree_predict(scale, threads):
+    return predicted(lambda X: [X], threads, 1)
+
+
+@comparison("Tree predict a row", threads=(1,), sklearn=10)
+def tree_predict_row(scale, threads):
+    return predicted(lambda X: [X[i : i + 1] for i in range(1000)], threads, 100)

@@ -1,0 +1,128 @@
+# Rows down a tree, and trees cut short.
+#
+# steps[node] = (threshold, feature and right child): nodes in pre-order, so the left child is node + 1. A leaf has
+# itself as its right child and NaN as its threshold, which nothing is at most: descending further stays there.
+from cython cimport floating
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+cdef enum:
+    ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
+
+
+cdef struct step_t:
+    double threshold
+    int32_t feature
+    int32_t right
+
+
+cdef void descend(
+    const step_t* steps, const floating* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, int64_t* leaf_out
+) noexcept nogil:
+    cdef int32_t node[ROWS]
+    cdef Py_ssize_t row[ROWS]
+    cdef Py_ssize_t waiting = min(start + <Py_ssize_t> ROWS, stop), n_rows = waiting - start, i
+    cdef int32_t next_node, left
+    cdef step_t step
+    for i in range(n_rows):
+        node[i] = 0
+        row[i] = start + i
+    while n_rows > 0:
+        i = 0
+        while i < n_rows:
+            step = steps[node[i]]
+            # without a branch, of which every second would be foretold wrongly
+            left = X[row[i] * d + step.feature] <= step.threshold
+            next_node = step.right + (node[i] + 1 - step.right) * left
+            if next_node != node[i]:
+                node[i] = next_node
+            else:
+                leaf_out[row[i]] = next_node
+                if waiting < stop:
+                    row[i] = waiting
+                    node[i] = 0
+                    waiting += 1
+                else:
+                    n_rows -= 1
+                    row[i] = row[n_rows]
+                    node[i] = node[n_rows]
+            i += 1
+
+
+def apply(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,
+          int64_t[::1] leaf_out):
+    """The leaf of each of the rows [start, stop)."""
+    with nogil:
+        descend(<const step_t*> &steps[0, 0], &X[0, 0], X.shape[1], start, stop, &leaf_out[0])
+
+
+def paths(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,
+          const int64_t[::1] indptr, int64_t[::1] nodes_out):
+    """The nodes on the way of each of the rows [start, stop), row i's at indptr[i]."""
+    cdef const step_t* step = <const step_t*> &steps[0, 0]
+    cdef Py_ssize_t i, k, node
+    with nogil:
+        for i in range(start, stop):
+            node = 0
+            for k in range(indptr[i], indptr[i + 1]):
+                nodes_out[k] = node
+                node = node + 1 if X[i, step[node].feature] <= step[node].threshold else step[node].right
+
+
+def pack(const double[::1] threshold, const int32_t[::1] feature, const int32_t[::1] right, int64_t[:, ::1] steps_out):
+    cdef step_t* step = <step_t*> &steps_out[0, 0]
+    cdef Py_ssize_t i
+    for i in range(threshold.shape[0]):
+        step[i].threshold, step[i].feature, step[i].right = threshold[i], feature[i], right[i]
+
+
+def unpack(const int64_t[:, ::1] steps, double[::1] threshold_out, int32_t[::1] feature_out, int32_t[::1] right_out):
+    cdef const step_t* step = <const step_t*> &steps[0, 0]
+    cdef Py_ssize_t i
+    for i in range(steps.shape[0]):
+        threshold_out[i], feature_out[i], right_out[i] = step[i].threshold, step[i].feature, step[i].right
+
+
+def depths(const int32_t[::1] right, int64_t[::1] depth_out):
+    """The depth of each node; right[i] == i: a leaf."""
+    cdef Py_ssize_t i, n = right.shape[0]
+    with nogil:
+        depth_out[0] = 0
+        for i in range(n):
+            if right[i] != i:
+                depth_out[i + 1] = depth_out[right[i]] = depth_out[i] + 1
+
+
+def is_tree(const int32_t[::1] right):
+    """Whether every node but the first is the child of one before it, in pre-order; right[i] == i: a leaf."""
+    cdef Py_ssize_t i, n = right.shape[0], n_open = 0
+    cdef int32_t[::1] waiting = right.copy()
+    for i in range(n):
+        # right children are met in the reverse order of their parents, each as soon as all before it is done
+        if right[i] == i:
+            if i + 1 == n:
+                return n_open == 0
+            if n_open == 0 or waiting[n_open - 1] != i + 1:
+                return False
+            n_open -= 1
+        else:
+            if right[i] <= i + 1 or right[i] >= n:
+                return False
+            waiting[n_open] = right[i]
+            n_open += 1
+    return False
+
+
+def keep(const int32_t[::1] right, const uint8_t[::1] collapsed, uint8_t[::1] kept_out):
+    """Mark the nodes that stay where those that are collapsed become leaves."""
+    cdef Py_ssize_t i = 0, j, n = right.shape[0]
+    with nogil:
+        for j in range(n):
+            kept_out[j] = 0
+        while i < n:
+            kept_out[i] = 1
+            if collapsed[i] and right[i] != i:
+                j = right[i]
+                while right[j] != j:
+                    j = right[j]
+                i = j
+            i += 1

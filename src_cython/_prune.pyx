@@ -1,0 +1,65 @@
+# Minimal cost-complexity pruning, from the leaves up (Breiman et al. 1984, chapter 3).
+#
+#     F_t(alpha) = min(R(t) + alpha, F_left(alpha) + F_right(alpha))
+#
+# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two sides of the
+# min meet. F_left + F_right is a heap of breakpoints (alpha, how many leaves fewer from there on), the largest on top:
+# those beyond alpha_t are taken off, and alpha_t is put on. Each is put on and taken off at most once: O(n log n), at
+# any depth.
+#
+# in:  right: right[t] == t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
+# out: alpha[t], infinite for leaves; fewer[t]: leaves less from alpha[t] on if t is a breakpoint of the root, else 0
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
+    """The root of two skew heaps in one; -1: an empty one."""
+    cdef int32_t root = -1
+    cdef int32_t* place = &root
+    while a >= 0 and b >= 0:
+        if key[b] > key[a]:
+            a, b = b, a
+        place[0] = a
+        place = &low[a]
+        # the children change sides, and the one that was high goes on being melded
+        low[a], high[a], a = high[a], low[a], high[a]
+    place[0] = a if a >= 0 else b
+    return root
+
+
+cdef void weakest_links(
+    const int32_t* right, const double* risk, Py_ssize_t n, double* alpha, int64_t* fewer, int32_t* heap, int32_t* low,
+    int32_t* high
+) noexcept nogil:
+    cdef Py_ssize_t t
+    cdef int32_t top
+    cdef double constant
+    cdef int64_t slope
+    for t in range(n - 1, -1, -1):
+        heap[t] = low[t] = high[t] = -1
+        alpha[t] = INFINITY
+        fewer[t] = 0
+        if right[t] == t:
+            continue
+        top = melded(heap[t + 1], heap[right[t]], alpha, low, high)
+        constant = risk[t + 1] + risk[right[t]]
+        slope = 2
+        while top >= 0 and constant + (slope - 1) * alpha[top] >= risk[t]:
+            constant -= fewer[top] * alpha[top]
+            slope += fewer[top]
+            fewer[top] = 0
+            top = melded(low[top], high[top], alpha, low, high)
+        alpha[t] = max((risk[t] - constant) / (slope - 1), 0.0)
+        fewer[t] = slope - 1
+        low[t] = high[t] = -1
+        heap[t] = melded(<int32_t> t, top, alpha, low, high)
+
+
+def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,
+          int32_t[:, ::1] heaps):
+    """Fill alpha and fewer; `heaps` is room for (3, n_nodes)."""
+    with nogil:
+        weakest_links(
+            &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
+        )

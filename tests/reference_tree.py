@@ -1,0 +1,73 @@
+"""Trees the slow, obvious way: every threshold of every feature is tried at every node."""
+
+import numpy as np
+
+
+def impurity(y, weight, criterion):
+    share = weight / weight.sum()
+    if criterion == "squared_error":
+        return float(share @ (y - share @ y) ** 2)
+    p = np.array([share[y == label].sum() for label in np.unique(y)])
+    if criterion == "gini":
+        return float(1 - p @ p)
+    if criterion == "misclassification":
+        return float(1 - p.max())
+    return float(-(p @ np.log2(p)))
+
+
+def thresholds(x):
+    """The middle of each two neighbouring values, or the left one where the middle is not below the right one."""
+    values = np.unique(x).astype(np.float64)
+    below, above = values[:-1], values[1:]
+    middle = below / 2 + above / 2
+    return np.where((middle >= below) & (middle < above), middle, below)
+
+
+def splits(X, y, weight, criterion, min_leaf=1, min_leaf_weight=0.0):
+    """(reduction of the node's impurity, feature, threshold) of every split, by feature and then by threshold."""
+    whole = impurity(y, weight, criterion)
+    for feature in range(X.shape[1]):
+        for threshold in thresholds(X[:, feature]):
+            left = X[:, feature] <= threshold
+            if min(left.sum(), (~left).sum()) < min_leaf:
+                continue
+            if min(weight[left].sum(), weight[~left].sum()) < min_leaf_weight:
+                continue
+            parts = sum(weight[side].sum() * impurity(y[side], weight[side], criterion) for side in (left, ~left))
+            yield whole - parts / weight.sum(), feature, threshold
+
+
+def best_split(*arguments, **limits):
+    """The first of the splits that reduce impurity most, to 1e-9; None where there is no split."""
+    found = list(splits(*arguments, **limits))
+    if not found:
+        return None
+    most = max(reduction for reduction, _, _ in found)
+    return next(split for split in found if split[0] > most - 1e-9)
+
+
+def subtrees(left, right, risk):
+    """Weakest-link pruning by its definition: [(alpha, collapsed nodes so far)], the node of least g(t) each time."""
+    collapsed, alpha, steps = set(), 0.0, []
+
+    def branch(node):
+        if left[node] < 0 or node in collapsed:
+            return risk[node], 1
+        parts = branch(left[node]), branch(right[node])
+        return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+
+    def inner(node):
+        if left[node] < 0 or node in collapsed:
+            return []
+        return [node, *inner(left[node]), *inner(right[node])]
+
+    while inner(0):
+        links = []
+        for node in inner(0):
+            total, leaves = branch(node)
+            links.append(((risk[node] - total) / (leaves - 1), node))
+        least = min(link for link, _ in links)
+        alpha = max(alpha, least)
+        collapsed |= {node for link, node in links if link <= least + 1e-12}
+        steps.append((alpha, *branch(0)))
+    return steps

@@ -1,0 +1,68 @@
+"""Trees as text: what is printed is what the tree does."""
+
+import doctest
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn import tree as sklearn_tree
+
+from fastclf import _export
+from fastclf.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_graphviz, export_text, rules
+
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize("options", [{}, {"max_depth": 1}, {"decimals": 4, "spacing": 1}], ids=str)
+def test_the_text_is_scikit_learns(rng, options):
+    X = rng.standard_normal((200, 3)).astype(np.float32)
+    y = X[:, 0] + rng.standard_normal(200)
+    ours = DecisionTreeRegressor(min_samples_leaf=9).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeRegressor(min_samples_leaf=9, random_state=0).fit(X, y)
+    assert export_text(ours, **options) == sklearn_tree.export_text(theirs, **options)
+    X, y = datasets.load_wine(return_X_y=True)
+    X = X.astype(np.float32)
+    ours = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    options = options | {"class_names": ["x", "y", "z"], "show_weights": True}
+    assert export_text(ours, **options) == sklearn_tree.export_text(theirs, **options)
+
+
+def test_each_row_keeps_one_rule_that_of_its_leaf(rng):
+    X = rng.standard_normal((300, 3)).round(1)
+    y = rng.choice(["a", "b", "c"], 300)
+    model = DecisionTreeClassifier(min_samples_leaf=5).fit(X, y)
+    found = rules(model)
+    holds = np.ones((len(found), 300), bool)
+    for kept, rule in zip(holds, found):
+        for feature, side, threshold in rule["conditions"]:
+            kept &= X[:, feature] <= threshold if side == "<=" else X[:, feature] > threshold
+        assert kept.sum() == rule["n_samples"]
+        assert (y[kept] == rule["prediction"]).mean() == pytest.approx(rule["share"])
+    assert (holds.sum(axis=0) == 1).all()
+    assert [found[i]["prediction"] for i in holds.argmax(axis=0)] == model.predict(X).tolist()
+
+
+def test_a_graph_has_every_node_and_edge(rng):
+    X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
+    model = DecisionTreeRegressor(max_depth=3).fit(X, y)
+    lines = export_graphviz(model, feature_names=['the "first"', "b"]).splitlines()
+    assert sum("samples" in line for line in lines) == model.tree_.node_count
+    assert sum("->" in line for line in lines) == model.tree_.node_count - 1
+    assert any(r"the \"first\"" in line for line in lines)
+
+
+def test_wrong_names_are_refused():
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="feature_names has 2 names; 1, one a feature"):
+        export_text(model, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="class_names has 1 names; 2, one a class"):
+        export_text(model, class_names=["a"])
+    with pytest.raises(ValueError, match="not fitted"):
+        rules(DecisionTreeClassifier())
+
+
+def test_the_examples_run():
+    result = doctest.testmod(_export)
+    assert result.attempted > 0
+    assert result.failed == 0
