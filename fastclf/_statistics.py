@@ -115,7 +115,7 @@ def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
 
 
 def class_moments(X, codes, weight, n_classes, n_jobs):
-    """(count, mean, squares about the mean) by class and column, in one read of X; `count`, of weights, has one column."""
+    """(count, of weights, in one column, mean, squares about the mean) by class and column, in one read of X."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
 
