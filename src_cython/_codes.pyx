@@ -254,7 +254,7 @@ cdef inline void products_row(
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i sums[4]
+    cdef vec_i sums[PANEL]  # PANEL // LANES_F of them are used; without vectors all are
     cdef unsigned int near
     for i in range(PANEL // LANES_F):
         sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
