@@ -9,6 +9,7 @@ and made good for later (Joachims 1998).
 import numpy as np
 
 from . import _kernels, _simd
+from ._interior import SignedRows, interior_alphas
 
 compiled = _simd.load("_smo")
 
@@ -26,6 +27,9 @@ _LEVELS = 8
 
 # Outer steps without gain, to the last digit, after which there will be none.
 _PATIENCE = 30
+
+# Steps for each row after which a linear kernel of so many columns at most is solved by the interior point method.
+_SLOW, _COLUMNS = 20, 1000
 
 # A hard margin is given up where it is below this share of the rows' greatest length.
 _LEAST_MARGIN = 1e-6
@@ -100,14 +104,14 @@ class Cache:
     """Rows of kernel values that were computed last, within a number of bytes; those used longest ago go first."""
 
     def __init__(self, n_bytes, dtype, n_rows):
-        self.room = np.empty(max(0, int(n_bytes)) // dtype.itemsize, dtype)
+        self.room = np.empty(int(n_bytes) // dtype.itemsize, dtype)
         self.slot_of = np.full(n_rows, -1, np.int64)
         self.time = self.hits = self.asked = 0
 
     def widen(self, width):
         """Begin anew with rows of `width` columns."""
         self.width = width
-        n = len(self.room) // max(1, width)
+        n = min(len(self.room) // max(1, width), len(self.slot_of))
         self.table = self.room[: n * width].reshape(n, width)
         self.row_of = np.full(n, -1, np.int64)
         self.used = np.zeros(n, np.int64)
@@ -149,12 +153,12 @@ class Dual:
     """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha."""
 
     def __init__(self, gram, y, C, alpha):
-        self.gram, self.y, self.C, self.alpha = gram, y, C, alpha
+        self.gram, self.y, self.C, self.alpha = gram, y, C, feasible(alpha, y, C)
         self.rows = np.flatnonzero(y)
         self.f = -y.astype(np.float64)
         self.n_steps = 0
         self.converged, self.reason = False, ""
-        self.noise = 0.0  # of f: the sum of the squares of all changes
+        self.noise = 0.0  # of f: the root of the sum of the squares of all changes
 
     def objective(self):
         """sum alpha - 1/2 alpha' Q alpha."""
@@ -201,7 +205,11 @@ class Dual:
         chosen, coef, before = np.empty(q, np.int64), np.empty(q), np.empty(0, np.int64)
         room = np.zeros((8, q + compiled.PAD))
         ended, idle, n_outer, total = False, 0, 0, 0.0
+        patience = _SLOW * len(self.rows) if self._is_small() else np.inf
         while True:
+            if self.n_steps > patience:
+                patience = np.inf
+                yield from self._go_inside()
             up, low = compiled.violation(self.active, f, alpha, y, C)
             gap = max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
             if gap <= tol or ended or self.n_steps >= max_iter:
@@ -224,7 +232,7 @@ class Dual:
             picked = np.flatnonzero(coef[:n])
             if len(picked):
                 change = coef[picked]
-                self.noise += float(change @ change)
+                self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
                 self.gram.add(Z, picked, change, self.active, f, self.cache.ask(before[picked]))
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
             if idle > _PATIENCE or not len(picked):
@@ -258,12 +266,33 @@ class Dual:
 
     def _doubtful(self, tol):
         """Whether rounding of kernel values may have brought f off by a part of tol that matters."""
-        return self.gram.dtype != np.float64 and self.gram.rounding() * np.sqrt(self.noise) > 0.1 * tol
+        return self.gram.dtype != np.float64 and self.gram.rounding() * self.noise > 0.1 * tol
 
     def _to_double(self):
         """Go on with kernel values in float64."""
         self._use(self.gram.in_double())
         yield from self._refresh()
+
+    def _is_small(self):
+        """Whether the interior point method is for this problem."""
+        kernel = getattr(self.gram, "kernel", None)
+        return kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS and not self.hard
+
+    def _go_inside(self):
+        """Start anew from what the interior point method finds, if that is better."""
+        y, C = self.y[self.rows].astype(np.float64), self.C[self.rows]
+        found = None
+        for found in interior_alphas(SignedRows(self.gram.X.matrix, self.rows, y), y, C):
+            yield
+        if found is None:
+            return
+        before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
+        self.alpha[self.rows] = found
+        self.alpha[:] = feasible(self.alpha, self.y, self.C)
+        self._use(self.gram.in_double())
+        yield from self._refresh()
+        if not self.objective() > before:
+            self.alpha[:], self.f[:] = alpha, f
 
     def _shrink(self, up, low):
         """Leave rows out that are at a bound and not near to leaving it."""
@@ -289,9 +318,11 @@ class Dual:
         """Of a hard margin: w'w / (sum alpha)^2 bounds its square from above, whatever alpha is."""
         a, y, f = self.alpha[self.rows], self.y[self.rows], self.f[self.rows]
         total = float(a.sum())
+        if total > 1e100 or not np.isfinite(f).all():  # no optimum
+            raise Inseparable(0.0, self._twins())
         square = float((a * y) @ (f + y))
-        length = np.sqrt(float(self.gram.diagonal(self.rows).max()))
-        if total > 0 and square < (_LEAST_MARGIN * length * total) ** 2:
+        length = np.sqrt(max(0.0, float(self.gram.diagonal(self.rows).max())))
+        if total > 0 and not square >= (_LEAST_MARGIN * length * total) ** 2:
             raise Inseparable(np.sqrt(max(square, 0.0)) / total, self._twins())
 
     def _twins(self):
@@ -303,6 +334,20 @@ class Dual:
         apart = np.where(self.y[rows][:, None] != self.y[rows], own[:, None] + own - 2 * K, np.inf)
         i, j = np.unravel_index(apart.argmin(), apart.shape)
         return sorted((int(rows[i]), int(rows[j]))) if apart[i, j] <= 1e-12 * max(own[i], own[j]) else None
+
+
+def feasible(alpha, y, C):
+    """alpha brought within its bounds, and y'alpha to 0 by less of the side that has more, free alphas first."""
+    alpha = np.where(y == 0, 0.0, np.clip(alpha, 0, C))
+    excess = float(y @ alpha)
+    if abs(excess) <= 1e-13 * float(alpha.sum()):
+        return alpha
+    side = (y > 0) == (excess > 0)
+    free = side & (alpha < C)
+    if alpha[free].sum() < abs(excess):
+        free = side
+    alpha[free] *= max(0.0, 1 - abs(excess) / float(alpha[free].sum()))
+    return alpha
 
 
 class Inseparable(Exception):

@@ -89,7 +89,7 @@ def solve_all(problem, options, start, watch, keep):
 
     def work(p):
         y = problem.signs(problem.pairs[p])
-        alpha = np.zeros(len(y)) if start is None else feasible(start[p], y, problem.C)
+        alpha = np.zeros(len(y)) if start is None else start[p]
         dual = Dual(problem.gram, y, problem.C, alpha)
         name = "" if len(problem.pairs) == 1 else "{} against {}".format(*problem.pairs[p])
         yield from solved(dual, options, threads, watch.report(dual, name))
@@ -170,16 +170,6 @@ def assembled(problem, duals):
         "_converged": failed is None,
         "_reason": "" if failed is None else failed.reason,
     }
-
-
-def feasible(alpha, y, C):
-    """alpha brought within its bounds, and y'alpha to 0 by less of the side that has more."""
-    alpha = np.where(y == 0, 0.0, np.clip(alpha, 0, C))
-    positive, negative = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
-    if positive != negative:
-        side = y > 0 if positive > negative else y < 0
-        alpha[side] *= min(positive, negative) / max(positive, negative)
-    return alpha
 
 
 def warm_alpha(model, problem):
