@@ -13,6 +13,9 @@ from ._threads import run
 # Folds of Platt's sigmoid.
 _FOLDS = 5
 
+# Rows of a working set, however small or large the cache is.
+_LEAST_SET, _LARGEST_SET = 64, 2048
+
 # Seconds between two lines of what is shown.
 _SHOW_SECONDS = 1.0
 
@@ -102,9 +105,13 @@ def solve_all(problem, options, start, watch, keep):
 
 
 def solved(dual, options, threads, report=None):
+    cache_bytes, number = options["cache_bytes"], dual.gram.dtype.itemsize
+    # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
+    largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
+    cache_bytes = cache_bytes / threads - number * largest**2
     try:
         yield from dual.solve(
-            options["tol"], options["max_iter"], options["shrinking"], options["cache_bytes"] / threads, report=report
+            options["tol"], options["max_iter"], options["shrinking"], max(0.0, cache_bytes), largest, report
         )
     except Inseparable as found:
         raise ValueError(

@@ -22,7 +22,7 @@ from ._pairwise import (
     votes,
 )
 from ._dual import Gram, Table
-from ._threads import n_threads
+from ._threads import n_threads, ranges
 from ._validation import (
     as_array,
     as_matrix,
@@ -37,7 +37,7 @@ from ._validation import (
 )
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
-_ROUNDING = 1e-5
+_ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 
 _GAMMAS = ("scale", "auto")
 
@@ -58,7 +58,7 @@ class SVC(Classifier):
         of values itself; or a function of two matrices of rows that gives theirs.
     degree : int >= 0, default=3
     gamma : {'scale', 'auto'} or float >= 0, default='scale'
-        'scale' is 1 / (n_features * X.var()), 'auto' 1 / n_features.
+        'scale' is 1 / (n_features * X.var()), where rows count by their weights; 'auto' 1 / n_features.
     coef0 : float, default=0.0
     shrinking : bool, default=True
         Whether rows that seem to stay at a bound are left out until the end, where all are looked at again.
@@ -198,6 +198,7 @@ class SVC(Classifier):
         attributes |= columns | fitted | {
             "_support_rows_": X[support] if self.kernel != "precomputed" else np.empty((0, 0)),
             "shape_fit_": tuple(X.shape),
+            "_dtype_": self._score_dtype(problem.gram, fitted["dual_coef_"]),
             "fit_status_": int(not converged),
         }
         if not converged:
@@ -272,13 +273,12 @@ class SVC(Classifier):
         all_codes[C == 0] = -1
         if (np.bincount(all_codes[all_codes >= 0], minlength=len(classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = self._gamma_of(X)
+        gamma = self._gamma_of(X, weight)
         gram = self._gram(X, gamma, options["threads"])
         attributes = {
             "classes_": classes,
             "class_weight_": class_weight,
             "_gamma_": gamma,
-            "_dtype_": gram.dtype.name,
         }
         return Problem(gram, all_codes, C, len(classes)), attributes
 
@@ -299,20 +299,23 @@ class SVC(Classifier):
             raise ValueError(f"class_weight is {self.class_weight}; finite numbers are wanted")
         return weight
 
-    def _gamma_of(self, X):
+    def _gamma_of(self, X, weight):
         if self.gamma == "auto":
             return 1.0 / X.shape[1]
         if self.gamma != "scale":
             return float(self.gamma)
         if self.kernel in ("precomputed", "linear") or callable(self.kernel):
             return 1.0
-        entries = X.data[: X.size] if isinstance(X, Csr) else X
-        size = X.shape[0] * X.shape[1]
-        mean = entries.sum(dtype=np.float64) / size
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        size = float(weight.sum()) * X.shape[1]
         if isinstance(X, Csr):
-            variance = float(np.square(entries, dtype=np.float64).sum()) / size - mean**2
+            entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
+            mean = float(entries @ heavy) / size
+            variance = float((entries**2) @ heavy) / size - mean**2
         else:
-            variance = float(X.var(dtype=np.float64))
+            sums = row_sums(X, 0.0)
+            mean = float(weight @ sums[0]) / size
+            variance = float(weight @ row_sums(X, mean)[1]) / size
         if not np.isfinite(variance):
             raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
@@ -331,6 +334,11 @@ class SVC(Classifier):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
         single = kernel.rounding(rows, np.float32) <= _ROUNDING
         return Gram(kernel, rows, self.kernel_dtype or ("float32" if single else "float64"), threads)
+
+    def _score_dtype(self, gram, coef):
+        """The type of kernel values for new rows: float64 also where a score would be off by more than _SCORE_ROUNDING."""
+        off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
+        return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 
     def _called(self, A, B):
         values = as_array(self.kernel(A, B), "kernel's result")
@@ -503,6 +511,16 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
         before = model.fit(X, y, sample_weight)
         path.append(before)
     return path
+
+
+def row_sums(X, mean):
+    """Sums of each row's entries and of their squared distances to the mean, in float64."""
+    sums = np.empty((2, len(X)))
+    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
+        rows = X[start:stop] - np.float64(mean)
+        rows.sum(axis=1, out=sums[0, start:stop])
+        np.einsum("ij,ij->i", rows, rows, out=sums[1, start:stop])
+    return sums
 
 
 def _warn(message):
