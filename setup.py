@@ -27,6 +27,7 @@ KERNELS = {
     "_encode",
     "_kdtree_search",
     "_linear_kernel",
+    "_linear_svc",
     "_logistic",
     "_missing_kernel",
     "_moments_kernel",

@@ -1,0 +1,219 @@
+"""The soft-margin plane by Newton's method: the fastest where the rows have few columns.
+
+The dual variables follow from the plane and a centre: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. The
+plane is optimal for them where w = sum_i alpha_i y_i x_i, the minimum of a function that is quadratic in pieces;
+Newton's method with an exact search along each direction ends there. Then alpha becomes the centre and the gain grows
+(the proximal method of multipliers, Rockafellar 1976): what is left of the violation is at most cost / gain.
+"""
+
+import numpy as np
+
+from ._hinge import added, kernels
+from ._threads import ranges
+
+# A sample has so many rows a parameter, and at least so many; it is an eighth of the rows it is for.
+_SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
+# cost / gain falls by this factor.
+_FALL = 8.0
+# The gain is limited so that its product with the rounding of a margin is not seen in the margins it makes.
+_MOST_GAIN = 1e9
+# Rows of a Cholesky factor that are made first, before any is timed.
+_FIRST_ROWS = 256
+# Trials of a search along a direction.
+_TRIALS = 40
+
+
+class Newton:
+    """A solver with its counts.
+
+    Parameters
+    ----------
+    tol : float
+        Largest violation wanted.
+    rng : numpy.random.Generator
+        Draws samples of the rows.
+    max_iter : int
+        Most steps.
+    advance : callable
+        advance(violation) after each step; true if this was to be the last.
+    """
+
+    def __init__(self, tol, rng, max_iter, advance):
+        self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
+        self.n_iter, self.stopped = 0, False
+
+    def solve(self, problem, start=None):
+        """A generator that pauses after each step and returns the proof of its solution.
+
+        `start` is the proof of a similar problem's solution on the same rows.
+        """
+        n, D = problem.n, problem.d + 1
+        if start is not None:
+            w, b, width = start.w, start.b, 1.0
+        else:
+            w, b, width = yield from self._first(problem)
+        h = width
+        z = 1 - problem.y * (problem.scores(w) + b)
+        alpha = _clipped(problem, np.zeros(n), h, z)
+        rounds = 0
+        while True:
+            rows = np.flatnonzero((z > -3 * width) if problem.squared else np.abs(z) < 3 * width)
+            rest = np.zeros(D)
+            if len(rows) > n // 4:
+                rows, part = None, problem
+            else:
+                rows = np.union1d(rows, np.flatnonzero((alpha > 0) & (alpha < problem.most)))
+                part = problem.take(rows)
+                rest = problem.combine(alpha * problem.y) - part.combine(alpha[rows] * part.y)
+            own = alpha if rows is None else alpha[rows]
+            w, b, own = yield from self._refine(part, rest, w, b, own, h)
+            if rows is None:
+                alpha = own
+            else:
+                alpha[rows] = own
+            proof = problem.proof(alpha, w, b, self.tol)
+            if rows is None or self.stopped or proof.violation <= self.tol:
+                return proof
+            rounds += 1
+            # rows that were left out, and are on the other side of the margin now
+            w, b, z = proof.w, proof.b, proof.z
+            ascent = z - problem.ridge * alpha
+            odd = np.where(ascent > 0, alpha < problem.most, alpha > 0)
+            odd[rows] = False
+            if not odd.any():
+                return proof
+            h = width = 2.0 ** min(rounds, 60) * float(np.abs(ascent[odd]).max())
+            alpha = _clipped(problem, alpha, h, z)
+
+    def _first(self, problem):
+        """(w, b, about how far its margins are from the solution's)."""
+        n, D = problem.n, problem.d + 1
+        size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
+        if n < 2 * size:
+            return np.zeros(D), 0.0, 1.0
+        rows = np.sort(self.rng.choice(n, size, replace=False))
+        if not (problem.y[rows].min() < 0 < problem.y[rows].max()):
+            return np.zeros(D), 0.0, 1.0
+        error = min(1.0, np.sqrt(D / size))
+        solver = Newton(max(self.tol, 0.1 * error), self.rng, self.max_iter, self.advance)
+        found = yield from solver.solve(problem.take(rows, n / size))
+        self.stopped = solver.stopped
+        return found.w, found.b, error
+
+    def _refine(self, problem, rest, w, b, alpha, h):
+        """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
+        alpha_i y_i x_i over all others."""
+        y, reach = problem.y, np.sqrt(problem.squares.max() + problem.bias**2)
+        finest = problem.cost.max() * reach**2 / _MOST_GAIN
+        left = np.inf
+        w = w.copy()
+        while True:
+            centre = alpha
+            z = 1 - y * (problem.scores(w) + b)
+            w, z, alpha, gap = yield from self._centred(problem, rest, w, centre, h, z)
+            shift = 0.0
+            if problem.free:
+                shift = problem.bias * w[-1]
+                b, w[-1] = b + shift, 0.0
+            ascent = z - problem.ridge * alpha
+            violation = max(
+                np.max(ascent, where=alpha < problem.most, initial=0), np.max(-ascent, where=alpha > 0, initial=0)
+            )
+            total = violation + abs(shift) + gap * reach
+            if self.stopped or total <= 0.25 * self.tol:
+                return w, b, alpha
+            if h <= finest and total > 0.5 * left:
+                return w, b, alpha
+            left = min(left, total) if h <= finest else np.inf
+            h = max(min(h / _FALL, h), finest)
+
+    def _centred(self, problem, rest, w, centre, h, z):
+        """Newton's method for one centre and gain: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+        y, most = problem.y, problem.most
+        gain = _gain(problem, h)
+        if problem.squared:
+            centre = np.zeros(problem.n)
+        alpha = np.clip(centre + gain * z, 0, most)
+        v = rest + problem.combine(alpha * y)
+        while True:
+            gradient = w - v
+            inside = (alpha > 0) & (alpha < most)
+            direction = _solve(problem.products(np.where(inside, gain, 0)), gradient)
+            fall = float(gradient @ direction)
+            if not fall < 0 or self.stopped:
+                break
+            q = y * problem.scores(direction)
+            length = _search(problem, w, direction, rest, z, q, centre, gain, fall)
+            if length == 0:
+                break
+            w = w + length * direction
+            z = z - length * q
+            new = np.clip(centre + gain * z, 0, most)
+            changed = new != alpha
+            if np.count_nonzero(changed) > problem.n // 2:
+                v = rest + problem.combine(new * y)
+            else:
+                v = v + problem.combine(np.where(changed, (new - alpha) * y, 0))
+            alpha = new
+            moved = length * float(np.abs(q).max())
+            self.n_iter += 1
+            self.stopped = bool(self.advance(moved)) or self.n_iter >= self.max_iter
+            yield
+            if moved <= 1e-2 * min(h, 1.0) and (length == 1 or moved <= 1e-3 * self.tol):
+                break
+        return w, z, alpha, float(np.linalg.norm(w - v))
+
+
+def _gain(problem, h):
+    """alpha's derivative by z: of squared losses it is that of the optimum at once."""
+    return 2 * problem.cost if problem.squared else problem.cost / h
+
+
+def _clipped(problem, alpha, h, z):
+    centre = np.zeros(problem.n) if problem.squared else alpha
+    return np.clip(centre + _gain(problem, h) * z, 0, problem.most)
+
+
+def _solve(products, gradient):
+    """-(1 + products)^-1 gradient, with columns scaled to a diagonal of ones."""
+    matrix = products
+    matrix[np.diag_indices_from(matrix)] += 1
+    scale = 1 / np.sqrt(np.diag(matrix))
+    matrix *= scale
+    matrix *= scale[:, None]
+    x = -scale * gradient
+    for start, stop in ranges(0, len(x), _FIRST_ROWS):
+        kernels.solve(matrix, x, start, stop)
+    return scale * x
+
+
+def _search(problem, w, direction, rest, z, q, centre, gain, fall):
+    """The length at which the slope along the direction is 0, to a share of what it is at 0."""
+    along, bend = float((w - rest) @ direction), float(direction @ direction)
+
+    def slope(length):
+        first, second = added(
+            problem.n,
+            8,
+            2,
+            lambda start, stop, out: kernels.slope(z, q, centre, gain, problem.most, length, start, stop, out),
+            problem.threads,
+        )
+        return along + length * bend - first, bend + second
+
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(_TRIALS):
+        at, change = slope(length)
+        if abs(at) <= 1e-3 * abs(fall):
+            return length
+        if at < 0:
+            low = length
+        else:
+            high = length
+        following = length - at / change if change > 0 else np.inf
+        if not low < following < high:
+            following = 2 * length if high == np.inf else 0.5 * (low + high)
+        if following == length:
+            return length
+        length = following
+    return low
