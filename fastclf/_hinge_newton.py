@@ -11,6 +11,8 @@ import numpy as np
 from ._hinge import added, kernels
 from ._threads import ranges
 
+# cost / gain from 0: where a plane of 0 has all rows, at z = 1, well inside of what is quadratic.
+_FIRST_WIDTH = 4.0
 # A sample has so many rows a parameter, and at least so many; it is an eighth of the rows it is for.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
 # cost / gain falls by this factor.
@@ -49,15 +51,19 @@ class Newton:
         """
         n, D = problem.n, problem.d + 1
         if start is not None:
-            w, b, width = start.w, start.b, 1.0
+            w, b, width = start.w, start.b, _FIRST_WIDTH
         else:
             w, b, width = yield from self._first(problem)
         h = width
         z = 1 - problem.y * (problem.scores(w) + b)
-        alpha = _clipped(problem, np.zeros(n), h, z)
-        rounds = 0
+        alpha = np.zeros(n)
         while True:
-            rows = np.flatnonzero((z > -3 * width) if problem.squared else np.abs(z) < 3 * width)
+            if width < 1 and not problem.squared:
+                w, z, alpha, _ = yield from self._centred(problem, 0, w, alpha, h, z)
+                h /= _FALL
+            else:
+                alpha = _clipped(problem, alpha, h, z)
+            rows = np.flatnonzero((z > -2 * width) if problem.squared else np.abs(z) < 2 * width)
             rest = np.zeros(D)
             if len(rows) > n // 4:
                 rows, part = None, problem
@@ -74,7 +80,6 @@ class Newton:
             proof = problem.proof(alpha, w, b, self.tol)
             if rows is None or self.stopped or proof.violation <= self.tol:
                 return proof
-            rounds += 1
             # rows that were left out, and are on the other side of the margin now
             w, b, z = proof.w, proof.b, proof.z
             ascent = z - problem.ridge * alpha
@@ -82,20 +87,20 @@ class Newton:
             odd[rows] = False
             if not odd.any():
                 return proof
-            h = width = 2.0 ** min(rounds, 60) * float(np.abs(ascent[odd]).max())
-            alpha = _clipped(problem, alpha, h, z)
+            h = width = min(1.0, 2 * float(np.abs(ascent[odd]).max()))
+            alpha = proof.alpha
 
     def _first(self, problem):
         """(w, b, about how far its margins are from the solution's)."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
-            return np.zeros(D), 0.0, 1.0
+            return np.zeros(D), 0.0, _FIRST_WIDTH
         rows = np.sort(self.rng.choice(n, size, replace=False))
         if not (problem.y[rows].min() < 0 < problem.y[rows].max()):
-            return np.zeros(D), 0.0, 1.0
-        error = min(1.0, np.sqrt(D / size))
-        solver = Newton(max(self.tol, 0.1 * error), self.rng, self.max_iter, self.advance)
+            return np.zeros(D), 0.0, _FIRST_WIDTH
+        error = min(1.0, 2 * np.sqrt(D / size))
+        solver = Newton(max(self.tol, 2 * error), self.rng, self.max_iter, self.advance)
         found = yield from solver.solve(problem.take(rows, n / size))
         self.stopped = solver.stopped
         return found.w, found.b, error
@@ -159,7 +164,7 @@ class Newton:
             self.n_iter += 1
             self.stopped = bool(self.advance(moved)) or self.n_iter >= self.max_iter
             yield
-            if moved <= 1e-2 * min(h, 1.0) and (length == 1 or moved <= 1e-3 * self.tol):
+            if moved <= 0.1 * min(h, 1.0) and (length == 1 or moved <= 1e-3 * self.tol):
                 break
         return w, z, alpha, float(np.linalg.norm(w - v))
 
