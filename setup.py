@@ -26,6 +26,7 @@ KERNELS = {
     "_codes",
     "_encode",
     "_kdtree_search",
+    "_kernel_rows",
     "_linear_kernel",
     "_linear_svc",
     "_logistic",
@@ -33,6 +34,7 @@ KERNELS = {
     "_moments_kernel",
     "_neighbors",
     "_perceptron",
+    "_smo",
     "_sparse_kernel",
     "_tree",
 }
