@@ -72,7 +72,7 @@ def square_norms(X, owner, threads):
 
 
 class Problem:
-    """min |w|^2 / 2 + sum_i cost_i max(0, 1 - y_i (w x_i + b))^p, p = 1 or 2, over rows of cost above 0.
+    """min |w|^2 / 2 + sum_i cost_i max(0, 1 - y_i (w x_i + b))^p, p = 1 or 2, over rows of cost 0 or more.
 
     The planes are arrays of d + 1 numbers: w, and that of a column which is `bias` everywhere.
 
@@ -97,8 +97,9 @@ class Problem:
         self.X, self.y, self.cost, self.squares = X, y, cost, squares
         self.squared, self.bias, self.free, self.threads = squared, bias, free, threads
         self.n, self.d = X.shape
-        self.most = np.full(self.n, np.inf) if squared else cost
-        self.ridge = 0.5 / cost if squared else np.zeros(self.n)
+        there = cost > 0
+        self.most = np.where(there, np.inf, 0.0) if squared else cost
+        self.ridge = 0.5 / np.where(there, cost, 0.5) if squared else np.zeros(self.n)
         self.work = max(1, X.size // self.n)
 
     def take(self, rows, factor=1.0):
@@ -128,34 +129,38 @@ class Problem:
         return np.append(total, self.bias * a.sum())
 
     def products(self, weight):
-        """sum_i weight_i x_i x_i', with the bias column."""
-        d = self.d
+        """sum_i weight_i x_i x_i', with the bias column; rows of weight 0 cost nothing."""
+        d, total_weight = self.d, weight.sum()
+        rows = np.flatnonzero(weight)
         if isinstance(self.X, Csr):
             arrays = _arrays(self.X)
+            work = 1 + (1 + self.work**2) * len(rows) // self.n
             total = added(
                 self.n,
-                1 + self.work**2,
+                work,
                 (d, d + 1),
                 lambda start, stop, out: kernels.add_products_sparse(*arrays, weight, start, stop, out),
                 self.threads,
             )
             sums, gram = total[:, -1], np.triu(total[:, :-1])
         else:
-            width = -(-d // moments.TILE) * moments.TILE
-            codes, shift = np.zeros(self.n, np.intp), np.zeros(d)
+            X, width = self.X, -(-d // moments.TILE) * moments.TILE
+            if len(rows) < self.n // 4:
+                X, weight = X[rows], weight[rows]
+            codes, shift = np.zeros(len(X), np.intp), np.zeros(d)
 
             def add(start, stop, out):
                 panel = aligned((moments.PANEL_ROWS, width), np.float64)
                 sums = out[0, :d].reshape(1, d)
-                moments.add_products(self.X, codes, weight, shift, start, stop, panel, sums, out[1:])
+                moments.add_products(X, codes, weight, shift, start, stop, panel, sums, out[1:])
 
-            total = added(self.n, d * d, (1 + width, width), add, self.threads)
+            total = added(len(X), d * d, (1 + width, width), add, self.threads)
             sums, gram = total[0, :d], np.triu(total[1 : 1 + d, :d])
         gram += np.triu(gram, 1).T
         found = np.empty((d + 1, d + 1))
         found[:d, :d] = gram
         found[:d, d] = found[d, :d] = self.bias * sums
-        found[d, d] = self.bias**2 * weight.sum()
+        found[d, d] = self.bias**2 * total_weight
         return found
 
     def losses(self, z):

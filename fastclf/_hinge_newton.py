@@ -17,8 +17,10 @@ _FIRST_WIDTH = 4.0
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
 # cost / gain falls by this factor.
 _FALL = 8.0
-# The gain is limited so that its product with the rounding of a margin is not seen in the margins it makes.
-_MOST_GAIN = 1e9
+# The gain times the square of the longest row's length is limited: times a margin's rounding it makes margins.
+_MOST_GAIN = 1e10
+# Centres in a row that do not lower the violation by a tenth, after which rounding is taken as its cause.
+_IDLE = 4
 # Rows of a Cholesky factor that are made first, before any is timed.
 _FIRST_ROWS = 256
 # Trials of a search along a direction.
@@ -108,36 +110,31 @@ class Newton:
     def _refine(self, problem, rest, w, b, alpha, h):
         """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
         alpha_i y_i x_i over all others."""
-        y, reach = problem.y, np.sqrt(problem.squares.max() + problem.bias**2)
-        finest = problem.cost.max() * reach**2 / _MOST_GAIN
-        left = np.inf
+        y, reach = problem.y, _reach(problem)
+        least, idle = np.inf, 0
         w = w.copy()
         while True:
-            centre = alpha
             z = 1 - y * (problem.scores(w) + b)
-            w, z, alpha, gap = yield from self._centred(problem, rest, w, centre, h, z)
+            w, z, alpha, gap = yield from self._centred(problem, rest, w, alpha, h, z)
             shift = 0.0
             if problem.free:
                 shift = problem.bias * w[-1]
                 b, w[-1] = b + shift, 0.0
             ascent = z - problem.ridge * alpha
-            violation = max(
-                np.max(ascent, where=alpha < problem.most, initial=0), np.max(-ascent, where=alpha > 0, initial=0)
-            )
-            total = violation + abs(shift) + gap * reach
-            if self.stopped or total <= 0.25 * self.tol:
+            rise = np.max(ascent, where=alpha < problem.most, initial=0)
+            fall = np.max(-ascent, where=alpha > 0, initial=0)
+            violation = max(rise, fall) + abs(shift) + gap * reach
+            idle = 0 if violation < 0.9 * least else idle + 1
+            least = min(least, violation)
+            if self.stopped or violation <= 0.25 * self.tol or idle == _IDLE:
                 return w, b, alpha
-            if h <= finest and total > 0.5 * left:
-                return w, b, alpha
-            left = min(left, total) if h <= finest else np.inf
-            h = max(min(h / _FALL, h), finest)
+            h /= _FALL
 
-    def _centred(self, problem, rest, w, centre, h, z):
-        """Newton's method for one centre and gain: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+    def _centred(self, problem, rest, w, alpha, h, z):
+        """Newton's method with alpha as centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
-        if problem.squared:
-            centre = np.zeros(problem.n)
+        centre = _centre(problem, alpha, gain)
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
         while True:
@@ -169,14 +166,25 @@ class Newton:
         return w, z, alpha, float(np.linalg.norm(w - v))
 
 
+def _reach(problem):
+    """The length of the longest row."""
+    return float(np.sqrt(problem.squares.max() + problem.bias**2))
+
+
 def _gain(problem, h):
-    """alpha's derivative by z: of squared losses it is that of the optimum at once."""
-    return 2 * problem.cost if problem.squared else problem.cost / h
+    """alpha's derivative by z: of squared losses that of the optimum itself, if rounding allows."""
+    gain = 2 * problem.cost if problem.squared else problem.cost / h
+    return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
+
+
+def _centre(problem, alpha, gain):
+    """(z - ridge alpha) gain is alpha's way from here, solved for alpha."""
+    return alpha * (1 - problem.ridge * gain)
 
 
 def _clipped(problem, alpha, h, z):
-    centre = np.zeros(problem.n) if problem.squared else alpha
-    return np.clip(centre + _gain(problem, h) * z, 0, problem.most)
+    gain = _gain(problem, h)
+    return np.clip(_centre(problem, alpha, gain) + gain * z, 0, problem.most)
 
 
 def _solve(products, gradient):
