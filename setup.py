@@ -28,6 +28,7 @@ KERNELS = {
     "_kdtree_search",
     "_kernel_rows",
     "_linear_kernel",
+    "_linear_svc",
     "_logistic",
     "_missing_kernel",
     "_moments_kernel",

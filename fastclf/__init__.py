@@ -16,6 +16,7 @@ _ROOMS = {
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
     "LeastSquaresClassifier": "least_squares",
+    "LinearSVC": "linear_svc",
     "LogisticRegression": "logistic",
     "MultinomialNB": "bayes",
     "NaiveBayes": "naive_bayes",

@@ -1,0 +1,277 @@
+# Kernels of the linear support vector machine, over ranges of rows, dense or as lists of entries.
+#
+#     min over w:  |w|^2 / 2 + sum_i c_i max(0, z_i)^p,   z_i = 1 - y_i (w x_i + b),   p = 1 or 2
+#     its dual:    max over 0 <= alpha_i <= U_i of  sum_i alpha_i - |v|^2 / 2 - sum_i r_i alpha_i^2 / 2,
+#                  v = sum_i alpha_i y_i x_i,     p = 1: U_i = c_i, r_i = 0;     p = 2: U_i = inf, r_i = 1 / (2 c_i)
+#
+# Sums are of doubles, in the order of the rows. `indices` and `data` have an entry at least. The plane of `descend` has
+# one number more than the rows have columns: that of a column which is `bias` everywhere.
+from cython cimport floating
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d, widen
+
+cdef inline vec_d load(const floating* x) noexcept nogil:
+    if floating is float:
+        return widen(x)
+    else:
+        return (<const vec_d*> x)[0]
+
+
+cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcept nogil:
+    cdef vec_d s = spread_d(0), t = spread_d(0)
+    cdef Py_ssize_t j = 0
+    cdef double total
+    while j + 2 * LANES_D <= d:
+        s = fmadd_d(load(x + j), load(w + j), s)
+        t = fmadd_d(load(x + j + LANES_D), load(w + j + LANES_D), t)
+        j += 2 * LANES_D
+    total = sum_d(s + t)
+    while j < d:
+        total += x[j] * w[j]
+        j += 1
+    return total
+
+
+cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d) noexcept nogil:
+    """sum_out += a x"""
+    cdef vec_d factor = spread_d(a)
+    cdef Py_ssize_t j = 0
+    while j + LANES_D <= d:
+        (<vec_d*> (sum_out + j))[0] = fmadd_d(factor, load(x + j), load(sum_out + j))
+        j += LANES_D
+    while j < d:
+        sum_out[j] += a * x[j]
+        j += 1
+
+
+def square_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] out):
+    """out[i] = |x_i|^2; not finite where the row is not."""
+    cdef Py_ssize_t i, j, d = X.shape[1]
+    cdef vec_d s, x
+    with nogil:
+        for i in range(start, stop):
+            s = spread_d(0)
+            j = 0
+            while j + LANES_D <= d:
+                x = load(&X[i, j])
+                s = fmadd_d(x, x, s)
+                j += LANES_D
+            out[i] = sum_d(s)
+            while j < d:
+                out[i] += <double> X[i, j] * X[i, j]
+                j += 1
+
+
+def square_norms_sparse(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
+    double[::1] out
+):
+    """As `square_norms`."""
+    cdef Py_ssize_t i, e
+    with nogil:
+        for i in range(start, stop):
+            out[i] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                out[i] += <double> data[e] * data[e]
+
+
+def combine(const floating[:, ::1] X, const double[::1] a, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out):
+    """sum_out += sum of a_i x_i; rows of which a_i is 0 are not read."""
+    cdef Py_ssize_t i, d = X.shape[1]
+    with nogil:
+        for i in range(start, stop):
+            if a[i] != 0:
+                add(a[i], &X[i, 0], &sum_out[0], d)
+
+
+def combine_sparse(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] a,
+    Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
+):
+    """As `combine`."""
+    cdef Py_ssize_t i, e
+    with nogil:
+        for i in range(start, stop):
+            if a[i] != 0:
+                for e in range(indptr[i], indptr[i + 1]):
+                    sum_out[indices[e]] += a[i] * data[e]
+
+
+def add_products_sparse(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
+):
+    """Right of the diagonal and on it, sum_out += sum of weight_i x_i x_i'; the last column is that of sum weight_i x_i.
+    """
+    cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
+    cdef double a
+    cdef double* row
+    with nogil:
+        for i in range(start, stop):
+            if weight[i] != 0:
+                for e in range(indptr[i], indptr[i + 1]):
+                    a = weight[i] * data[e]
+                    row = &sum_out[indices[e], 0]
+                    for f in range(e, indptr[i + 1]):
+                        row[indices[f]] += a * data[f]
+                    row[last] += a
+
+
+def slope(
+    const double[::1] z, const double[::1] q, const double[::1] centre, const double[::1] gain, const double[::1] most,
+    double length, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
+):
+    """sum_out += (sum of a_i q_i, sum of gain_i q_i^2 where 0 < a_i < most_i), a_i = centre_i + gain_i (z_i - length
+    q_i), clipped to [0, most_i]."""
+    cdef Py_ssize_t i
+    cdef double a, first = 0, second = 0
+    with nogil:
+        for i in range(start, stop):
+            a = centre[i] + gain[i] * (z[i] - length * q[i])
+            if a >= most[i]:
+                first += most[i] * q[i]
+            elif a > 0:
+                first += a * q[i]
+                second += gain[i] * (q[i] * q[i])
+    sum_out[0] += first
+    sum_out[1] += second
+
+
+cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
+    """a[i, j] -= sum over k < i of a[k, i] a[k, j], for j >= i."""
+    cdef Py_ssize_t j = i, k
+    cdef double* row
+    cdef vec_d u, s0, s1, s2, s3
+    cdef double s
+    while j + 4 * LANES_D <= D:
+        row = a + j
+        s0 = s1 = s2 = s3 = spread_d(0)
+        for k in range(i):
+            u = spread_d(row[i - j])
+            s0 = fmadd_d(u, (<vec_d*> row)[0], s0)
+            s1 = fmadd_d(u, (<vec_d*> row)[1], s1)
+            s2 = fmadd_d(u, (<vec_d*> row)[2], s2)
+            s3 = fmadd_d(u, (<vec_d*> row)[3], s3)
+            row += D
+        (<vec_d*> row)[0] -= s0
+        (<vec_d*> row)[1] -= s1
+        (<vec_d*> row)[2] -= s2
+        (<vec_d*> row)[3] -= s3
+        j += 4 * LANES_D
+    while j < D:
+        s = 0
+        for k in range(i):
+            s += a[k * D + i] * a[k * D + j]
+        a[i * D + j] -= s
+        j += 1
+
+
+def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
+    """Rows [start, stop) of the Cholesky factor U of a = U'U, in place; after the last x becomes the solution of a x.
+
+    A pivot that rounding has made no larger than 1e-14 of 1 is taken as 1e-14: the diagonal of `a` is 1 on entry.
+    """
+    cdef Py_ssize_t D = a.shape[0], i, j
+    cdef double root
+    require(a.shape[1] == D and x.shape[0] == D)
+    with nogil:
+        for i in range(start, stop):
+            finish_row(&a[0, 0], i, D)
+            root = 1 / sqrt(max(a[i, i], 1e-14))
+            for j in range(i, D):
+                a[i, j] *= root
+            a[i, i] = 1 / root
+        if stop == D:
+            for i in range(D):
+                x[i] /= a[i, i]
+                for j in range(i + 1, D):
+                    x[j] -= a[i, j] * x[i]
+            for i in range(D - 1, -1, -1):
+                for j in range(i + 1, D):
+                    x[i] -= a[i, j] * x[j]
+                x[i] /= a[i, i]
+
+
+cdef struct descent_t:
+    double bias  # value of the column that makes an intercept
+    double offset  # b, beside that column's
+    double high, low  # rows at a bound are left out beyond these gradients
+    double most, least  # projected gradients met
+
+
+cdef inline double step(
+    descent_t* s, double score, double y, double* alpha, double most, double ridge, double square, bint* kept
+) noexcept nogil:
+    """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y times its change."""
+    cdef double old = alpha[0], gradient = y * (score + s.offset) - 1 + ridge * old, projected = gradient, new
+    cdef double bend = square + s.bias * s.bias + ridge
+    kept[0] = True
+    if old <= 0:
+        if gradient > s.high:
+            kept[0] = False
+            return 0
+        projected = min(gradient, <double> 0)
+    elif old >= most:
+        if gradient < s.low:
+            kept[0] = False
+            return 0
+        projected = max(gradient, <double> 0)
+    s.most = max(s.most, projected)
+    s.least = min(s.least, projected)
+    if projected == 0:
+        return 0
+    if bend > 0:
+        new = min(max(old - gradient / bend, <double> 0), most)
+    else:
+        new = most if gradient < 0 else 0
+    alpha[0] = new
+    return (new - old) * y
+
+
+def descend(
+    const floating[:, ::1] X, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop, const double[::1] y,
+    double[::1] alpha, const double[::1] most, const double[::1] ridge, const double[::1] square, double[::1] w,
+    signed char[::1] kept_out, double[::1] state
+):
+    """One step on each of the rows order[start:stop]; `state` is a descent_t."""
+    cdef Py_ssize_t k, i, d = X.shape[1]
+    cdef double change
+    cdef bint kept
+    require(len(state) == 6 and len(w) == d + 1)
+    cdef descent_t* s = <descent_t*> &state[0]
+    with nogil:
+        for k in range(start, stop):
+            i = order[k]
+            change = dot(&X[i, 0], &w[0], d) + s.bias * w[d]
+            change = step(s, change, y[i], &alpha[i], most[i], ridge[i], square[i], &kept)
+            kept_out[k] = kept
+            if change != 0:
+                add(change, &X[i, 0], &w[0], d)
+                w[d] += change * s.bias
+
+
+def descend_sparse(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const int64_t[::1] order,
+    Py_ssize_t start, Py_ssize_t stop, const double[::1] y, double[::1] alpha, const double[::1] most,
+    const double[::1] ridge, const double[::1] square, double[::1] w, signed char[::1] kept_out, double[::1] state
+):
+    """As `descend`."""
+    cdef Py_ssize_t k, i, e, d = len(w) - 1
+    cdef double change
+    cdef bint kept
+    require(len(state) == 6)
+    cdef descent_t* s = <descent_t*> &state[0]
+    with nogil:
+        for k in range(start, stop):
+            i = order[k]
+            change = s.bias * w[d]
+            for e in range(indptr[i], indptr[i + 1]):
+                change += data[e] * w[indices[e]]
+            change = step(s, change, y[i], &alpha[i], most[i], ridge[i], square[i], &kept)
+            kept_out[k] = kept
+            if change != 0:
+                for e in range(indptr[i], indptr[i + 1]):
+                    w[indices[e]] += change * data[e]
+                w[d] += change * s.bias
