@@ -48,11 +48,12 @@ def factorised(matrix):
     """L^-1 of the Cholesky factor of a positive semidefinite matrix, raised a little: it may be singular."""
     size = len(matrix)
     ridge = 1e-10 * max(float(np.trace(matrix)) / size, 1e-300)
-    while True:
+    while ridge < np.inf:  # which is not so if the matrix holds NaN
         try:
             return np.linalg.inv(np.linalg.cholesky(matrix + ridge * np.eye(size)))
         except np.linalg.LinAlgError:
             ridge *= 100
+    raise FloatingPointError("second derivatives overflowed; X of a smaller scale is wanted")
 
 
 def _solved(half, gradient):

@@ -27,7 +27,7 @@ def as_rows(X, owner):
     return as_csr(X, owner) if is_sparse(X) else as_matrix(X, owner)
 
 
-def _as_unchecked_rows(X, owner):
+def as_unchecked_rows(X, owner):
     """As `as_rows`; whether an array is finite is seen by its scores."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
@@ -149,7 +149,7 @@ class LinearClassifier(Classifier):
     def _linear(self, function, X):
         """function(X, coef, intercept, ...), one of the two above."""
         self._require_fitted()
-        X = self._new_samples(X, _as_unchecked_rows)
+        X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)
 
     def _scores(self, X):

@@ -12,6 +12,7 @@ from ._threads import Progress, n_threads
 from ._validation import (
     as_sample_weight,
     as_targets,
+    class_factors,
     encode_labels,
     require_array,
     require_choice,
@@ -219,22 +220,10 @@ class LogisticRegression(LinearClassifier):
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least two classes are wanted")
         if self.class_weight is not None:
-            factor = self._class_factors(classes, np.bincount(codes, weights, len(classes)))
+            heavy = np.bincount(codes, weights, len(classes))
+            factor = class_factors(self.class_weight, classes, heavy, open_low=True)
             weights = factor[codes] * (1.0 if weights is None else weights)
         return classes, codes, weights
-
-    def _class_factors(self, classes, heavy):
-        """The class weights as an array; `heavy` is the weight of each class's rows."""
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
-            return heavy.sum() / (len(classes) * heavy)
-        if not hasattr(self.class_weight, "items"):
-            raise TypeError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-        factor = np.ones(len(classes))
-        for label, weight in self.class_weight.items():
-            weight = require_number(f"class_weight[{label!r}]", weight, 0, open_low=True)
-            factor[classes == label] = weight
-        return factor
 
     def _start(self, problem, classes):
         coef = getattr(self, "coef_", None) if self.warm_start else None
