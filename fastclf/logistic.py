@@ -47,7 +47,9 @@ class LogisticRegression(LinearClassifier):
     dual : bool, default=False
         For scikit-learn's signature; it changes nothing.
     tol : float > 0, default=1e-4
-        `fit` stops where `gradient_norm_` is at most this: a number without units, whatever the columns and n are.
+        `fit` stops where `gradient_norm_` is at most this times the share that the objective has of that of zero
+        coefficients: a number without units, whatever the columns and n are. The default leaves the objective right to
+        a relative 1e-6 or so.
     fit_intercept : bool, default=True
         Whether there is a b.
     intercept_scaling : float, default=1
@@ -103,7 +105,8 @@ class LogisticRegression(LinearClassifier):
     their sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay so.
 
     Without a penalty, classes that a hyperplane separates have no maximum of the likelihood. `fit` then stops at the
-    first separator it meets, with a warning.
+    first separator it meets, with a warning. Where only rows on the border keep them from being separated, there is no
+    maximum either, and what is returned is a point where the gradient is as small as `tol` asks.
 
     References
     ----------
@@ -250,9 +253,9 @@ class LogisticRegression(LinearClassifier):
             point, n_iter = found, n_iter + 1
             if progress.advance(1, point.objective):
                 return point, n_iter, False
-        if point.norm > self.tol:
+        if not point.is_optimal(self.tol):
             why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
-            _warn(f"gradient_norm_ is {point.norm:.2g}, above tol={self.tol:g}, as {why}")
+            _warn(f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}")
         return point, n_iter, False
 
     def _points(self, problem, theta):
