@@ -119,7 +119,8 @@ cdef Py_ssize_t learn(
 
 
 cdef inline void learn_one(
-    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop, bint sparse
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop,
+    bint sparse,
 ) noexcept nogil:
     """`learn` for one plane, without lags, records and logs: what a right row needs stays in registers."""
     cdef Py_ssize_t turn, row, n
