@@ -3,13 +3,11 @@
 import numpy as np
 
 from ._csr import Csr, is_sparse
-from ._linear import LinearClassifier, as_rows, linear_scores
+from ._linear import LinearClassifier, as_rows, linear_scores, rows_that_count
 from ._moments import products
 from ._search import advance
 from ._threads import Progress, aside
 from ._validation import (
-    as_sample_weight,
-    as_targets,
     as_unchecked_matrix,
     encode_labels,
     require_finite,
@@ -165,18 +163,7 @@ class LeastSquaresClassifier(LinearClassifier):
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
-        weight = as_sample_weight(sample_weight, len(rows))
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({len(rows)},), one label a row, is wanted")
-        kept = None
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            if len(kept) == 0:
-                raise ValueError("every sample_weight is zero; a row that counts is wanted")
-            if not isinstance(rows, Csr):
-                require_finite(rows, "X", name)
-            rows, y, weight = rows[kept], y[kept], weight[kept]
+        rows, y, weight, kept = rows_that_count(rows, y, sample_weight, name)
         classes, codes = encode_labels(y)
         if len(classes) < 2:
             raise ValueError(f"y holds one class, {classes[0]!r}; at least two classes are wanted")

@@ -9,7 +9,7 @@ from cython cimport floating
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from _planes cimport add, dot, dot_dense, dot_sparse, find_row, planes_t, rows_t, squares
+from _planes cimport add, dot, dot_dense, dot_sparse, find_row, planes_t, rows_t
 
 ctypedef struct lesson_t:
     bint intercept
@@ -82,7 +82,7 @@ cdef inline void take_step(
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
     cdef double size
     if square != NULL:
-        size = squares(x, n)
+        size = dot_dense(x, x, n)
         # once it is NaN, it stays so
         if not size <= square[0] and square[0] == square[0]:
             square[0] = size

@@ -19,6 +19,10 @@ ctypedef struct rows_t:
     const int* code        # the class of each row
     const double* cost     # c of each row, or NULL for 1
 
+ctypedef fused number:  # of weights, beside `floating` for that of rows
+    float
+    double
+
 ctypedef struct planes_t:
     Py_ssize_t n           # one, or one for each class
     const int* positive    # the class that each stands for
@@ -28,8 +32,8 @@ ctypedef struct planes_t:
     const double* down     # ... of the rest
 
 
-cdef inline vec_d load(const floating* x) noexcept nogil:
-    if floating is float:
+cdef inline vec_d load(const number* x) noexcept nogil:
+    if number is float:
         return widen(x)
     else:
         return (<const vec_d*> x)[0]
@@ -50,7 +54,7 @@ cdef inline double folded(vec_d* s) noexcept nogil:
     return sum_d(s[0] + s[1])
 
 
-cdef inline double dot_dense(const double* w, const floating* x, Py_ssize_t n) noexcept nogil:
+cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
     cdef vec_d s[16]  # 16 lanes are in use
     cdef Py_ssize_t j, v
     cdef double rest = 0
@@ -58,9 +62,9 @@ cdef inline double dot_dense(const double* w, const floating* x, Py_ssize_t n) n
         s[v] = spread_d(0)
     for j in range(0, n - 15, 16):
         for v in range(16 // LANES_D):
-            s[v] += (<const vec_d*> (w + j))[v] * load(x + j + v * LANES_D)
+            s[v] += load(w + j + v * LANES_D) * load(x + j + v * LANES_D)
     for j in range(n & ~<Py_ssize_t> 15, n):
-        rest += w[j] * x[j]
+        rest += <double> w[j] * x[j]
     return folded(s) + rest
 
 
@@ -91,22 +95,6 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
         (<vec_d*> w)[j] += spread_d(step) * load(x + j * LANES_D)
     for j in range(n - n % LANES_D, n):
         w[j] += step * x[j]
-
-
-cdef inline double squares(const floating* x, Py_ssize_t n) noexcept nogil:
-    cdef vec_d s[16]
-    cdef vec_d u
-    cdef Py_ssize_t j, v
-    cdef double rest = 0
-    for v in range(16 // LANES_D):
-        s[v] = spread_d(0)
-    for j in range(0, n - 15, 16):
-        for v in range(16 // LANES_D):
-            u = load(x + j + v * LANES_D)
-            s[v] += u * u
-    for j in range(n & ~<Py_ssize_t> 15, n):
-        rest += <double> x[j] * x[j]
-    return folded(s) + rest
 
 
 cdef inline const floating* find_row(
