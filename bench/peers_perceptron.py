@@ -1,7 +1,5 @@
 """Perceptrons here and in scikit-learn: the weights are compared first."""
 
-from functools import partial
-
 import data
 import numpy as np
 from comparison import Work, comparison
@@ -32,20 +30,20 @@ def scikit_learn():
     return Perceptron
 
 
-def same_weights(least, a, b):
-    """Whether the cosine of the two planes' angle is at least `least`."""
+def same_weights(a, b):
+    """Whether the two planes are one, but for rounding."""
     [(w, b0)], [(v, b1)] = a, b
     w, v = np.append(w, b0).astype(float), np.append(v, b1).astype(float)
     cosine = w @ v / np.linalg.norm(w) / np.linalg.norm(v)
-    return cosine >= least, "equal bits" if np.array_equal(w, v) else f"cosine {cosine:.9f}"
+    return cosine >= 1 - 1e-12, "equal bits" if np.array_equal(w, v) else f"cosine {cosine:.9f}"
 
 
-def work(X, y, least=1 - 1e-12, **parameters):
+def work(X, y, **parameters):
     return Work(
         blocks=[None],
         ours=fits(ours, X, y, **parameters),
         peers={"sklearn": fits(scikit_learn, X, y, **parameters)},
-        agree=partial(same_weights, least),
+        agree=same_weights,
         items=1,
     )
 
@@ -57,7 +55,9 @@ def large(scale, threads):
 
 @comparison("perceptron 1M x 64 float32, 5 epochs", threads=(1,), sklearn=10)
 def large_float32(scale, threads):
-    return work(*data.hyperplane(int(1_000_000 * scale), 64, "float32"), least=1 - 1e-6, max_iter=5)
+    # Theirs keeps float32 weights, and ours float64: on rows of sixteenths both are exact, and the work is the same.
+    X, y = data.hyperplane(int(1_000_000 * scale), 64, "float32")
+    return work(np.round(16 * X) / 16, y, max_iter=5)
 
 
 @comparison("perceptron 10000 x 100 in cache, 200 epochs", threads=(1,), sklearn=5)

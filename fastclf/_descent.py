@@ -1,7 +1,7 @@
 """Minimisers of a smooth convex function that is evaluated over many rows: Newton, L-BFGS and plain gradient descent.
 
-Each is a generator of the points it comes to, which ends at one whose gradient's norm is at most `tol`, or where
-rounding lets it go no further. Whoever takes the points may stop at any.
+Each is a generator of the points it comes to, which ends at one that is optimal to `tol`, or where rounding lets it go
+no further. Whoever takes the points may stop at any.
 """
 
 from itertools import islice
@@ -48,11 +48,12 @@ def factorised(matrix):
     """L^-1 of the Cholesky factor of a positive semidefinite matrix, raised a little: it may be singular."""
     size = len(matrix)
     ridge = 1e-10 * max(float(np.trace(matrix)) / size, 1e-300)
-    while True:
+    while ridge < np.inf:  # which is not so if the matrix holds NaN
         try:
             return np.linalg.inv(np.linalg.cholesky(matrix + ridge * np.eye(size)))
         except np.linalg.LinAlgError:
             ridge *= 100
+    raise FloatingPointError("second derivatives overflowed; X of a smaller scale is wanted")
 
 
 def _solved(half, gradient):
@@ -62,7 +63,7 @@ def _solved(half, gradient):
 
 def newton(evaluate, point, tol):
     """Newton's method; `evaluate(theta)` and the first point come with the curvature."""
-    while point is not None and point.norm > tol:
+    while not (point is None or point.is_optimal(tol)):
         point = move(evaluate, point, -_solved(factorised(point.curvature), point.gradient))
         if point is not None:
             yield point
@@ -71,7 +72,7 @@ def newton(evaluate, point, tol):
 def lbfgs(evaluate, point, tol, precondition, memory=20):
     """Limited-memory BFGS (Nocedal 1980) from precondition(gradient), an inverse of the curvature but for its scale."""
     steps, changes = [], []
-    while point is not None and point.norm > tol:
+    while not (point is None or point.is_optimal(tol)):
         direction = -_two_loops(point.gradient, steps, changes, precondition)
         found = move(evaluate, point, direction)
         if found is None and steps:
@@ -118,7 +119,7 @@ def newton_points(problem, theta, tol):
             yield point
             if slow:
                 break
-        if point.norm <= tol:
+        if point.is_optimal(tol):
             return
         step = max(1, step // 4)
         sampled = problem.evaluate(point.theta, step, "full")
@@ -165,7 +166,7 @@ def lbfgs_points(problem, theta, tol):
         return
     sample = max(1, n // max(_LEAST_ROWS, 8 * D))
     for n_steps in (_STEPS_TO_SHARED, None):
-        if point.norm <= tol:
+        if point.is_optimal(tol):
             return
         half = factorised(problem.evaluate(point.theta, sample, "shared").curvature)
         inverse = half.T @ half
@@ -185,7 +186,7 @@ def gradient_points(problem, theta, tol, length):
     coef, intercept = problem.coefficients(theta)
     point = problem.evaluate(theta)
     yield point
-    while point.norm > tol and np.isfinite(point.norm):
+    while not point.is_optimal(tol) and np.isfinite(point.norm):
         plain = problem.plain_gradient(point.gradient)
         coef, intercept = coef - length * plain[:, :-1], intercept - length * plain[:, -1]
         point = problem.evaluate(problem.parameters(coef, intercept))

@@ -4,6 +4,7 @@ A *plane* is one pair (w, b). A *unit* is what learns and stops by itself: a pla
 jointly. Units share nothing, so that any number of them may go through the rows side by side, or on other threads.
 """
 
+import math
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -38,8 +39,8 @@ class Plan:
     seed: int
 
 
-def as_rows(X, codes, cost):
-    """The rows as the kernels take them."""
+def as_rows(X, codes, cost, refuse=None):
+    """The rows as the kernels take them; `refuse()` raises if X, which no one looked at, is not finite."""
     sparse = isinstance(X, Csr)
     return SimpleNamespace(
         data=X.data if sparse else X.reshape(-1),
@@ -49,6 +50,7 @@ def as_rows(X, codes, cost):
         codes=codes,
         cost=cost,
         order=None,
+        refuse=refuse,
     )
 
 
@@ -244,15 +246,21 @@ class _Group:
                 if logged:
                     found = slice(0, lesson.n_logged)
                     self.units[0].log.append((lesson.log_turn[found], lesson.log_row[found], lesson.log_step[found]))
-                if self.progress.advance((stop - start) * len(self.units), int(lesson.mistakes.sum())):
+                if self.progress.advance((stop - start) * len(self.units), sum(lesson.mistakes.tolist())):
                     stopped = True
                     break
                 yield
             if plan.order == "batch" and not stopped:
                 planes.w += lesson.to_w
                 planes.b += lesson.to_b
+            if lesson.square is not None and not math.isfinite(lesson.square[0]) and rows.refuse is not None:
+                rows.refuse()
             lesson.square = None
-            if np.isnan(lesson.loss).any() or not (np.isfinite(planes.w).all() and np.isfinite(planes.b).all()):
+            # a sum is finite only if every term is
+            total = float(planes.w.sum()) + sum(planes.b.tolist()) + sum(lesson.loss.tolist())
+            if not math.isfinite(total) and not (
+                np.isfinite(planes.w).all() and np.isfinite(planes.b).all() and not np.isnan(lesson.loss).any()
+            ):
                 raise ValueError(
                     f"The weights overflowed in sweep {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
                 )

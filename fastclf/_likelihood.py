@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _simd
 from ._csr import Csr
-from ._threads import ranges, run
+from ._threads import aside, ranges, run
 from ._validation import as_matrix
 
 kernels = _simd.load("_logistic")
@@ -23,8 +23,10 @@ _FIRST_WORK = 1 << 22
 _GROUP_DOUBLES = 1 << 23
 # Entries of sparse rows whose moments are taken at a time.
 _ENTRIES = 1 << 20
-# Most multiplications of a QR decomposition, which cannot be interrupted: about 0.1 s.
+# Most multiplications of a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
+# Gradients below this are rounding, however small the objective is.
+_LEAST_TOL = 1e-9
 # Numbers up to it and from its inverse have squares that neither overflow nor underflow.
 _SAFE = 1e140
 
@@ -39,6 +41,14 @@ class Point(NamedTuple):
     norm: float  # Euclidean, of the gradient
     margin: float  # the least of any row, if nothing is penalised, else -inf
     curvature: np.ndarray | None
+
+    def is_optimal(self, tol):
+        """Whether the gradient's norm is at most tol times the objective's share of log K, what it is at 0.
+
+        The curvature falls with the objective, and it is the square of the gradient over it that is left to gain.
+        """
+        share = self.objective / np.log(max(2, len(self.theta)))
+        return self.norm <= max(tol * min(1, share), min(tol, _LEAST_TOL))
 
 
 class Likelihood:
@@ -294,7 +304,7 @@ class RowSpace(Likelihood):
 
     def __init__(self, outer, threads):
         self._outer = outer
-        self._Q, R = np.linalg.qr((outer.X - outer.mean).T)
+        self._Q, R = aside(np.linalg.qr, (outer.X - outer.mean).T)
         # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
         self._metric = self._Q.T @ (self._Q * outer.factor[:, None] ** 2)
         n_classes = 2 if outer.K == 1 else outer.K

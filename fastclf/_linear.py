@@ -8,7 +8,14 @@ from . import _simd
 from ._csr import Csr, as_csr, is_sparse
 from ._estimator import Classifier
 from ._threads import n_threads, ranges, run
-from ._validation import as_matrix, as_unchecked_matrix, require_array, require_finite
+from ._validation import (
+    as_matrix,
+    as_sample_weight,
+    as_targets,
+    as_unchecked_matrix,
+    require_array,
+    require_finite,
+)
 
 kernels = _simd.load("_linear_kernel")
 
@@ -27,11 +34,27 @@ def as_rows(X, owner):
     return as_csr(X, owner) if is_sparse(X) else as_matrix(X, owner)
 
 
-def _as_unchecked_rows(X, owner):
+def as_unchecked_rows(X, owner):
     """As `as_rows`; whether an array is finite is seen by its scores."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)
+
+
+def rows_that_count(rows, y, sample_weight, owner):
+    """(rows, y, weights or None, the numbers of those rows or None for all): the rows of a weight above 0, checked."""
+    weight = as_sample_weight(sample_weight, len(rows))
+    y = as_targets(y, len(rows), owner, labels=True)
+    if y.ndim != 1:
+        raise ValueError(f"y has shape {y.shape}; ({len(rows)},), one label a row, is wanted")
+    if weight is None or weight.all():
+        return rows, y, weight, None
+    kept = np.flatnonzero(weight)
+    if len(kept) == 0:
+        raise ValueError("every sample_weight is zero; a row that counts is wanted")
+    if not isinstance(rows, Csr):
+        require_finite(rows, "X", owner)
+    return rows[kept], y[kept], weight[kept], kept
 
 
 def over_rows(call, X, row_work, n_jobs):
@@ -149,7 +172,7 @@ class LinearClassifier(Classifier):
     def _linear(self, function, X):
         """function(X, coef, intercept, ...), one of the two above."""
         self._require_fitted()
-        X = self._new_samples(X, _as_unchecked_rows)
+        X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)
 
     def _scores(self, X):

@@ -157,6 +157,22 @@ def run(work, items, threads):
         worker.result()
 
 
+def aside(function, *arguments):
+    """function(*arguments), which may be long and cannot be cut into ranges, such as LAPACK's.
+
+    The main thread has it done on another and waits, so that Ctrl-C is obeyed; what was begun then ends unheard.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    try:
+        future = _get_pool().submit(function, *arguments)
+    except RuntimeError:  # no threads are to be had
+        return function(*arguments)
+    while wait([future], timeout=0.1).not_done:
+        pass
+    return future.result()
+
+
 def ranges(start, stop, size, limit=None):
     """Cut [start, stop) into ranges that the consumer takes about 30 ms for, beginning with `size`, at most `limit`."""
     while start < stop:

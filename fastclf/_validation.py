@@ -250,6 +250,32 @@ def as_sample_weight(sample_weight, n_samples):
     return weight
 
 
+def class_factors(class_weight, classes, heavy, open_low=False):
+    """The factor of each class, by the parameter `class_weight`; `heavy` is the weight of each class's rows.
+
+    'balanced' makes the classes equally heavy. A dict may name labels that are no class if it names all that are: a
+    part of the rows, as of a fold, need not have each.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return heavy.sum() / (len(classes) * heavy)
+    if not isinstance(class_weight, dict):
+        kind = ValueError if isinstance(class_weight, str) else TypeError
+        raise kind(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
+    given = {
+        label: require_number(f"class_weight[{label!r}]", factor, 0, open_low) for label, factor in class_weight.items()
+    }
+    labels = classes.tolist()
+    unknown = [label for label in given if label not in labels]
+    if unknown and any(label not in given for label in labels):
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; those are {labels}")
+    factor = np.array([given.get(label, 1.0) for label in labels])
+    if not np.isfinite(factor).all():
+        raise ValueError(f"class_weight is {class_weight}; finite numbers are wanted")
+    return factor
+
+
 def require_integer(name, value, low, high=None):
     """value as an int in [low, high]."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):

@@ -6,13 +6,11 @@ import numpy as np
 
 from ._csr import Csr, is_sparse
 from ._estimator import only_if
-from ._linear import LinearClassifier, as_rows
+from ._linear import LinearClassifier, as_rows, rows_that_count
 from ._moments import class_moments
 from ._threads import Progress
 from ._validation import (
     as_array,
-    as_sample_weight,
-    as_targets,
     as_unchecked_matrix,
     encode_labels,
     require_array,
@@ -126,15 +124,7 @@ class NearestCentroid(LinearClassifier):
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
-        weight = as_sample_weight(sample_weight, len(rows))
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({len(rows)},), one label a row, is wanted")
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            if len(kept) == 0:
-                raise ValueError("every sample_weight is zero; a row that counts is wanted")
-            rows, y, weight = rows[kept], y[kept], weight[kept]
+        rows, y, weight, _ = rows_that_count(rows, y, sample_weight, name)
         classes, codes = encode_labels(y)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class in y")

@@ -8,6 +8,7 @@ import numpy as np
 from ._csr import Csr
 from ._feature_map import FeatureMap
 from ._linear import as_rows, linear_scores
+from ._threads import aside
 from ._validation import (
     require_array,
     require_choice,
@@ -377,7 +378,7 @@ class Nystroem(_RandomMap):
             )
         drawn = _random_state(self.random_state).permutation(len(rows))[:n_components]
         components = np.ascontiguousarray(np.asarray(rows[drawn]))
-        U, values, Vt = np.linalg.svd(self._kernel(components, components))
+        U, values, Vt = aside(np.linalg.svd, self._kernel(components, components))
         normalization = (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
         return self._become(
             **columns,

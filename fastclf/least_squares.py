@@ -3,13 +3,11 @@
 import numpy as np
 
 from ._csr import Csr, is_sparse
-from ._linear import LinearClassifier, as_rows, linear_scores
+from ._linear import LinearClassifier, as_rows, linear_scores, rows_that_count
 from ._moments import products
 from ._search import advance
-from ._threads import Progress
+from ._threads import Progress, aside
 from ._validation import (
-    as_sample_weight,
-    as_targets,
     as_unchecked_matrix,
     encode_labels,
     require_finite,
@@ -165,18 +163,7 @@ class LeastSquaresClassifier(LinearClassifier):
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
-        weight = as_sample_weight(sample_weight, len(rows))
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({len(rows)},), one label a row, is wanted")
-        kept = None
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            if len(kept) == 0:
-                raise ValueError("every sample_weight is zero; a row that counts is wanted")
-            if not isinstance(rows, Csr):
-                require_finite(rows, "X", name)
-            rows, y, weight = rows[kept], y[kept], weight[kept]
+        rows, y, weight, kept = rows_that_count(rows, y, sample_weight, name)
         classes, codes = encode_labels(y)
         if len(classes) < 2:
             raise ValueError(f"y holds one class, {classes[0]!r}; at least two classes are wanted")
@@ -232,7 +219,7 @@ class LeastSquaresClassifier(LinearClassifier):
             return coef, 0, np.inf, inverse, mean, level
         # by powers of 2, as that is exact
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
-        values, vectors = np.linalg.eigh(gram[np.ix_(used, used)] * scale * scale[:, None])
+        values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
         if values[-1] <= _CONDITION * values[0]:
             rank, condition = len(used), values[-1] / values[0]
             inner = scale[:, None] * vectors / np.sqrt(values)
@@ -257,7 +244,7 @@ class LeastSquaresClassifier(LinearClassifier):
             block = np.column_stack([centred, _targets(codes[rows], n_classes) - level])
             if weight is not None:
                 block *= np.sqrt(weight[rows])[:, None]
-            root = np.linalg.qr(np.concatenate([root, block]), mode="r")[: len(root)]
+            root = aside(np.linalg.qr, np.concatenate([root, block]), "r")[: len(root)]
         return root[:d, :d], root[:d, d:]
 
     def _in_row_space(self, X, codes, n_classes, weight, progress):
@@ -277,7 +264,7 @@ class LeastSquaresClassifier(LinearClassifier):
         centred = (rows - mean[used]) * root
         if not np.isfinite(centred).all():
             return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
-        U, values, Vt = np.linalg.svd(centred, full_matrices=False)
+        U, values, Vt = aside(np.linalg.svd, centred, False)
         kept = values > max(values.max(initial=0.0) * max(n, d) * _EPS, _TINY)
         U, values, V = U[:, kept], values[kept], Vt[kept].T
         solve = V * (values / (values**2 + self.alpha))
@@ -337,7 +324,7 @@ def _only(X, used):
 
 def _least_norm(root, moment, scale, longest):
     """(coef, rank, condition, L) of min |root w - moment|, of least |w|; the rank is that of the scaled columns."""
-    U, values, Vt = np.linalg.svd(root * scale)
+    U, values, Vt = aside(np.linalg.svd, root * scale)
     rank = int((values > values[0] * longest * _EPS).sum())
     inverse = scale[:, None] * Vt[:rank].T / values[:rank]
     coef = inverse @ (U[:, :rank].T @ moment)

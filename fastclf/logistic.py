@@ -12,6 +12,7 @@ from ._threads import Progress, n_threads
 from ._validation import (
     as_sample_weight,
     as_targets,
+    class_factors,
     encode_labels,
     require_array,
     require_choice,
@@ -46,7 +47,9 @@ class LogisticRegression(LinearClassifier):
     dual : bool, default=False
         For scikit-learn's signature; it changes nothing.
     tol : float > 0, default=1e-4
-        `fit` stops where `gradient_norm_` is at most this: a number without units, whatever the columns and n are.
+        `fit` stops where `gradient_norm_` is at most this times the share that the objective has of that of zero
+        coefficients: a number without units, whatever the columns and n are. The default leaves the objective right to
+        a relative 1e-6 or so.
     fit_intercept : bool, default=True
         Whether there is a b.
     intercept_scaling : float, default=1
@@ -102,7 +105,8 @@ class LogisticRegression(LinearClassifier):
     their sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay so.
 
     Without a penalty, classes that a hyperplane separates have no maximum of the likelihood. `fit` then stops at the
-    first separator it meets, with a warning.
+    first separator it meets, with a warning. Where only rows on the border keep them from being separated, there is no
+    maximum either, and what is returned is a point where the gradient is as small as `tol` asks.
 
     References
     ----------
@@ -219,22 +223,10 @@ class LogisticRegression(LinearClassifier):
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least two classes are wanted")
         if self.class_weight is not None:
-            factor = self._class_factors(classes, np.bincount(codes, weights, len(classes)))
+            heavy = np.bincount(codes, weights, len(classes))
+            factor = class_factors(self.class_weight, classes, heavy, open_low=True)
             weights = factor[codes] * (1.0 if weights is None else weights)
         return classes, codes, weights
-
-    def _class_factors(self, classes, heavy):
-        """The class weights as an array; `heavy` is the weight of each class's rows."""
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
-            return heavy.sum() / (len(classes) * heavy)
-        if not hasattr(self.class_weight, "items"):
-            raise TypeError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-        factor = np.ones(len(classes))
-        for label, weight in self.class_weight.items():
-            weight = require_number(f"class_weight[{label!r}]", weight, 0, open_low=True)
-            factor[classes == label] = weight
-        return factor
 
     def _start(self, problem, classes):
         coef = getattr(self, "coef_", None) if self.warm_start else None
@@ -261,9 +253,9 @@ class LogisticRegression(LinearClassifier):
             point, n_iter = found, n_iter + 1
             if progress.advance(1, point.objective):
                 return point, n_iter, False
-        if point.norm > self.tol:
+        if not point.is_optimal(self.tol):
             why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
-            _warn(f"gradient_norm_ is {point.norm:.2g}, above tol={self.tol:g}, as {why}")
+            _warn(f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}")
         return point, n_iter, False
 
     def _points(self, problem, theta):

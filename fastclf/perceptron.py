@@ -3,9 +3,11 @@
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from ._csr import Csr
 from ._lessons import (
     Plan,
     as_rows,
@@ -18,15 +20,17 @@ from ._lessons import (
     train,
     voters,
 )
-from ._linear import LinearClassifier, chosen, linear_scores
+from ._linear import LinearClassifier, as_unchecked_rows, chosen, linear_scores
 from ._threads import Progress, n_threads, ranges
 from ._validation import (
     as_array,
     as_sample_weight,
     as_targets,
+    class_factors,
     encode_labels,
     require_array,
     require_choice,
+    require_finite,
     require_integer,
     require_number,
 )
@@ -216,7 +220,8 @@ class Perceptron(LinearClassifier):
         if intercept_init is None and warm:
             intercept_init = self.intercept_
         w, b = self._first_weights(rows, turns, plan, len(classes), coef_init, intercept_init)
-        units = make_units(plan, w, b, self._class_weights(classes, codes))
+        weights = class_factors(self.class_weight, classes, np.bincount(codes, minlength=len(classes)))
+        units = make_units(plan, w, b, weights)
         proves = not (
             w.any() or b.any() or plan.penalty or plan.order == "batch" or rows.cost is not None or self.class_weight
         )
@@ -261,7 +266,7 @@ class Perceptron(LinearClassifier):
             raise ValueError(f"y holds {odd!r}; one of classes, {classes}, is wanted")
         rows.codes = np.searchsorted(classes, labels)[codes].astype(np.intc)
         plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
-        weights = self._class_weights(classes, rows.codes)
+        weights = class_factors(self.class_weight, classes, None)
         if first:
             w, b = self._first_weights(rows, turns, plan, len(classes), None, None)
             units = make_units(plan, w, b, weights)
@@ -287,8 +292,7 @@ class Perceptron(LinearClassifier):
                 unit.margin = least_margin(rows, turns, plan, unit, w, b)
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
         one = (lambda values: values[0]) if len(units) == 1 else np.array
-        more_room = 1.0 if plan.intercept else 0.0
-        radius = np.sqrt((2 if plan.joint else 1) * (square + more_room))
+        radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
         if more:
             radius = np.fmax(np.max(self.radius_), radius)
         norms = [_norm(np.append(w, b)) for w, b in kept]
@@ -409,11 +413,14 @@ class Perceptron(LinearClassifier):
     def _rows(self, X, y, sample_weight, reset=True):
         """(rows without codes, the rows that are there or None for all, y, attributes)."""
         name = type(self).__name__
+        # a first sweep that meets every row tells whether they are finite
+        meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
+        read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
-            array = self._as_rows(X, name)
+            array = read(X, name)
             columns = self._fitted_columns(X, array)
         else:
-            array = self._new_samples(X)
+            array = self._new_samples(X, read)
             columns = {key: getattr(self, key) for key in ("n_features_in_", "feature_names_in_") if hasattr(self, key)}
         n = array.shape[0]
         y = as_targets(y, n, name, labels=True)
@@ -424,25 +431,8 @@ class Perceptron(LinearClassifier):
             turns = np.flatnonzero(cost)
             if not len(turns):
                 raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-        return as_rows(array, None, cost), turns, y, columns
-
-    def _class_weights(self, classes, codes):
-        """The factor of each class."""
-        weight = np.ones(len(classes))
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-        if not isinstance(self.class_weight, dict):
-            raise ValueError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-        known = {label: k for k, label in enumerate(classes.tolist())}
-        for label, factor in self.class_weight.items():
-            if label not in known:
-                raise ValueError(f"class_weight has {label!r}, which is no class; those are {classes.tolist()}")
-            weight[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-        if not np.isfinite(weight).all():
-            raise ValueError(f"class_weight is {self.class_weight}; finite numbers are wanted")
-        return weight
+        refuse = None if isinstance(array, Csr) else partial(require_finite, array, "X", name)
+        return as_rows(array, None, cost, refuse), turns, y, columns
 
     def _first_weights(self, rows, turns, plan, n_classes, coef_init, intercept_init):
         n_planes = 1 if n_classes == 2 else n_classes

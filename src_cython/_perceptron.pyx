@@ -4,18 +4,12 @@
 #
 # for one class against the rest, or jointly: there the best of the other classes takes the step back, unless y's own
 # score is above it. Between two mistakes w does not change, so that the processor is free to score the next rows
-# before it knows that this one is right: a row costs its read from memory, a mistake a misprediction. Where mistakes
-# are frequent, every row takes its step, which is 0 for the right ones, and nothing is predicted.
-from cython cimport cdivision, floating
+# before it knows that this one is right: a row costs its read from memory, a mistake a misprediction.
+from cython cimport floating
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from _planes cimport add, dot, find_row, load, planes_t, rows_t, squares
-from _vector cimport LANES_D, spread_d, unless_positive, vec_d
-
-cdef enum:
-    BLOCK = 128   # turns that are all learned in one way
-    FREQUENT = 8  # mistakes in a block: with more the next one predicts nothing
+from _planes cimport add, dot, dot_dense, dot_sparse, find_row, planes_t, rows_t
 
 ctypedef struct lesson_t:
     bint intercept
@@ -88,8 +82,9 @@ cdef inline void take_step(
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
     cdef double size
     if square != NULL:
-        size = squares(x, n)
-        if not size <= square[0]:
+        size = dot_dense(x, x, n)
+        # once it is NaN, it stays so
+        if not size <= square[0] and square[0] == square[0]:
             square[0] = size
 
 
@@ -123,67 +118,57 @@ cdef Py_ssize_t learn(
     return stop
 
 
-@cdivision(True)  # the debug build's check is not for vectors
-cdef void learn_evenly(
-    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
+cdef inline void learn_one(
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop,
+    bint sparse,
 ) noexcept nogil:
-    """`learn` for one plane, without lags, records, logs and sizes, in a time that no mistake changes."""
-    cdef Py_ssize_t turn, row, n, j
+    """`learn` for one plane, without lags, records and logs: what a right row needs stays in registers."""
+    cdef Py_ssize_t turn, row, n
     cdef const int* index
     cdef const floating* x
     cdef double* w = p.w
-    cdef double z, step, margin = s.margin[0], loss = s.loss[0], wrong = 0
+    cdef double z, step, b = p.b[0], margin = s.margin[0], loss = s.loss[0]
     cdef double[2] weight = [-p.down[0], p.up[0]]
+    cdef int own = p.positive[0]
+    cdef int64_t mistakes = 0
     cdef bint positive
-    cdef vec_d v
     for turn in range(start, stop):
         x = find_row(r, data, turn, stop, &row, &index, &n)
-        positive = r.code[row] == p.positive[0]
+        positive = r.code[row] == own
+        z = SIGN[positive] * ((dot_sparse(w, x, index, n) if sparse else dot_dense(w, x, n)) + b)
+        if z > 0:
+            margin = min(margin, z)
+            continue
         step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
-        z = SIGN[positive] * (dot(w, x, index, n) + p.b[0])
-        v = unless_positive(spread_d(step), spread_d(z))
-        step = (<double*> &v)[0]
-        if index != NULL:
-            add(w, step, x, index, n)
-        else:
-            for j in range(n // LANES_D):
-                (<vec_d*> w)[j] += v * load(x + j * LANES_D)
-            for j in range(n // LANES_D * LANES_D, n):
-                w[j] += step * x[j]
+        add(w, step, x, index if sparse else NULL, n)
         if s.intercept:
-            p.b[0] += step
-        v = unless_positive(spread_d(z), spread_d(z))
-        loss -= (<double*> &v)[0]
-        v = unless_positive(spread_d(1), spread_d(z))
-        wrong += (<double*> &v)[0]
-        margin = min(margin, z)
+            b += step
+        loss -= z
+        mistakes += 1
+    p.b[0] = b
     s.margin[0] = margin
     s.loss[0] = loss
-    s.mistakes[0] += <int64_t> wrong
+    s.mistakes[0] += mistakes
     s.t += stop - start
 
 
-cdef Py_ssize_t learn_adapting(
+cdef Py_ssize_t learn_each(
     const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn`, in the way that suits the mistakes: both give the same bits."""
-    cdef Py_ssize_t end
-    cdef int64_t before
-    cdef bint frequent = False
-    if (
-        p.n > 1 or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.square != NULL
-        or s.log_turn != NULL
-    ):
+    """`learn`, or the same faster where it can be."""
+    cdef Py_ssize_t turn, row, n
+    cdef const int* index
+    cdef const floating* x
+    if p.n > 1 or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.log_turn != NULL:
         return learn(r, p, s, data, start, stop)
-    while start < stop:
-        end = min(start + BLOCK, stop)
-        before = s.mistakes[0]
-        if frequent:
-            learn_evenly(r, p, s, data, start, end)
-        else:
-            learn(r, p, s, data, start, end)
-        frequent = s.mistakes[0] - before > FREQUENT
-        start = end
+    if s.square != NULL:
+        for turn in range(start, stop):
+            x = find_row(r, data, turn, stop, &row, &index, &n)
+            note_size(s.square, x, n)
+    if r.indptr == NULL:
+        learn_one(r, p, s, data, start, stop, False)
+    else:
+        learn_one(r, p, s, data, start, stop, True)
     return stop
 
 
@@ -401,7 +386,7 @@ def sweep(const floating[::1] data, rows, planes, lesson, Py_ssize_t start, Py_s
     fill_planes(&p, planes)
     fill_lesson(&s, lesson)
     with nogil:
-        stop = learn_jointly(&r, &p, &s, x, start, stop) if joint else learn_adapting(&r, &p, &s, x, start, stop)
+        stop = learn_jointly(&r, &p, &s, x, start, stop) if joint else learn_each(&r, &p, &s, x, start, stop)
     lesson.t = s.t
     lesson.n_logged = s.n_logged
     return stop

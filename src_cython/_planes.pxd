@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from _vector cimport LANES_D, prefetch, require, spread_d, sum_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 8  # turns; so long before is a row asked for
+    AHEAD = 16  # turns; so long before is a row asked for
 
 ctypedef struct rows_t:
     Py_ssize_t d
@@ -19,6 +19,10 @@ ctypedef struct rows_t:
     const int* code        # the class of each row
     const double* cost     # c of each row, or NULL for 1
 
+ctypedef fused number:  # of weights, beside `floating` for that of rows
+    float
+    double
+
 ctypedef struct planes_t:
     Py_ssize_t n           # one, or one for each class
     const int* positive    # the class that each stands for
@@ -28,34 +32,16 @@ ctypedef struct planes_t:
     const double* down     # ... of the rest
 
 
-cdef inline vec_d load(const floating* x) noexcept nogil:
-    if floating is float:
+cdef inline vec_d load(const number* x) noexcept nogil:
+    if number is float:
         return widen(x)
     else:
         return (<const vec_d*> x)[0]
 
 
-cdef inline double dot(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    cdef vec_d s[16]  # 16 lanes are in use
-    cdef Py_ssize_t j, v
-    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
-    if index != NULL:
-        for j in range(0, n - 3, 4):
-            s0 += w[index[j]] * x[j]
-            s1 += w[index[j + 1]] * x[j + 1]
-            s2 += w[index[j + 2]] * x[j + 2]
-            s3 += w[index[j + 3]] * x[j + 3]
-        for j in range(n & ~<Py_ssize_t> 3, n):
-            s0 += w[index[j]] * x[j]
-        return (s0 + s2) + (s1 + s3)
-    for v in range(16 // LANES_D):
-        s[v] = spread_d(0)
-    for j in range(0, n - 15, 16):
-        for v in range(16 // LANES_D):
-            s[v] += (<const vec_d*> (w + j))[v] * load(x + j + v * LANES_D)
-    for j in range(n & ~<Py_ssize_t> 15, n):
-        s0 += w[j] * x[j]
-    # by halves, in loops of constant length, which the compiler keeps in registers
+cdef inline double folded(vec_d* s) noexcept nogil:
+    """The sum of 16 lanes by halves, in loops of constant length, which the compiler keeps in registers."""
+    cdef Py_ssize_t v
     if LANES_D < 2:
         for v in range(8):
             s[v] += s[v + 8]
@@ -65,7 +51,38 @@ cdef inline double dot(const double* w, const floating* x, const int* index, Py_
     if LANES_D < 8:
         for v in range(2):
             s[v] += s[v + 2]
-    return sum_d(s[0] + s[1]) + s0
+    return sum_d(s[0] + s[1])
+
+
+cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
+    cdef vec_d s[16]  # 16 lanes are in use
+    cdef Py_ssize_t j, v
+    cdef double rest = 0
+    for v in range(16 // LANES_D):
+        s[v] = spread_d(0)
+    for j in range(0, n - 15, 16):
+        for v in range(16 // LANES_D):
+            s[v] += load(w + j + v * LANES_D) * load(x + j + v * LANES_D)
+    for j in range(n & ~<Py_ssize_t> 15, n):
+        rest += <double> w[j] * x[j]
+    return folded(s) + rest
+
+
+cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
+    for j in range(0, n - 3, 4):
+        s0 += w[index[j]] * x[j]
+        s1 += w[index[j + 1]] * x[j + 1]
+        s2 += w[index[j + 2]] * x[j + 2]
+        s3 += w[index[j + 3]] * x[j + 3]
+    for j in range(n & ~<Py_ssize_t> 3, n):
+        s0 += w[index[j]] * x[j]
+    return (s0 + s2) + (s1 + s3)
+
+
+cdef inline double dot(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    return dot_dense(w, x, n) if index == NULL else dot_sparse(w, x, index, n)
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
@@ -73,22 +90,11 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
     if index != NULL:
         for j in range(n):
             w[index[j]] += step * x[j]
-    else:
-        for j in range(n):
-            w[j] += step * x[j]
-
-
-cdef inline double squares(const floating* x, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
-    for j in range(0, n - 3, 4):
-        s0 += <double> x[j] * x[j]
-        s1 += <double> x[j + 1] * x[j + 1]
-        s2 += <double> x[j + 2] * x[j + 2]
-        s3 += <double> x[j + 3] * x[j + 3]
-    for j in range(n & ~<Py_ssize_t> 3, n):
-        s0 += <double> x[j] * x[j]
-    return (s0 + s2) + (s1 + s3)
+        return
+    for j in range(n // LANES_D):
+        (<vec_d*> w)[j] += spread_d(step) * load(x + j * LANES_D)
+    for j in range(n - n % LANES_D, n):
+        w[j] += step * x[j]
 
 
 cdef inline const floating* find_row(

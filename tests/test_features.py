@@ -135,7 +135,91 @@ def test_unknown_categories_are_refused_or_give_zeros():
     encoder.set_params(handle_unknown="ignore")
     assert encoder.transform([["pink", 3], ["red", 7]]).tolist() == [[0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]]
     encoder = OneHotEncoder(categories=[["b", "a"]], sparse_output=False).fit([["a"]])
-    assert encoder.transform([["b"]]).tolist() == [[0, 1]]
+    assert encoder.transform([["b"]]).tolist() == [[1, 0]]
+
+
+def answers(kind, X, Q, **parameters):
+    """All that an encoder says of the rows it was fitted to and of others, in which labels are unknown."""
+    try:
+        encoder = kind(**parameters).fit(X)
+    except (ValueError, AttributeError):  # scikit-learn's, where a category to drop is infrequent
+        return "refused"
+
+    def inverse(codes):
+        try:
+            return encoder.inverse_transform(codes).tolist()
+        except ValueError:
+            return "refused"
+
+    codes = encoder.transform(X).toarray()
+    drop = encoder.drop_idx_
+    found = [codes.tolist(), encoder.get_feature_names_out().tolist(), None if drop is None else drop.tolist()]
+    found.append(inverse(codes))
+    if parameters["min_frequency"] is not None or parameters["max_categories"] is not None:
+        found.append([labels if labels is None else labels.tolist() for labels in encoder.infrequent_categories_])
+    if parameters["handle_unknown"] == "error":
+        with pytest.raises(ValueError, match="unknown categories"):
+            encoder.transform(Q)
+        return found
+    codes = encoder.transform(Q).toarray()
+    return [*found, codes.tolist(), inverse(codes)]
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary", ["a", "x", "k", "1"]])
+@pytest.mark.parametrize("handle_unknown", ["error", "ignore", "infrequent_if_exist", "warn"])
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_every_option_of_one_hot_codes_is_scikit_learns(rng, drop, handle_unknown):
+    draws = rng.exponential(1, 30).astype(int).clip(0, 4), rng.integers(0, 6, 30) // 5, rng.integers(0, 4, 30)
+    X = np.array([["abcde"[i], "xy"[j], "k", str(m)] for i, j, m in zip(*draws)], dtype=object)
+    Q = np.array([["a", "x", "k", "0"], ["z", "x", "k", "1"], ["e", "y", "q", "9"]], dtype=object)
+    for min_frequency in (None, 3, 0.2):
+        for max_categories in (None, 1, 2, 3):
+            if handle_unknown == "ignore" and isinstance(drop, str) and (min_frequency or max_categories):
+                continue  # there scikit-learn's inverse names a category that was not dropped
+            parameters = {
+                "drop": drop,
+                "handle_unknown": handle_unknown,
+                "min_frequency": min_frequency,
+                "max_categories": max_categories,
+            }
+            theirs = answers(preprocessing.OneHotEncoder, X, Q, **parameters)
+            assert answers(OneHotEncoder, X, Q, **parameters) == theirs, parameters
+
+
+def test_what_was_dropped_is_what_zeros_mean():
+    X = np.array([["a"], ["b"], ["b"], ["c"], ["c"]])
+    encoder = OneHotEncoder(drop="first", handle_unknown="ignore", max_categories=2).fit(X)
+    assert encoder.drop_idx_.tolist() == [2]
+    assert encoder.inverse_transform([[0], [1]]).tolist() == [["c"], ["infrequent_sklearn"]]
+    with pytest.warns(UserWarning, match=r"Found unknown categories in columns \[0\] during transform"):
+        assert encoder.transform([["q"], ["a"]]).toarray().tolist() == [[0], [1]]
+
+
+def test_one_hot_names_and_types_can_be_chosen(tmp_path):
+    encoder = OneHotEncoder(dtype="int8", sparse_output=False, drop="first", max_categories=2).fit(TABLE)
+    codes = encoder.transform(TABLE)
+    assert codes.dtype == np.int8
+    save(encoder, tmp_path / "encoder")
+    loaded = load(tmp_path / "encoder")
+    np.testing.assert_array_equal(loaded.transform(TABLE), codes)
+    np.testing.assert_array_equal(loaded.inverse_transform(codes), encoder.inverse_transform(codes))
+    encoder = OneHotEncoder(feature_name_combiner=lambda name, label: f"{name}={label!r}").fit([["a"], ["b"]])
+    assert encoder.get_feature_names_out(["c"]).tolist() == ["c='a'", "c='b'"]
+    with pytest.raises(TypeError, match="feature_name_combiner returned what is no string"):
+        encoder.set_params(feature_name_combiner=lambda name, label: 1).get_feature_names_out()
+
+
+def test_a_damaged_one_hot_encoder_is_refused():
+    for name, value in (
+        ("_groups", [np.array([0, 5]), np.array([0, 1])]),
+        ("_groups", [np.array([0, 1])]),
+        ("_dropped_group", np.array([0, 7])),
+        ("_infrequent_group", np.array([0, -1])),
+    ):
+        encoder = OneHotEncoder().fit([["a", "x"], ["b", "y"]])
+        setattr(encoder, name, value)
+        with pytest.raises(ValueError, match="_group"):
+            encoder._check_state()
 
 
 MAPS = {
@@ -209,7 +293,15 @@ BAD = {
     "unknown": (lambda X: OneHotEncoder(handle_unknown="x").fit(X), "handle_unknown is 'x'; one of"),
     "missing": (lambda X: OneHotEncoder().fit([["a"], [None]]), "contains NaN or None in column 0"),
     "mixed": (lambda X: OneHotEncoder().fit([["a"], [1]]), "column 0 of X holds labels of types int, str"),
-    "dtype": (lambda X: OneHotEncoder(dtype=int).fit(X), "dtype is .*; float32 or float64 is wanted"),
+    "dtype": (lambda X: OneHotEncoder(dtype=str).fit(X), "dtype is .*; a dtype of numbers is wanted"),
+    "drop": (lambda X: OneHotEncoder(drop="last").fit(X), "drop is 'last'; one of"),
+    "dropped": (lambda X: OneHotEncoder(drop=["q"]).fit([["a"]]), "drop names 'q', which is no category of column 0"),
+    "drops": (lambda X: OneHotEncoder(drop=["a", "b"]).fit([["a"]]), "drop names 2 categories and X has 1 features"),
+    "rare": (lambda X: OneHotEncoder(drop=["a"], min_frequency=9).fit([["a"]]), "Unable to drop category 'a'"),
+    "share": (lambda X: OneHotEncoder(min_frequency=1.5).fit(X), "min_frequency is 1.5; a whole number or a share"),
+    "columns": (lambda X: OneHotEncoder().fit([["a"]]).inverse_transform([[1, 0]]), "X has 2 columns; 1, as transform"),
+    "zeros": (lambda X: OneHotEncoder().fit([["a"]]).inverse_transform([[0]]), "row 0 of X has zeros alone"),
+    "twice": (lambda X: OneHotEncoder(categories=[["a", "a"]]).fit([["a"]]), "a list of different labels is wanted"),
     "map": (
         lambda X: GeneralisedLinearClassifier(3).fit(X, X[:, 0] > 0),
         "feature_map is 3; an estimator",

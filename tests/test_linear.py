@@ -1,10 +1,12 @@
 """What linear classifiers share: scores and labels by the compiled kernel."""
 
 import importlib
+import sys
 import tracemalloc
 
 import numpy as np
 import pytest
+from conftest import seconds_to_obey_ctrl_c
 from scipy.sparse import csr_array
 
 from fastclf import _linear, _simd
@@ -141,3 +143,35 @@ def test_no_row_has_an_entry(rng):
     model = Fitted().with_weights(rng.standard_normal((3, 4)), np.array([0.0, 2.0, 1.0]))
     assert model.predict(X).tolist() == [1, 1, 1]
     np.testing.assert_array_equal(model.decision_function(X), [[0.0, 2.0, 1.0]] * 3)
+
+
+FITS = {
+    "LogisticRegression(tol=1e-300, max_iter=10**9)": (20_000, 50),
+    "Perceptron(tol=None, max_iter=10**9)": (20_000, 50),
+    "LeastSquaresClassifier()": (20_000, 50),
+    "LeastSquaresClassifier(alpha=1e-9)": (600, 1000),
+    "NearestCentroid(metric='manhattan')": (20_000, 50),
+    "Nystroem(n_components=700)": (1000, 30),
+}
+
+
+@pytest.mark.once
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
+@pytest.mark.parametrize("model", FITS)
+def test_a_fit_obeys_ctrl_c_at_once(model):
+    n, d = FITS[model]
+    code = f"""if True:
+        import time
+        import numpy as np
+        from fastclf import *
+        X = np.random.default_rng(0).standard_normal(({n}, {d}))
+        y = np.arange({n}) % 3
+        model = {model}
+        print("ready", flush=True)
+        try:
+            while True:
+                model.fit(X, y)
+        except KeyboardInterrupt:
+            print(time.time(), flush=True)
+    """
+    assert seconds_to_obey_ctrl_c(code) < 1.0

@@ -339,7 +339,7 @@ def test_labels_of_any_kind(rng, labels):
         ({"solver": "adam"}, "solver is 'adam'; one of 'auto'"),
         ({"max_iter": 0}, "max_iter is 0; at least 1 is wanted"),
         ({"eta0": -1}, "eta0 is -1; a number above 0 is wanted"),
-        ({"class_weight": "heavy"}, "class_weight is 'heavy'; one of 'balanced' is wanted"),
+        ({"class_weight": "heavy"}, "class_weight is 'heavy'; a dict, 'balanced' or None is wanted"),
         ({"class_weight": {0: -1}}, r"class_weight\[0\] is -1; a number above 0 is wanted"),
     ],
 )

@@ -313,6 +313,33 @@ def test_and_is_learned_and_xor_is_not():
     assert model.stop_reason_.startswith("max_iter=50 sweeps were made, the last with ")
 
 
+def test_the_four_emails_of_the_texts_are_separated():
+    # the outcomes of two tests of SpamAssassin on four e-mails, the first of which is spam (Flach 2012, table 1)
+    X, y = np.array([[1.0, 1], [0, 0], [1, 0], [0, 1]]), np.array([1, 0, 0, 0])
+    texts = Perceptron(order="cyclic").fit(X, y, coef_init=[[4.0, 4]], intercept_init=[-5.0])
+    assert (texts.n_mistakes_, texts.coef_.tolist(), texts.intercept_.tolist()) == (0, [[4, 4]], [-5])
+    assert texts.converged_
+    for parameters in ({}, {"average": "averaged", "max_iter": 1000}, {"order": "batch"}, {"start": "centroids"}):
+        model = Perceptron(**{"order": "cyclic"} | parameters).fit(X, y)
+        assert model.converged_
+        assert model.predict(X).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("order", [None, "cyclic", "shuffled", "batch"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_is_refused_wherever_it_is(rng, order, bad):
+    X, y = integers(rng, 300, 5)
+    model = fit(X, y)
+    coef = model.coef_
+    for row in (0, 299):
+        rows = X.astype(float)
+        rows[row, 2] = bad
+        for method in ("fit", "partial_fit"):
+            with pytest.raises(ValueError, match=rf"X contains (NaN|infinity) \(row {row}, column 2\)"):
+                getattr(model.set_params(order=order), method)(rows, y)
+    assert model.coef_ is coef
+
+
 def test_the_bound_is_nan_where_the_theorem_does_not_apply(rng):
     X, y = integers(rng, 40, 3, noise=0)
     for parameters in ({"start": "random"}, {"order": "batch"}, {"class_weight": {1: 2}}, {"penalty": "l2"}):
