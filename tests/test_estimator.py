@@ -15,6 +15,7 @@ from fastclf import (
     CategoricalNB,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    DensityTree,
     GaussianNB,
     GeneralisedLinearClassifier,
     KNeighborsClassifier,
@@ -70,6 +71,8 @@ ESTIMATORS = [
     DecisionTreeClassifier(),
     DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
     DecisionTreeRegressor(),
+    DecisionTreeRegressor(criterion="absolute_error", max_depth=4),
+    DensityTree(cv=2),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.
