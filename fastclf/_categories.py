@@ -43,9 +43,7 @@ def find_categories(X, categorical_features, owner):
         if all(kind.lower().startswith(("int", "uint", "float", "bool", "double")) for kind in kinds):
             return None
         columns = as_columns(X, owner)
-        chosen = [
-            kind.startswith(_CATEGORICAL) or column.dtype == object for kind, column in zip(kinds, columns)
-        ]
+        chosen = [kind.startswith(_CATEGORICAL) or column.dtype == object for kind, column in zip(kinds, columns)]
     else:
         chosen = _chosen(X, categorical_features)
         if not chosen.any():

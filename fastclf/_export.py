@@ -329,9 +329,7 @@ def plot_tree(
         text = f"{what}\nimpurity = {tree.impurity[node]:.{precision}f}\nsamples = {tree.n_node_samples[node]}"
         colour = "white" if shown.labels is None else f"C{int(shown.codes[0][node]) % 10}"
         box = {"boxstyle": "round", "facecolor": colour, "alpha": 1 - 0.8 * tree.impurity[node] / most}
-        boxes.append(
-            ax.annotate(text, (x[node], -depth[node]), ha="center", va="center", bbox=box, fontsize=fontsize)
-        )
+        boxes.append(ax.annotate(text, (x[node], -depth[node]), ha="center", va="center", bbox=box, fontsize=fontsize))
         if not end[node]:
             for child in (tree.children_left[node], tree.children_right[node]):
                 ax.plot([x[node], x[child]], [-depth[node], -depth[child]], color="black", linewidth=0.8, zorder=0)

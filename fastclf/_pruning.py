@@ -46,7 +46,11 @@ def weakest_links(nodes, risk=None):
     breaks = np.flatnonzero(fewer)
     breaks = breaks[np.argsort(alpha[breaks], kind="stable")]
     at = alpha[breaks]
-    first = np.concatenate([[True], at[1:] > at[:-1] * (1 + _SAME) + _SAME * abs(risk[0])]) if len(at) else np.empty(0, bool)
+    first = (
+        np.concatenate([[True], at[1:] > at[:-1] * (1 + _SAME) + _SAME * abs(risk[0])])
+        if len(at)
+        else np.empty(0, bool)
+    )
     ends = np.append(np.flatnonzero(first)[1:], len(at))[: first.sum()] - 1
     n_leaves = np.count_nonzero(leaf) - np.cumsum(fewer[breaks])[ends]
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]

@@ -303,15 +303,15 @@ class DecisionTree(Estimator):
         Returns
         -------
         path : dict, the entries also as attributes
-            `ccp_alphas` ascending from 0, `impurities` the total risk (by default impurity) of the leaves of the subtree from
-            that alpha on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
+            `ccp_alphas` ascending from 0, `impurities` the total risk of the leaves (their impurity unless told) of the subtree
+            from that alpha on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
         """
         model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
         """The risk of each node that pruning weighs; None: its impurity."""
-        return None
+        return
 
     def _asked(self, X):
         self._require_fitted()

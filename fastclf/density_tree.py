@@ -92,7 +92,7 @@ class DensityTree(Estimator):
     ccp_alpha_ : float
         The alpha that the tree was pruned with.
     cv_results_ : dict of ndarray
-        With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` (integrated squared, up to a constant)
+        With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` (integrated squared, less a constant)
         and `standard_errors` over the folds.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -116,7 +116,7 @@ class DensityTree(Estimator):
     >>> X = [[0.0], [0.1], [0.2], [0.3], [4.0]]
     >>> model = DensityTree(min_samples_leaf=1, min_samples_split=2, ccp_alpha=0.1).fit(X)
     >>> model.score_samples([[0.1], [3.0], [5.0]]).round(2)
-    array([-0.99, -2.23,  -inf])
+    array([ 0.88, -2.24,  -inf])
     """
 
     def __init__(
@@ -154,10 +154,12 @@ class DensityTree(Estimator):
             box = np.array(self.bounds, np.float64)
             if box.shape != (2, X.shape[1]):
                 raise ValueError(f"bounds has shape {box.shape}; (2, {X.shape[1]}) is wanted")
-            outside = (X < box[0]) | (X > box[1])
+            outside = (box[0] > X) | (box[1] < X)
             if outside.any():
                 row, column = np.argwhere(outside)[0]
-                raise ValueError(f"X has {X[row, column]} in row {row}, column {column}, beyond bounds; rows within are wanted")
+                raise ValueError(
+                    f"X has {X[row, column]} in row {row}, column {column}, beyond bounds; rows within are wanted"
+                )
         with np.errstate(over="ignore"):
             width = box[1] - box[0]
         if not (np.isfinite(width) & (width > 0)).all():
@@ -185,7 +187,7 @@ class DensityTree(Estimator):
         min_leaf = require_integer("min_samples_leaf", self.min_samples_leaf, 1)
         min_split = require_integer("min_samples_split", self.min_samples_split, 2)
         by_folds = isinstance(self.ccp_alpha, str)
-        n, d = rows.shape
+        n = len(rows)
         if by_folds:
             require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
             if n < require_integer("cv", self.cv, 2):
@@ -256,7 +258,7 @@ class DensityTree(Estimator):
         self._require_fitted()
         X = self._new_samples(X)
         leaf = leaves_of(self._nodes, X, n_threads(self.n_jobs))
-        inside = ((X >= self.bounds_[0]) & (X <= self.bounds_[1])).all(axis=1)
+        inside = ((self.bounds_[0] <= X) & (self.bounds_[1] >= X)).all(axis=1)
         return np.where(inside, self._nodes["value"][leaf, 0], -np.inf)
 
     def score(self, X, y=None):

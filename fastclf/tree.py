@@ -211,7 +211,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         -------
         shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one an output
         """
-        shares = self._nodes["value"][self.apply(X)]
+        leaf = self.apply(X)
+        shares = self._nodes["value"][leaf]
         if not isinstance(self.classes_, list):
             return shares
         return [np.ascontiguousarray(part) for part in np.split(shares, np.cumsum(self._n_classes)[:-1], axis=1)]
@@ -387,7 +388,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         -------
         numbers : ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
         """
-        values = self._nodes["value"][self.apply(X)]
+        leaf = self.apply(X)
+        values = self._nodes["value"][leaf]
         return values[:, 0] if self.n_outputs_ == 1 else values
 
 

@@ -2,8 +2,8 @@
 #
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
-# rank numbers the distinct values of the column in ascending order; -0.0 is 0.0, NaN has the largest rank that there is.
-# A categorical column's values are whole numbers, which are the ranks. Sorted by keys, unsigned integers in the order of
+# rank numbers the distinct values of the column in ascending order; -0.0 is 0.0, NaN has the largest rank there is. The
+# values of a categorical column are whole numbers, and are the ranks. Sorted by keys, unsigned integers in the order of
 # the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the same left out.
 # Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
 from cython cimport floating

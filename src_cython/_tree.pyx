@@ -196,7 +196,8 @@ cdef void write_subset(
     p.n_words += 1 + n_words
 
 
-cdef void bound_children(const growth_t* g, const node_t* node, Py_ssize_t feature, node_t* left, node_t* right
+cdef void bound_children(
+    const growth_t* g, const node_t* node, Py_ssize_t feature, node_t* left, node_t* right
 ) noexcept nogil:
     """The children may predict what the node may, and not pass the middle between them where order matters."""
     cdef int64_t place = g.n_values

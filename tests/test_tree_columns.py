@@ -37,9 +37,7 @@ def test_what_is_missing_goes_to_the_better_side(rng, criterion, dtype, weighted
         X, y = with_missing(rng, n, 2, dtype), rng.integers(0, 2, n)
         weight = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
         model = KINDS[criterion](criterion=criterion, max_depth=1).fit(X, y, weight)
-        best = max(
-            (split[0] for split in reference.splits_with_missing(X, y, weight, criterion)), default=0
-        )
+        best = max((split[0] for split in reference.splits_with_missing(X, y, weight, criterion)), default=0)
         assert (reduction(model) if model.get_depth() else 0) == pytest.approx(best, abs=1e-9)
         leaf = model.apply(X)
         counts = [np.count_nonzero(leaf == node) for node in range(model.tree_.node_count)]
@@ -111,7 +109,9 @@ TABLES = {
     "pandas strings": lambda: pandas.DataFrame({"colour": COLOURS, "size": SIZES}),
     "pandas categories": lambda: pandas.DataFrame({"colour": pandas.Categorical(COLOURS), "size": SIZES}),
     "polars strings": lambda: polars.DataFrame({"colour": COLOURS, "size": SIZES}),
-    "polars categories": lambda: polars.DataFrame({"colour": polars.Series(COLOURS, dtype=polars.Categorical), "size": SIZES}),
+    "polars categories": lambda: polars.DataFrame(
+        {"colour": polars.Series(COLOURS).cast(polars.Categorical), "size": SIZES}
+    ),
     "pyarrow": lambda: polars.DataFrame({"colour": COLOURS, "size": SIZES}).to_arrow(),
 }
 

@@ -34,8 +34,9 @@ def test_regressors_are_scikit_learns(rng, criterion, weighted):
     y = np.exp(X[:, 0] + rng.standard_normal(200))
     weight = rng.integers(1, 4, 200).astype(float) if weighted else None
     ours, theirs = (
-        module.DecisionTreeRegressor(criterion=criterion, max_depth=4, min_samples_leaf=4, random_state=0)
-        .fit(X, y, weight)
+        module.DecisionTreeRegressor(criterion=criterion, max_depth=4, min_samples_leaf=4, random_state=0).fit(
+            X, y, weight
+        )
         for module in (fastclf, sklearn_tree)
     )
     np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
@@ -120,16 +121,20 @@ def test_leaves_predict_the_least_expected_cost(rng):
 
 
 def test_wrong_costs_and_constraints_are_refused():
-    X, y = [[0.0], [1.0]], [0, 1]
+    X, two = [[0.0], [1.0]], [0, 1]
     for make, y, message in [
-        (lambda: DecisionTreeClassifier(cost_matrix=[[0, 1]]), y, r"cost_matrix has shape \(1, 2\)"),
-        (lambda: DecisionTreeClassifier(cost_matrix=[[0, -1], [1, 0]]), y, "cost_matrix has an entry that is negative"),
+        (lambda: DecisionTreeClassifier(cost_matrix=[[0, 1]]), two, r"cost_matrix has shape \(1, 2\)"),
+        (
+            lambda: DecisionTreeClassifier(cost_matrix=[[0, -1], [1, 0]]),
+            two,
+            "cost_matrix has an entry that is negative",
+        ),
         (lambda: DecisionTreeClassifier(cost_matrix=np.eye(2)), [[0, 1], [1, 0]], "y has 2 outputs"),
         (lambda: DecisionTreeClassifier(monotonic_cst=[1]), [[0, 1], [1, 0]], "y has 2 outputs"),
-        (lambda: DecisionTreeClassifier(monotonic_cst=[2]), y, "monotonic_cst is"),
-        (lambda: DecisionTreeClassifier(monotonic_cst=[1, 0]), y, "monotonic_cst has shape"),
+        (lambda: DecisionTreeClassifier(monotonic_cst=[2]), two, "monotonic_cst is"),
+        (lambda: DecisionTreeClassifier(monotonic_cst=[1, 0]), two, "monotonic_cst has shape"),
         (lambda: DecisionTreeRegressor(criterion="poisson"), [-1.0, 2.0], "y has a negative entry or is all 0"),
-        (lambda: DecisionTreeClassifier(ccp_risk="gini"), y, "ccp_risk is 'gini'"),
+        (lambda: DecisionTreeClassifier(ccp_risk="gini"), two, "ccp_risk is 'gini'"),
     ]:
         with pytest.raises(ValueError, match=message):
             make().fit(X, y)
