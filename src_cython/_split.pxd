@@ -7,11 +7,12 @@
 # mean response, of which some cut is the best of all subsets for two classes and one number (Fisher 1958; Breiman et
 # al. 1984, theorem 4.5). With more classes or numbers the best by any of them, each against the rest, is taken.
 #
-# Without weights, scores of classes are from whole numbers (others are in `_sides.pxd`), l and r the rows of the sides:
+# Without weights scores of classes are from whole numbers, l and r the rows of the sides (others are in `_sides.pxd`):
 #
 #     gini, two classes      (n l_1 - l n_1)^2 / (l r)                            integers, then one rounded division
 #     gini                   (r sum_k l_k^2 + l sum_k r_k^2) / (l r)
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
+#     squared error          (sum_left (y - m))^2 / (l r),  m the node's mean
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
 # which it is met; of equal scores the smaller threshold wins.
@@ -129,6 +130,23 @@ cdef inline void scan_entropy(
     cut_out[0] = cut
 
 
+cdef inline void scan_squares(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* score_out,
+    Py_ssize_t* cut_out
+) noexcept nogil:
+    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k
+    cdef double best = -1, bar = -1, score, mean = node.values[0], total = 0
+    for k in range(1, n - g.min_leaf + 1):
+        total += g.y[row_of(g, list[k - 1])] - mean
+        if k < first or same_value(g, list[k - 1], list[k]):
+            continue
+        score = total * total / (<double> k * <double> (n - k))
+        if score > bar and beats(score, &best, &bar):
+            cut = k
+    score_out[0] = best
+    cut_out[0] = cut
+
+
 cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
     cdef const group_t* x = <const group_t*> a
     cdef const group_t* y = <const group_t*> b
@@ -192,15 +210,17 @@ cdef inline void scan(
     """Take the list's best cut, from the place `first` on, if it is better."""
     cdef double score = 0
     cdef Py_ssize_t cut = -1
-    cdef bint plain = g.weight == NULL and g.y == NULL and g.monotonic == NULL
+    cdef bint plain = g.weight == NULL and g.monotonic == NULL
     first = max(first, g.min_leaf)
     if first > node.stop - node.start - g.min_leaf:
         return
-    if g.criterion == ENTROPY and plain:
+    if g.criterion == SQUARED_ERROR and plain and g.n_outputs == 1:
+        scan_squares(g, node, list, first, &score, &cut)
+    elif g.criterion == ENTROPY and plain and g.y == NULL:
         scan_entropy(g, node, list, first, room.sides, &score, &cut)
-    elif g.criterion == GINI and plain and g.n_values == 2:
+    elif g.criterion == GINI and plain and g.y == NULL and g.n_values == 2:
         scan_two(g, node, list, first, &score, &cut)
-    elif g.criterion == GINI and plain:
+    elif g.criterion == GINI and plain and g.y == NULL:
         scan_gini(g, node, list, first, room.sides, &score, &cut)
     elif g.criterion < SQUARED_ERROR:
         scan_classes(g, node, list, first, feature, room, &score, &cut)
