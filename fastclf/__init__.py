@@ -10,6 +10,7 @@ _ROOMS = {
     "CategoricalNB": "bayes",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
+    "DensityTree": "density_tree",
     "GaussianNB": "bayes",
     "GeneralisedLinearClassifier": "generalised",
     "KNeighborsClassifier": "neighbors",

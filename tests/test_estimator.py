@@ -10,12 +10,12 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
-    SVC,
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    DensityTree,
     GaussianNB,
     GeneralisedLinearClassifier,
     KNeighborsClassifier,
@@ -34,6 +34,7 @@ from fastclf import (
     PoissonNB,
     PolynomialFeatures,
     RBFSampler,
+    SVC,
 )
 from fastclf._estimator import clone
 
@@ -77,6 +78,8 @@ ESTIMATORS = [
     SVC(tol=1e-9),
     SVC(kernel="linear", tol=1e-9, kernel_dtype="float64"),
     SVC(probability=True, random_state=0),
+    DecisionTreeRegressor(criterion="absolute_error", max_depth=4),
+    DensityTree(cv=2),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.
