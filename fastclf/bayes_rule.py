@@ -6,8 +6,8 @@ import numpy as np
 
 from ._bayes_base import as_priors
 from ._estimator import Classifier, clone
-from ._statistics import encode, normalise
-from ._validation import as_targets, require_array, require_choice, require_integer
+from ._statistics import normalise
+from ._validation import as_targets, encode_labels, require_array, require_choice, require_integer
 
 
 class Risk(NamedTuple):
@@ -246,7 +246,7 @@ class BayesOptimalClassifier(Classifier):
             raise ValueError("prefit is True, with which evidence='none' is wanted")
         rows = self._as_rows(X, type(self).__name__)
         y = as_targets(y, len(rows), type(self).__name__, labels=True)
-        classes, codes = encode(y)
+        classes, codes = encode_labels(y)
         prior = (
             np.full(len(models), 1 / len(models)) if self.prior is None else as_priors("prior", self.prior, len(models))
         )
