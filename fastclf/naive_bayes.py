@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._bayes_base import METHODS, SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint, rows_by_fold
+from ._bayes_base import SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint
 from ._cells import Bernoulli, Categorical, Histogram, Kernel, MdlHistogram, QuantileHistogram
 from ._columns import as_columns
 from ._distributions import Exponential, Gaussian, Multinomial, Options, Poisson, log_dirichlet
@@ -87,7 +87,8 @@ class NaiveBayes(NaiveBayesBase):
     -----
     Time O(n d k) beside the sorting for categories, quantiles and cuts; of a kernel density, about the square root of a
     class's rows for each value that is asked about. Memory beyond X and the statistics: a column and some rows for fits
-    and predictions. Bins are those of the first batch of `partial_fit`.
+    and predictions. Bins are those of the first batch of `partial_fit`; `predict_folds` makes them, and what "auto"
+    chooses, anew for each fold.
 
     The evidence has `alpha` as its priors: Dirichlet's of counts, the gamma distribution of shape and rate `alpha` of
     rates, for a Gaussian as many rows with the mean and variance of the column. Priors of the classes that are learned
@@ -139,7 +140,13 @@ class NaiveBayes(NaiveBayesBase):
     def _options(self, places):
         return Options(self.alpha, self.var_smoothing, self.bins, self.n_jobs, places)
 
-    def _check_parameters(self, n_classes):
+    def _checked(self, X, y, sample_weight, classes=None):
+        table = self._table(X)
+        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, classes)
+        self._check_parameters(len(table.columns), len(classes))
+        return table, codes, weight, classes
+
+    def _check_parameters(self, d, n_classes):
         require_number("alpha", self.alpha, 0)
         require_number("var_smoothing", self.var_smoothing, 0)
         require_integer("bins", self.bins, 1)
@@ -200,9 +207,7 @@ class NaiveBayes(NaiveBayesBase):
         return statistics
 
     def _fit(self, X, y, sample_weight, known, chosen):
-        table = self._table(X)
-        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, known)
-        self._check_parameters(len(classes))
+        table, codes, weight, classes = self._checked(X, y, sample_weight, known)
         kinds, factors = chosen or self._chosen(table, codes, slice(None))
         count = class_counts(codes, weight, len(classes))
         attributes = {"classes_": classes, "n_features_in_": len(kinds), "distributions_": kinds, "factors_": factors}
@@ -343,33 +348,8 @@ class NaiveBayes(NaiveBayesBase):
             total += DISTRIBUTIONS[kind].log_evidence(state, self._options(places))
         return total
 
-    def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
-        """What a fit of all rows of the other folds predicts for each row; the estimator is left as it is.
-
-        Each fold is read once: sums of all others come from merging theirs. Bins, and what "auto" chooses, are found
-        anew for each fold. A class that no other fold has is impossible.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as `fit` takes them
-        folds : array-like of shape (n_samples,)
-            The fold of each row, at least two in all: numbers, groups, anything sortable.
-        method : {"predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"}, default="predict"
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            What the method gives for each row.
-        """
-        require_choice("method", method, METHODS)
-        table = self._table(X)
-        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, None)
-        self._check_parameters(len(classes))
-        folds = rows_by_fold(folds, weight, len(table))
-        joint = self._fold_joints(table, codes, weight, len(classes), folds)
-        return clone(self)._become(classes_=classes)._answer(method, joint)
-
-    def _fold_joints(self, table, codes, weight, n_classes, folds):
+    def _fold_joints(self, table, codes, weight, classes, folds):
+        n_classes = len(classes)
         joint = np.empty((len(table), n_classes))
         counts = np.array([class_counts(codes[own], among(weight, own), n_classes) for own in folds])
         known = {}
@@ -410,8 +390,7 @@ class NaiveBayes(NaiveBayesBase):
         labels : ndarray of shape (n_samples,)
         """
         fitted = clone(self).fit(X, y, sample_weight)
-        table, classes = self._table(X), fitted.classes_
-        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, None)
+        table, codes, weight, classes = self._checked(X, y, sample_weight)
         rows = np.arange(len(table))
         count = np.tile(fitted.class_count_, (len(rows), 1))
         count[rows, codes] -= 1 if weight is None else weight
