@@ -16,7 +16,7 @@ from ._splitters import as_rows
 from ._threads import n_threads
 from ._validation import require_integer, require_number
 
-# Answers of a fold are taken from the fit of all rows where no eigenvalue of 1 - H is below this.
+# Answers of a fold are taken from the fit of all rows where the eigenvalues of 1 - H are above this.
 _ALONE = 1e-6
 
 # Scores nearer to each other than this, of their size, are left to a fit of their own.
@@ -219,10 +219,13 @@ def _without(Z, error):
     """(1 - ZZ')^-1 error by the smaller of ZZ' and Z'Z; NaN where that is near to singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
-    values, vectors = np.linalg.eigh(np.eye(len(product)) - product)
-    if values[0] <= _ALONE:
+    try:
+        inverse = np.linalg.inv(np.eye(len(product)) - product)
+    except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    inverse = vectors / values @ vectors.T
+    # the norm of the inverse is at least 1 over the smallest eigenvalue
+    if not np.linalg.norm(inverse) < 1 / _ALONE:
+        return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
 
 
