@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
+    SVC,
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
@@ -72,6 +73,9 @@ ESTIMATORS = [
     DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
     DecisionTreeRegressor(),
     CostSensitiveClassifier(GaussianNB()),
+    SVC(tol=1e-9),
+    SVC(kernel="linear", tol=1e-9, kernel_dtype="float64"),
+    SVC(probability=True, random_state=0),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.
