@@ -12,6 +12,7 @@ _ROOMS = {
     "CostSensitiveClassifier": "evaluation",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
+    "DensityTree": "density_tree",
     "GaussianNB": "bayes",
     "GeneralisedLinearClassifier": "generalised",
     "GroupKFold": "evaluation",

@@ -17,6 +17,7 @@ from fastclf import (
     CostSensitiveClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    DensityTree,
     GaussianNB,
     GeneralisedLinearClassifier,
     KNeighborsClassifier,
@@ -76,6 +77,8 @@ ESTIMATORS = [
     SVC(tol=1e-9),
     SVC(kernel="linear", tol=1e-9, kernel_dtype="float64"),
     SVC(probability=True, random_state=0),
+    DecisionTreeRegressor(criterion="absolute_error", max_depth=4),
+    DensityTree(cv=2),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.
