@@ -12,10 +12,10 @@ import warnings
 import fastclf
 
 from .._files import RequestError, blame
-from . import demo, evaluate, explain, info, search, train, tune
+from . import compare, demo, evaluate, explain, info, search, train, tune
 
 # In the order of the help.
-_ROOMS = (train, evaluate, tune, explain, search, demo, info)
+_ROOMS = (compare, tune, evaluate, train, explain, search, demo, info)
 
 _EPILOG = """\
 a first hour, with any table that has a row of names and a column of labels:

@@ -76,6 +76,33 @@ def add_running(parser, progress=True):
         parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
+def add_folds(parser):
+    parser.add_argument(
+        "--cv", default="10", metavar="N", help="number of folds, or loo to leave out each row in turn (default: 10)"
+    )
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="deal out anew N times (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another N deals otherwise (default: 0)")
+
+
+def folds(args, data):
+    """The keyword arguments of cross_validate that say how."""
+    if args.cv == "loo":
+        if args.repeat != 1:
+            raise RequestError("--repeat is given with --cv loo, which leaves nothing to chance; leave it out")
+        return {"cv": "loo"}
+    try:
+        cv = int(args.cv)
+    except ValueError:
+        raise RequestError(f"--cv is {args.cv!r}; a number of folds, or loo, is wanted") from None
+    if not 2 <= cv <= len(data.y):
+        raise RequestError(f"--cv is {cv}; 2 to {len(data.y)}, the number of rows, is wanted")
+    if args.repeat < 1:
+        raise RequestError(f"--repeat is {args.repeat}; at least 1 is wanted")
+    if args.seed < 0:
+        raise RequestError(f"--seed is {args.seed}; a number from 0 up is wanted")
+    return {"cv": cv, "repeats": args.repeat, "random_state": args.seed}
+
+
 class Data:
     """Labelled examples: the matrix X of numbers and positions of categories, labels y, and what they are called."""
 
@@ -168,13 +195,13 @@ def parse_value(text):
         return text
 
 
-def check_out(path, endings=None):
+def check_out(path, endings=None, option="--out"):
     if endings is not None and path.suffix not in endings:
-        raise RequestError(f"--out is {path}; a name that ends in {' or '.join(endings)} is wanted")
+        raise RequestError(f"{option} is {path}; a name that ends in {' or '.join(endings)} is wanted")
     if not path.parent.is_dir():
-        raise RequestError(f"--out is {path}, but there is no folder {path.parent}")
+        raise RequestError(f"{option} is {path}, but there is no folder {path.parent}")
     if path.is_dir():
-        raise RequestError(f"--out is {path}, which is a folder; the name of a file is wanted")
+        raise RequestError(f"{option} is {path}, which is a folder; the name of a file is wanted")
 
 
 def open_saved(path, method, what):

@@ -1,0 +1,157 @@
+"""fastclf compare, and what it shares with the demo"""
+
+from pathlib import Path
+
+import numpy as np
+
+from .._files import blame
+from ._methods import listed, make, offered
+from ._options import Data, add_data, add_folds, add_running, check_out, command, folds, show, table_text
+
+PICTURES = (".png", ".pdf", ".svg")
+
+# What is compared: (name, method, parameters); those that the build does not have are left out.
+CANDIDATES = [
+    ("1-NN", "knn", ["n_neighbors=1"]),
+    ("5-NN", "knn", ["n_neighbors=5"]),
+    ("15-NN, weights 1/d", "knn", ["n_neighbors=15", "weights=distance"]),
+    ("nearest centroid", "centroid", []),
+    ("least squares", "least-squares", []),
+    ("averaged perceptron", "perceptron", []),
+    ("logistic regression", "logistic", []),
+    ("linear SVM", "linear-svm", []),
+    ("SVM, RBF, C = 1", "svm", []),
+    ("SVM, RBF, C = 10", "svm", ["C=10"]),
+    ("tree, 8 deep", "tree", ["max_depth=8", "criterion=entropy"]),
+    ("tree", "tree", ["criterion=entropy"]),
+    ("naive Bayes", "bayes", []),
+    ("naive Bayes, cuts", "bayes", ["distributions=mdl"]),
+]
+
+
+def register(commands):
+    parser = command(
+        commands,
+        "compare",
+        run,
+        help="try all methods on the same folds and say which is best",
+        description="Cross-validate every method, with usual parameters, on the same folds of DATA: error, standard error, time\n"
+        "of a fit and of a query. The best is compared with each other one by the corrected resampled t test.",
+        examples=[
+            "fastclf compare data.csv",
+            "fastclf compare data.csv --target species --cv 5 --repeat 2 --picture errors.png",
+            "fastclf compare data.csv --models tree,bayes,knn",
+        ],
+    )
+    add_data(parser)
+    parser.add_argument("--models", metavar="A,B,...", help="only these methods, by the names listed below")
+    add_folds(parser)
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the errors: .png, .pdf or .svg")
+    parser.epilog = f"{listed()}\n\n{parser.epilog}"
+    add_running(parser)
+
+
+def run(args):
+    if args.picture is not None:
+        check_out(args.picture, PICTURES, "--picture")
+    models = candidates(args.models, args.n_jobs)
+    data = Data(args)
+    data.require_classes()
+    how = folds(args, data)
+    results = compare(models, data, how, int(not args.quiet))
+    show(args, record(data, results), f"{text(data, results)}\n\n{verdict(results)}")
+    if args.picture is not None:
+        draw({data.name: results}, args.picture)
+
+
+def candidates(names=None, n_jobs=None):
+    """name -> unfitted classifier, of all methods or of those in a list "a,b,..."."""
+    wanted = None if names is None else [name.strip() for name in names.split(",")]
+    for name in wanted or ():
+        make(name)  # which refuses a wrong one
+    chosen = [entry for entry in CANDIDATES if entry[1] in (offered() if wanted is None else wanted)]
+    found = {shown: make(method, settings, n_jobs) for shown, method, settings in chosen}
+    for name in wanted or ():
+        if name not in [method for _, method, _ in chosen]:
+            found[name] = make(name, [], n_jobs)
+    return found
+
+
+def compare(models, data, how, verbose=0):
+    """name -> CrossValidation, each fold fitted alone so that its times are its own."""
+    from ..evaluation import cross_validate
+
+    own = {name: data.classifier(model) for name, model in models.items()}
+    with blame(data.name):
+        return cross_validate(own, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose)
+
+
+def _table(results):
+    return next(iter(results.values())).table
+
+
+def text(data, results):
+    """The table of errors and times, best first."""
+    table = _table(results)
+    lines = []
+    for name in sorted(results, key=lambda name: results[name].error):
+        result = results[name]
+        errors = f"{result.error:.2%}", f"{result.standard_error:.2%}"
+        lines.append((name, *errors, f"{1e3 * np.mean(result['fit_time']):.2f}", f"{result.microseconds_per_query:.1f}"))
+    lines.append(("most frequent class", f"{table.majority_error:.2%}", "", "", ""))
+    lines.append(("at random", f"{table.proportional_error:.2%}", "", "", ""))
+    return table_text((data.name, "error", "std. error", "fit (ms)", "us/query"), lines)
+
+
+def verdict(results):
+    """The winner, and which of the others could be as good."""
+    winner = results.winner
+    if any(len(result["test_score"]) < 2 for result in results.values()):
+        return f"least error: {winner}"
+    lines = [f"least error: {winner}; how much larger that of the others is, with a 95 % interval of the paired t test:"]
+    rows = []
+    for name in sorted(results, key=lambda name: results[name].error):
+        if name != winner:
+            found = results.compare(name, winner)
+            says = "worse" if found.low > 0 else "could be as good"
+            rows.append((name, f"{found.difference:+.2%}", f"{found.low:+.2%} to {found.high:+.2%}", says))
+    return "\n".join([*lines, table_text(("", "difference", "interval", ""), rows)]) if rows else f"only {winner} was tried"
+
+
+def record(data, results):
+    winner = results.winner
+    table = _table(results)
+    entries = {}
+    for name, result in results.items():
+        entries[name] = {
+            "error": result.error,
+            "standard_error": result.standard_error,
+            "fold_errors": 1 - result["test_score"],
+            "fit_seconds": float(np.mean(result["fit_time"])),
+            "microseconds_per_query": result.microseconds_per_query,
+        }
+        if name != winner and len(result["test_score"]) > 1:
+            entries[name]["against_the_winner"] = results.compare(name, winner)._asdict()
+    return {
+        "data": data.name,
+        "rows": len(data.y),
+        "columns": data.X.shape[1],
+        "majority_error": table.majority_error,
+        "random_error": table.proportional_error,
+        "winner": winner,
+        "methods": entries,
+    }
+
+
+def draw(named_results, path):
+    """One picture with a panel for each data set; without matplotlib, a word about it."""
+    from ..display import ComparisonDisplay, comparison_figure
+
+    displays = [
+        ComparisonDisplay(results, baseline=_table(results).majority_error, title=name)
+        for name, results in named_results.items()
+    ]
+    with blame(path):
+        comparison_figure(displays).savefig(path, dpi=150)
+
+
