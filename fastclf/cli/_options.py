@@ -12,6 +12,7 @@ import numpy as np
 import fastclf
 
 from .._files import FORMATS, RequestError, blame, find_column, read_table
+from ..table import Table, TableClassifier
 
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
@@ -104,53 +105,69 @@ def folds(args, data):
 
 
 class Data:
-    """Labelled examples: the matrix X of numbers and positions of categories, labels y, and what they are called."""
+    """Labelled examples: the matrix X of numbers and positions of categories, labels y, and what they are called.
+
+    `like` is other Data, whose columns and categories these have.
+    """
 
     def __init__(self, args, path=None, like=None):
         header = {"yes": True, "no": False, None: None}[args.header]
-        self.name = str(path or args.data)
-        table, self.y, self.target = read_table(path or args.data, args.target, header)
-        with blame(self.name):
-            table = table.without([find_column(name, table.names, table.shape[1]) for name in args.drop])
+        path = path or args.data
+        table, y, target = read_table(path, args.target, header)
+        self._take(args, "standard input" if str(path) == "-" else path.name, table, y, target, like)
+
+    @classmethod
+    def of(cls, args, name, X, y):
+        """Data of arrays."""
+        data = cls.__new__(cls)
+        data._take(args, name, Table(X), y, "y")
+        return data
+
+    def _take(self, args, name, table, y, target, like=None):
+        self.name, self.y, self.target = name, y, target
+        with blame(name):
+            table = table.without([find_column(column, table.names, table.shape[1]) for column in args.drop])
             if not table.columns:
                 raise ValueError("--drop leaves no column; at least one is wanted")
             if like is None:
-                numbers = [find_column(name, table.names, table.shape[1]) for name in args.categorical]
+                numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
                 self.names, self.categories = table.names, table.categories(numbers)
             else:
                 self.names, self.categories = like.names, like.categories
+                table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
-            self._drop_missing(args)
+            if args.missing == "drop":
+                there = ~self._missing()
+                if not there.any():
+                    raise ValueError("every row has a missing value; --missing keep uses them")
+                self.X, self.y = self.X[there], self.y[there]
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
-        self.has_missing = self.X.dtype.kind == "f" and bool(np.isnan(self.X).any())
         if like is None:
             self._tell(args)
 
-    def _drop_missing(self, args):
-        if args.missing == "drop":
-            there = ~np.isnan(self.X).any(axis=1) if self.X.dtype.kind == "f" else np.ones(len(self.X), bool)
-            if not there.any():
-                raise ValueError("every row has a missing value; --missing keep uses them")
-            self.X, self.y = self.X[there], self.y[there]
+    def _missing(self):
+        """Whether a row has a missing value."""
+        return np.isnan(self.X).any(axis=1) if self.X.dtype.kind == "f" else np.zeros(len(self.X), bool)
 
     def _tell(self, args):
+        n, d = self.X.shape
+        n_categorical = sum(known is not None for known in self.categories)
         if not getattr(args, "quiet", False):
-            kinds = [f"{sum(known is None for known in self.categories)} of numbers"] if any(self.categories) else []
-            kinds += [f"{sum(known is not None for known in self.categories)} of categories"] if kinds else []
-            print(
-                f"{self.name}: {len(self.X)} rows x {self.X.shape[1]} columns"
-                + (f" ({', '.join(kinds)})" if kinds else "")
-                + f", {len(np.unique(self.y))} classes in {self.target!r}",
-                file=sys.stderr,
-            )
+            kinds = f" ({d - n_categorical} of numbers, {n_categorical} of categories)" if n_categorical else ""
+            classes = f"{len(np.unique(self.y))} classes in {self.target!r}"
+            print(f"{self.name}: {n} rows x {d} columns{kinds}, {classes}", file=sys.stderr)
         for j, known in enumerate(self.categories):
-            if known is not None and len(known) > max(50, len(self.X) // 2):
+            if known is not None and len(known) > max(50, n // 2):
                 name = self.names[j] if self.names else j
-                print(
-                    f"fastclf: warning: column {name!r} has {len(known)} different texts in {len(self.X)} rows;"
-                    f" --drop {name} leaves it out",
-                    file=sys.stderr,
-                )
+                text = f"column {name!r} has {len(known)} different texts in {n} rows; --drop {name} leaves it out"
+                print(f"fastclf: warning: {text}", file=sys.stderr)
+
+    def keep(self, n_rows):
+        """Draw that many rows, if there are more."""
+        if len(self.y) > n_rows:
+            rows = np.random.default_rng(0).permutation(len(self.y))[:n_rows]
+            self.X, self.y = self.X[np.sort(rows)], self.y[np.sort(rows)]
+            self.name += f", {n_rows} rows"
 
     def require_classes(self):
         n_classes = len(np.unique(self.y))
@@ -162,14 +179,10 @@ class Data:
 
     def classifier(self, model):
         """The model as one that takes X: itself where X is a plain matrix for it, which keeps its shortcuts."""
-        from ..table import TableClassifier
-
-        table = TableClassifier(model, names=self.names, categories=self.categories, scale=self.scale)
-        return table if self.has_missing or not table.takes_as_is(self.X) else model
+        wrapped = self.table_classifier(model)
+        return wrapped if self._missing().any() or not wrapped.takes_as_is(self.X) else model
 
     def table_classifier(self, model):
-        from ..table import TableClassifier
-
         return TableClassifier(
             model, names=self.names, categories=self.categories, scale=self.scale, target=self.target
         )
