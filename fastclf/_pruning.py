@@ -51,7 +51,11 @@ def weakest_links(nodes):
     return Links(alpha, PruningPath(ccp_alphas=columns[0], impurities=columns[1], n_leaves=columns[2].astype(np.int64)))
 
 
+def at_most(alpha, ccp_alpha):
+    """Which nodes of these Links.alpha become leaves, uint8."""
+    return (alpha <= ccp_alpha * (1 + _SAME)).astype(np.uint8)
+
+
 def pruned(nodes, ccp_alpha):
     """The smallest subtree of least impurity plus ccp_alpha times the number of leaves."""
-    collapsed = weakest_links(nodes).alpha <= ccp_alpha * (1 + _SAME)
-    return cut_short(nodes, collapsed.astype(np.uint8))
+    return cut_short(nodes, at_most(weakest_links(nodes).alpha, ccp_alpha))

@@ -148,6 +148,25 @@ class Supervised(Neighbors):
         """Bytes that the votes of one query take."""
         return 48 * k if callable(self.weights) else 0
 
+    def _answer_each(self, X, answer):
+        """answer(ballot, k), of shape (n_queries, k), for k = n_neighbors and all queries, with queries last.
+
+        Not for a function as `weights`, which may make other votes for other k.
+        """
+        asked = self._ask(X)
+        k = self._check_reach("n_neighbors", self.n_neighbors, asked)
+        found = []
+
+        def consume(rows, distance, index, _):
+            found.append((rows, answer(self._ballot(distance, index, None), k)))
+
+        with self._progress(asked, "predict") as progress:
+            self._counted(asked, k, consume, progress)
+        answers = np.empty((k, len(asked.queries)), found[0][1].dtype)
+        for rows, own in found:
+            answers[:, rows] = own.T
+        return answers
+
     def _leave_one_out(self, k_max, judge, judge_one):
         """Mean error for each k, by one search of k_max neighbours.
 

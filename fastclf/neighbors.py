@@ -254,6 +254,17 @@ class KNeighborsClassifier(Supervised, Classifier):
         codes, n_classes = self._codes[:, output], len(self._classes[output])
         _votes.elect(ballot, codes, n_classes, self.ties == "distance", rows, best_out)
 
+    def _elect_each(self, ballot, weight, output, k):
+        """The code of the class that 1, 2, ..., k neighbours elect, of shape (n_queries, k)."""
+        codes, n_classes = self._codes[:, output], len(self._classes[output])
+        best = np.empty((len(ballot.index), k), dtype=np.intp)
+        _votes.elect_each(ballot, weight, codes, n_classes, self.ties == "distance", np.arange(len(best)), best)
+        return best
+
+    def _predict_each(self, X):
+        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
+        return self.classes_[self._answer_each(X, lambda ballot, k: self._elect_each(ballot, self._weight, 0, k))]
+
     def predict(self, X, *, mask=None):
         """The label of each query.
 
@@ -334,9 +345,9 @@ class KNeighborsClassifier(Supervised, Classifier):
         """
 
         def judge(ballot, weight, own, rows, errors):
-            for output, classes in enumerate(self._classes):
-                codes, nearer = self._codes[:, output], self.ties == "distance"
-                _votes.mistakes(ballot, weight, codes, len(classes), nearer, own, rows, errors)
+            for output in range(len(self._classes)):
+                best = self._elect_each(ballot, weight, output, errors.shape[1])
+                errors[rows] = np.maximum(errors[rows], best != self._codes[own, output][:, None])
 
         def judge_one(ballot, own):
             wrong = np.zeros(len(own), dtype=bool)
@@ -470,6 +481,17 @@ class KNeighborsRegressor(Supervised, Regressor):
     def _targets(self):
         return self._y.reshape(len(self._y), -1)
 
+    def _average_each(self, ballot, weight, k):
+        """The mean target of 1, 2, ..., k neighbours, of shape (n_queries, k, n_outputs)."""
+        y = self._targets()
+        mean = np.empty((len(ballot.index), k, y.shape[1]))
+        _votes.average_each(ballot, weight, y, np.arange(len(mean)), mean)
+        return mean
+
+    def _predict_each(self, X):
+        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
+        return self._answer_each(X, lambda ballot, k: self._average_each(ballot, self._weight, k)[:, :, 0])
+
     def leave_one_out(self, k_max):
         """The mean squared error of leave-one-out for every number of neighbours, by one search.
 
@@ -497,7 +519,8 @@ class KNeighborsRegressor(Supervised, Regressor):
         y = self._targets()
 
         def judge(ballot, weight, own, rows, errors):
-            _votes.squared_errors(ballot, weight, y, own, rows, errors)
+            mean = self._average_each(ballot, weight, errors.shape[1])
+            errors[rows] = ((mean - y[own][:, None]) ** 2).mean(axis=2)
 
         def judge_one(ballot, own):
             predicted = np.empty((len(own), y.shape[1]))

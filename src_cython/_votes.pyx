@@ -197,11 +197,11 @@ cdef inline void gain(
                 c.best = codes[index[i]]
 
 
-def mistakes(
+def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
-    const Py_ssize_t[::1] own, const Py_ssize_t[::1] rows, double[:, ::1] wrong_out,
+    const Py_ssize_t[::1] rows, Py_ssize_t[:, ::1] best_out,
 ):
-    """Set wrong_out[rows[q], k - 1] to 1 where the class elected by k neighbours is not that of row own[q]."""
+    """Set best_out[rows[q], k - 1] to the class that k neighbours elect."""
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
     cdef count_t c
@@ -223,7 +223,7 @@ def mistakes(
             c.best = -1
             before = 0
             j = 0
-            for k in range(1, wrong_out.shape[1] + 1):
+            for k in range(1, best_out.shape[1] + 1):
                 while j < b.k and before < k * (1 - 1e-12) and k - before >= weigh(w, index[j]):
                     left = weigh(w, index[j])
                     gain(&c, codes, index, j, vote(&b, q, j) * left, distance[j] * left)
@@ -239,24 +239,22 @@ def mistakes(
                     c.best, best = best, c.best
                     c.count[code] = count
                     c.far[code] = far
-                if best != codes[own[q]]:
-                    wrong_out[rows[q], k - 1] = 1
+                best_out[rows[q], k - 1] = best
             for i in range(min(j + 1, b.k)):
                 clear(&c, codes[index[i]])
 
 
-def squared_errors(
-    ballot, const double[::1] weight, const double[:, ::1] y, const Py_ssize_t[::1] own, const Py_ssize_t[::1] rows,
-    double[:, ::1] error_out,
+def average_each(
+    ballot, const double[::1] weight, const double[:, ::1] y, const Py_ssize_t[::1] rows, double[:, :, ::1] mean_out,
 ):
-    """error_out[rows[q], k - 1] = mean over the outputs of (mean target of k neighbours - y[own[q]])^2."""
+    """mean_out[rows[q], k - 1] = the mean target of k neighbours."""
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)
     cdef ballot_t b
     cdef Py_ssize_t q, j, k, o
     cdef const double* w = NULL
     cdef const Py_ssize_t* index
-    cdef double before, left, part, total, mean, error
+    cdef double before, left, part, total, mean
     fill(&b, ballot)
     if weight is not None:
         w = &weight[0]
@@ -267,7 +265,7 @@ def squared_errors(
             j = 0
             for o in range(n_outputs):
                 sums[o] = 0
-            for k in range(1, error_out.shape[1] + 1):
+            for k in range(1, mean_out.shape[1] + 1):
                 while j < b.k and before < k * (1 - 1e-12) and k - before >= weigh(w, index[j]):
                     left = weigh(w, index[j])
                     part = vote(&b, q, j) * left
@@ -276,16 +274,14 @@ def squared_errors(
                         sums[o] += part * y[index[j], o]
                     before += left
                     j += 1
-                part = error = 0
+                part = 0
                 if j < b.k and before < k * (1 - 1e-12):
                     part = vote(&b, q, j) * (k - before)
                 for o in range(n_outputs):
                     mean = sums[o]
                     if part > 0:
                         mean += part * y[index[j], o]
-                    mean = mean / (total + part) - y[own[q], o]
-                    error += mean * mean
-                error_out[rows[q], k - 1] = error / n_outputs
+                    mean_out[rows[q], k - 1, o] = mean / (total + part)
 
 
 def add_rows(const double[:, ::1] errors, const double[::1] weight, double[::1] total):

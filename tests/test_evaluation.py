@@ -179,10 +179,10 @@ def test_the_callback_hears_of_every_fold_of_every_estimator():
 def test_a_callback_that_returns_true_leaves_the_folds_finished_so_far():
     estimators = {k: KNeighborsClassifier(k) for k in (1, 3)}
     full = cross_validate(estimators, X, Y)
-    part = cross_validate(estimators, X, Y, callback=lambda step, total, value: step == 5)
+    part = cross_validate(estimators, X, Y, n_jobs=1, callback=lambda step, total, value: step == 5)
     for k, n_finished in ((1, 3), (3, 2)):
         np.testing.assert_array_equal(part[k]["test_score"], full[k]["test_score"][:n_finished])
-    first = cross_validate(estimators, X, Y, callback=lambda *_: True)
+    first = cross_validate(estimators, X, Y, n_jobs=1, callback=lambda *_: True)
     assert np.isnan(first[3].error)
     assert np.isnan(first[3].microseconds_per_query)
 

@@ -1,0 +1,254 @@
+"""Many models for the price of few: what our methods know about their own folds and parameters.
+
+A Group is an estimator for several values of one parameter. Its models for a fold come from one piece of work where the
+method has a path along the parameter, and the answers of all folds from one fit where it has a way to leave rows out.
+Either is taken only where it gives the answers of the models that are fitted one by one.
+"""
+
+import copy
+
+import numpy as np
+
+from . import _ROOMS
+from ._estimator import Estimator, clone
+from ._splitters import as_rows
+from ._threads import n_threads
+from ._validation import require_integer, require_number
+
+# Answers of a fold are taken from the fit of all rows where no eigenvalue of 1 - H is below this.
+_ALONE = 1e-6
+
+# Scores nearer to each other than this, of their size, are left to a fit of their own.
+_TIE = 1e-7
+
+
+def kind_of(estimator):
+    """The class's name, if it is one of ours itself and no subclass."""
+    name = type(estimator).__name__
+    return name if type(estimator).__module__ == f"fastclf.{_ROOMS.get(name)}" else None
+
+
+class Group:
+    """An estimator for each of some values of a parameter; name None: as it is.
+
+    shortcuts=False fits every model by itself.
+    """
+
+    def __init__(self, estimator, name=None, values=(None,), shortcuts=True):
+        self.estimator, self.name, self.values = estimator, name, list(values)
+        kind = kind_of(estimator) if shortcuts else None
+        self._path = _PATHS.get((kind, name), _one_by_one)
+        self._whole = _WHOLE.get(kind)
+
+    def with_value(self, value):
+        model = clone(self.estimator)
+        return model if self.name is None else model.set_params(**{self.name: value})
+
+    def sharing(self, threads):
+        """The same, one of so many that run at a time, on as many CPUs as fall to it."""
+        if not isinstance(self.estimator, Estimator) or getattr(self.estimator, "n_jobs", 1) is not None:
+            return self
+        group = copy.copy(self)
+        group.estimator = clone(self.estimator).set_params(n_jobs=max(1, n_threads() // threads))
+        return group
+
+    def fit(self, X, y):
+        """One fitted model for each value."""
+        return self._path(self, X, y)
+
+    def answers(self, models, X):
+        """What each model predicts."""
+        if self._path is _neighbor_path and len(models) > 1 and not callable(models[0].weights):
+            return _neighbor_answers(models, X)
+        return [model.predict(X) for model in models]
+
+    def all_answers(self, X, y, folds):
+        """What the models of each fold predict for its test rows, of shape (n_values, n_test rows in all), or None."""
+        return None if self._whole is None else self._whole(self, X, y, folds)
+
+
+def _one_by_one(group, X, y):
+    return [group.with_value(value).fit(X, y) for value in group.values]
+
+
+# Nearest neighbours: one index, and one search for the largest k.
+
+
+def _neighbor_path(group, X, y):
+    for k in group.values:
+        require_integer("n_neighbors", k, 1)
+    fitted = group.with_value(group.values[0]).fit(X, y)
+    models = []
+    for k in group.values:
+        models.append(copy.copy(fitted))
+        models[-1].n_neighbors = k
+    return models
+
+
+def _neighbor_answers(models, X):
+    ks = np.array([model.n_neighbors for model in models])
+    return models[ks.argmax()]._predict_each(X)[ks - 1]
+
+
+def _neighbors_left_out(group, X, y, folds):
+    if not folds.leave_one_out or group.name not in (None, "n_neighbors") or callable(group.estimator.weights):
+        return None
+    ks = [group.estimator.n_neighbors] if group.name is None else group.values
+    if max(ks) >= len(y):
+        return None
+    models = _neighbor_path(Group(group.estimator, "n_neighbors", ks), X, y)
+    return _neighbor_answers(models, None) if len(ks) > 1 else [models[0].predict(None)]
+
+
+# Trees: grown whole once, then cut.
+
+
+def _pruning_path(group, X, y):
+    from ._nodes import cut_short
+    from ._pruning import at_most, weakest_links
+
+    for alpha in group.values:
+        require_number("ccp_alpha", alpha, 0)
+    whole = group.with_value(0.0).fit(X, y)
+    at = weakest_links(whole._nodes).alpha
+    models = []
+    for alpha in group.values:
+        model = copy.copy(whole)
+        model.ccp_alpha = alpha
+        if alpha > 0:
+            model._nodes = cut_short(whole._nodes, at_most(at, alpha))
+        models.append(model)
+    return models
+
+
+# Logistic regression: each penalty starts at the optimum of the next stronger one.
+
+
+def _warm_path(group, X, y):
+    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
+    models, last = [None] * len(order), None
+    for i in order:
+        model = group.with_value(group.values[i])
+        if last is not None and np.isfinite(group.values[i]) and model.penalty is not None:
+            vars(model).update(coef_=last.coef_, intercept_=last.intercept_)
+            warm = model.warm_start
+            models[i] = last = model.set_params(warm_start=True).fit(X, y).set_params(warm_start=warm)
+        else:
+            models[i] = last = model.fit(X, y)
+    return models
+
+
+# Naive Bayes: rows are subtracted from the sums.
+
+
+def _bayes_left_out(group, X, y, folds):
+    model = group.estimator
+    if group.name is not None or folds.pairs is not None or not _stays(y, folds) or not _one_choice(model):
+        return None
+    if hasattr(model, "predict_folds"):
+        return [_in_turn(folds, lambda fold: model.predict_folds(X, y, fold))]
+    return [clone(model).leave_one_out(X, y)] if folds.leave_one_out and hasattr(model, "leave_one_out") else None
+
+
+def _one_choice(model):
+    """Whether its distributions are the same for all folds, and sums that rows can be subtracted from."""
+    from ._distributions import DISTRIBUTIONS
+
+    wanted = getattr(model, "distributions", [])
+    if isinstance(wanted, dict):  # the columns that it does not name are chosen anew for each fold
+        return False
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    return all(hasattr(DISTRIBUTIONS.get(kind), "left") for kind in wanted)
+
+
+# Least squares: without the rows of a fold e becomes (1 - H)^-1 e, H = ZZ' being that of these rows.
+
+
+def _squares_left_out(group, X, y, folds):
+    if folds.pairs is not None or not _stays(y, folds):
+        return None
+    return [
+        _in_turn(folds, lambda fold: _squares_by_fold(group.with_value(value), X, y, fold)) for value in group.values
+    ]
+
+
+def _squares_by_fold(model, X, y, fold):
+    """For each row the answer of the fit of all rows of other folds."""
+    from ._linear import chosen, linear_scores
+    from .least_squares import _targets
+
+    _, rows, codes, classes, *_ = model._checked(X, y, None)
+    fitted, inverse, mean = model._solved(rows, codes, classes, None)
+    n, rank = len(rows), inverse.shape[1]
+    scores = linear_scores(rows, fitted["coef_"], fitted["intercept_"], model.n_jobs)
+    target = _targets(codes, len(classes))
+    Z = np.zeros((n, rank + bool(model.fit_intercept)))
+    if rank:
+        Z[:, :rank] = linear_scores(rows, inverse.T, -(mean @ inverse), model.n_jobs)
+    Z[:, rank:] = 1 / np.sqrt(n)
+    error, left = target - scores, np.full(target.shape, np.nan)
+    order = np.argsort(fold, kind="stable")
+    tests = np.split(order, np.cumsum(np.bincount(fold))[:-1])
+    if len(tests) == n:
+        rest = 1 - np.square(Z).sum(axis=1)
+        sure = rest > _ALONE
+        left[sure] = target[sure] - error[sure] / rest[sure, None]
+    else:
+        for test in tests:
+            left[test] = target[test] - _without(Z[test], error[test])
+    gap = np.abs(left[:, 0]) if len(classes) == 2 else np.diff(np.sort(left, axis=1)[:, -2:])[:, 0]
+    sure = gap > _TIE * np.abs(target).max()
+    codes = chosen(np.where(np.isnan(left), 0, left))
+    answers = classes[codes]
+    source = as_rows(X)
+    for i in np.unique(fold[~sure]):
+        test = tests[i]
+        others = np.flatnonzero(fold != i)
+        answers[test] = clone(model).fit(source[others], y[others]).predict(source[test])
+    return answers
+
+
+def _without(Z, error):
+    """(1 - ZZ')^-1 error by the smaller of ZZ' and Z'Z; NaN where that is near to singular."""
+    wide = len(Z) <= Z.shape[1]
+    product = Z @ Z.T if wide else Z.T @ Z
+    values, vectors = np.linalg.eigh(np.eye(len(product)) - product)
+    if values[0] <= _ALONE:
+        return np.full(error.shape, np.nan)
+    inverse = vectors / values @ vectors.T
+    return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
+
+
+def _stays(y, folds):
+    """Whether each class has rows in two folds, so that none is ever left out whole."""
+    codes = np.unique(y, return_inverse=True)[1]
+    for fold in folds.partitions:
+        pairs = np.unique(codes * np.int64(folds.n_folds) + fold)
+        if np.bincount(pairs // folds.n_folds).min() < 2:
+            return False
+    return True
+
+
+def _in_turn(folds, answers):
+    """answers(fold) of each partition, one after the other, each in the order of its folds."""
+    return np.concatenate([answers(fold)[np.argsort(fold, kind="stable")] for fold in folds.partitions])
+
+
+# A method's path along a parameter: path(group, X, y) gives the fitted models. A solver that carries its state along C
+# (support vectors, say) joins here.
+_PATHS = {
+    ("KNeighborsClassifier", "n_neighbors"): _neighbor_path,
+    ("KNeighborsRegressor", "n_neighbors"): _neighbor_path,
+    ("DecisionTreeClassifier", "ccp_alpha"): _pruning_path,
+    ("DecisionTreeRegressor", "ccp_alpha"): _pruning_path,
+    ("LogisticRegression", "C"): _warm_path,
+}
+
+# A method's way to answer for all folds at once: whole(group, X, y, folds) gives an array for each value, or None.
+_WHOLE = {
+    "KNeighborsClassifier": _neighbors_left_out,
+    "KNeighborsRegressor": _neighbors_left_out,
+    "LeastSquaresClassifier": _squares_left_out,
+} | dict.fromkeys(
+    ["BernoulliNB", "CategoricalNB", "GaussianNB", "MultinomialNB", "NaiveBayes", "PoissonNB"], _bayes_left_out
+)
