@@ -18,7 +18,11 @@ METHODS = {
     "linear-svm": ("LinearSVC", {}, "linear, largest margin; C=1"),
     "svm": ("SVC", {}, "largest margin with a kernel; C=1, kernel=rbf, gamma=scale"),
     "tree": ("DecisionTreeClassifier", {}, "rules; max_depth, ccp_alpha (pruning)"),
-    "bayes": ("NaiveBayes", {}, "a distribution for each column; distributions=auto"),
+    "bayes": (
+        "NaiveBayes",
+        {"distributions": "gaussian"},
+        "naive Bayes; distributions=gaussian of numbers, mdl cuts them, kernel smooths",
+    ),
     "quadratic": ("GeneralisedLinearClassifier", {}, "least squares on products of columns"),
 }
 

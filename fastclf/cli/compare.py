@@ -1,10 +1,11 @@
 """fastclf compare, and what it shares with the demo"""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 
-from .._files import blame
+from .._files import RequestError, blame
 from ._methods import listed, make, offered
 from ._options import Data, add_data, add_folds, add_running, check_out, command, folds, show, table_text
 
@@ -24,7 +25,7 @@ CANDIDATES = [
     ("SVM, RBF, C = 10", "svm", ["C=10"]),
     ("tree, 8 deep", "tree", ["max_depth=8", "criterion=entropy"]),
     ("tree", "tree", ["criterion=entropy"]),
-    ("naive Bayes", "bayes", []),
+    ("naive Bayes, normal", "bayes", []),
     ("naive Bayes, cuts", "bayes", ["distributions=mdl"]),
 ]
 
@@ -78,12 +79,27 @@ def candidates(names=None, n_jobs=None):
 
 
 def compare(models, data, how, verbose=0):
-    """name -> CrossValidation, each fold fitted alone so that its times are its own."""
-    from ..evaluation import cross_validate
+    """CrossValidations: each method on the same folds, one fold at a time, so that its times are its own.
 
-    own = {name: data.classifier(model) for name, model in models.items()}
-    with blame(data.name):
-        return cross_validate(own, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose)
+    A method that refuses the data is left out, with a word about it.
+    """
+    from ..evaluation import CrossValidations, cross_validate
+
+    results, refusals = CrossValidations(), []
+    for name, model in models.items():
+        if verbose:
+            print(f"{data.name}: {name}", file=sys.stderr)
+        try:
+            own = data.classifier(model)
+            results[name] = cross_validate(own, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose)
+        except ValueError as error:
+            refusals.append(f"{name} is left out: {error}")
+            print(f"fastclf: {refusals[-1]}", file=sys.stderr)
+        if name in results and results[name].interrupted:
+            raise KeyboardInterrupt
+    if not results:
+        raise RequestError(f"{data.name}: no method takes it; {refusals[0]}")
+    return results
 
 
 def _table(results):
