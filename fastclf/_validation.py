@@ -23,10 +23,10 @@ _LABELS = 1 << 14
 
 def feature_names(X):
     """The column names of a table as an array of str, or None where there are none or none are strings."""
-    if hasattr(X, "columns"):  # pandas, polars
-        names = list(X.columns)
-    elif hasattr(X, "column_names"):  # pyarrow
+    if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
         names = list(X.column_names)
+    elif hasattr(X, "columns"):  # pandas, polars
+        names = list(X.columns)
     else:
         return None
     if not all(isinstance(name, str) for name in names):

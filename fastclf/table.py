@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._columns import as_columns
+from ._columns import as_columns, is_missing
 from ._estimator import Classifier, clone, only_if
 from ._validation import as_array, feature_names, require_array
 
@@ -70,6 +70,11 @@ class Table:
         if self.matrix is not None:
             return type(self)(self.matrix[chosen], self.names)
         return type(self)([column[chosen] for column in self.columns], self.names)
+
+    def complete(self):
+        """Whether nothing is missing in a row."""
+        missing = [is_missing(column) for column in self.columns]
+        return ~np.logical_or.reduce(missing)
 
     def title(self, j):
         return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
@@ -279,7 +284,7 @@ class TableClassifier(Classifier):
     def takes_as_is(self, X):
         """Whether the model would see the matrix X, in which nothing is missing, unchanged."""
         model = self._model()
-        return not any(self.categories) and (_native(model) or not self._shifts(model, X, 0))
+        return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
 
     def _features(self, X):
         """What the model sees of a matrix of numbers and positions of categories."""

@@ -40,6 +40,7 @@ def main(argv=None):
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are compared when a file is read
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
             with blame("the kernels can't be loaded"):

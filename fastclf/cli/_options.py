@@ -129,6 +129,11 @@ class Data:
             table = table.without([find_column(column, table.names, table.shape[1]) for column in args.drop])
             if not table.columns:
                 raise ValueError("--drop leaves no column; at least one is wanted")
+            if args.missing == "drop":
+                complete = table.complete()
+                if not complete.any():
+                    raise ValueError("every row has a missing value; --missing keep uses them")
+                table, self.y = table.rows(complete), self.y[complete]
             if like is None:
                 numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
                 self.names, self.categories = table.names, table.categories(numbers)
@@ -136,11 +141,6 @@ class Data:
                 self.names, self.categories = like.names, like.categories
                 table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
-            if args.missing == "drop":
-                there = ~self._missing()
-                if not there.any():
-                    raise ValueError("every row has a missing value; --missing keep uses them")
-                self.X, self.y = self.X[there], self.y[there]
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
         if like is None:
             self._tell(args)

@@ -54,7 +54,7 @@ def register(commands):
 
 def run(args):
     if args.picture is not None:
-        check_out(args.picture, PICTURES, "--picture")
+        check_picture(args.picture)
     models = candidates(args.models, args.n_jobs)
     data = Data(args)
     data.require_classes()
@@ -159,8 +159,17 @@ def record(data, results):
     }
 
 
+def check_picture(path):
+    """Refuse a place where no picture can be drawn, before any work."""
+    check_out(path, PICTURES, "--picture")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise RequestError("--picture needs matplotlib, which is not installed (pip install matplotlib)") from error
+
+
 def draw(named_results, path):
-    """One picture with a panel for each data set; without matplotlib, a word about it."""
+    """One picture with a panel for each data set."""
     from ..display import ComparisonDisplay, comparison_figure
 
     displays = [

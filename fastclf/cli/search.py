@@ -58,7 +58,7 @@ def register(commands):
 
 def make_search(args):
     """The unfitted search that --metric and --p ask for."""
-    from ._metrics import METRICS
+    from .._metrics import METRICS
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")
     if metric not in METRICS:
