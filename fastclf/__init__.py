@@ -10,8 +10,6 @@ _ROOMS = {
     "CategoricalNB": "bayes",
     "ContingencyTable": "evaluation",
     "CostSensitiveClassifier": "evaluation",
-    "CrossValidation": "evaluation",
-    "CrossValidations": "evaluation",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
     "GaussianNB": "bayes",
@@ -31,7 +29,6 @@ _ROOMS = {
     "NearestNeighbors": "neighbors",
     "Nystroem": "features",
     "OneHotEncoder": "onehot",
-    "PairedComparison": "evaluation",
     "Perceptron": "perceptron",
     "PoissonNB": "bayes",
     "PolynomialFeatures": "features",
@@ -47,6 +44,7 @@ _ROOMS = {
     "cross_validate": "evaluation",
     "expected_cost": "evaluation",
     "load": "storage",
+    "learning_curve": "evaluation",
     "log_loss": "evaluation",
     "majority_error": "evaluation",
     "paired_comparison": "evaluation",
@@ -56,6 +54,8 @@ _ROOMS = {
     "save": "storage",
     "stratified_folds": "evaluation",
     "train_validation_test_split": "evaluation",
+    "tune": "evaluation",
+    "validation_curve": "evaluation",
 }
 
 __all__ = sorted([*_ROOMS, "__version__"])

@@ -61,8 +61,10 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        Labels of one sortable type.
+    y_true : array-like of shape (n_samples,)
+        Labels.
+    y_pred : array-like of shape (n_samples,)
+        Labels of the same type.
     labels : array-like of shape (n_classes,), default=None
         The order of rows and columns, with all labels that occur; None: those that occur, sorted.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -153,10 +155,8 @@ class ContingencyTable:
 
     def __str__(self):
         head = ["true \\ predicted", *map(str, self.labels.tolist())]
-        lines = [
-            head,
-            *([str(label), *map("{:g}".format, row)] for label, row in zip(self.labels.tolist(), self.counts)),
-        ]
+        rows = ([str(label), *map("{:g}".format, row)] for label, row in zip(self.labels.tolist(), self.counts))
+        lines = [head, *rows]
         widths = [max(map(len, column)) for column in zip(*lines)]
         return "\n".join(
             "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:]))])

@@ -5,7 +5,7 @@ import numpy as np
 from ._contingency import as_costs
 from ._curves import _counts_by_threshold, _probabilities, _two_sides
 from ._estimator import Classifier, clone
-from ._validation import as_array, as_numbers, as_sample_weight, require_array
+from ._validation import as_sample_weight, require_array
 
 
 def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=None):
@@ -82,10 +82,9 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     if not weight.any():
         raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
     costs = as_costs(cost_matrix, 2)
-    wrong, right, threshold = _counts_by_threshold(positive, score, weight)
-    wrong, right, threshold = (
-        np.concatenate([[first], own]) for first, own in zip((0, 0, np.inf), (wrong, right, threshold))
-    )
+    counts = _counts_by_threshold(positive, score, weight)
+    # first the threshold that no row reaches
+    wrong, right, threshold = (np.concatenate([[none], own]) for none, own in zip((0, 0, np.inf), counts))
     negative, total = weight[~positive].sum(), weight[positive].sum()
     paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
     best = int(paid.argmin())
@@ -188,7 +187,10 @@ class CostSensitiveClassifier(Classifier):
         require_array("classes_", self.classes_, None, (None,))
         n = len(self.classes_)
         require_array("cost_matrix_", self.cost_matrix_, [np.float64], (n, n))
-        if not np.array_equal(self.classes_, self.estimator_.classes_):
+        inner = self.estimator_
+        if not isinstance(inner, Classifier) or getattr(inner, "n_features_in_", None) != self.n_features_in_:
+            raise ValueError("estimator_ is no classifier of the same features")
+        if not np.array_equal(self.classes_, inner.classes_):
             raise ValueError("classes_ are not those of estimator_")
 
     def predict_proba(self, X):

@@ -112,7 +112,8 @@ def paired_comparison(one, other, level=0.95):
 
     Parameters
     ----------
-    one, other : CrossValidation
+    one : CrossValidation
+    other : CrossValidation
         Of the same folds, two at least.
     level : float in (0, 1), default=0.95
         Of the interval.
@@ -198,8 +199,12 @@ def cross_validate(
         then have the threads that are left; else 1. Times are undisturbed with 1. Scores do not depend on it.
     random_state : int, Generator or None, default=0
         Shuffles the rows when `cv` is an int; None draws another shuffle at each call.
-    return_train_score, return_estimator, return_indices : bool, default=False
-        As scikit-learn has them.
+    return_train_score : bool, default=False
+        Whether the train rows are scored too, as ``train_score``.
+    return_estimator : bool, default=False
+        Whether the fitted estimators are kept, as ``estimator``.
+    return_indices : bool, default=False
+        Whether the rows of the folds are kept, as ``indices``.
     shortcuts : bool, default=True
         Whether a method's own way to leave rows out is taken where it gives the answers of the fits one by one:
         nearest neighbours for leave-one-out, naive Bayes and least squares.
@@ -348,7 +353,7 @@ class Asked:
     @cached_property
     def tests(self):
         """The test rows of each fold."""
-        if self.folds.pairs is None and self.folds.leave_one_out:
+        if self.folds.leave_one_out:
             return list(np.arange(len(self.y))[:, None])
         return [np.arange(len(self.y))[test] for _, test in self.folds]
 

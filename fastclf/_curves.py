@@ -90,7 +90,17 @@ def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_inter
 
 
 def precision_recall_curve(y_true, y_score, *, pos_label=None, sample_weight=None):
-    """Precision and recall by threshold. Takes what :func:`roc_curve` takes.
+    """Precision and recall by threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels of two classes.
+    y_score : array-like of shape (n_samples,)
+        The larger, the more a row looks positive.
+    pos_label : label, default=None
+        The positive class; None: the second in order.
+    sample_weight : array-like of shape (n_samples,), default=None
 
     Returns
     -------
@@ -112,7 +122,24 @@ def precision_recall_curve(y_true, y_score, *, pos_label=None, sample_weight=Non
 
 
 def auc(x, y):
-    """The area under a curve through the points (x, y) of ascending or descending x, by trapezoids."""
+    """The area under a curve through points, by trapezoids.
+
+    Parameters
+    ----------
+    x : array-like of shape (n_points,)
+        Ascending or descending.
+    y : array-like of shape (n_points,)
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fastclf import auc
+    >>> auc([0, 1, 3], [0, 1, 1])
+    2.5
+    """
     x, y = as_numbers(x), as_numbers(y)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
         raise ValueError(f"x has shape {x.shape} and y {y.shape}; two points at least are wanted")
@@ -185,7 +212,7 @@ def _columns_of(y_true, columns, labels):
     classes = encode_labels(y_true)[0] if labels is None else encode_labels(as_label_vector(labels, "labels"))[0]
     if columns.shape != (len(y_true), len(classes)):
         raise ValueError(
-            f"there are scores of shape {columns.shape}; ({len(y_true)}, {len(classes)}), one a row and class, is wanted"
+            f"the scores have shape {columns.shape}; ({len(y_true)}, {len(classes)}), one a row and class, is wanted"
         )
     unknown = ~np.isin(y_true, classes)
     if unknown.any():
@@ -195,6 +222,20 @@ def _columns_of(y_true, columns, labels):
 
 def average_precision_score(y_true, y_score, *, pos_label=None, sample_weight=None):
     """sum_t (recall_t - recall_{t-1}) precision_t: precision averaged over the positive rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels of two classes.
+    y_score : array-like of shape (n_samples,)
+        The larger, the more a row looks positive.
+    pos_label : label, default=None
+        The positive class; None: the second in order.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -252,8 +293,20 @@ def log_loss(y_true, y_proba, *, labels=None, sample_weight=None):
 def brier_score_loss(y_true, y_proba, *, labels=None, sample_weight=None):
     """The mean squared distance of probabilities from the truth.
 
-    For two classes (p - [y is the second])^2, in [0, 1]; for more sum_k (p_k - [y is k])^2, in [0, 2]. Takes what
-    :func:`log_loss` takes.
+    For two classes (p - [y is the second])^2, in [0, 1]; for more sum_k (p_k - [y is k])^2, in [0, 2].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+    y_proba : array-like of shape (n_samples, n_classes), or (n_samples,)
+        Probabilities of the sorted labels; one number a row is that of the second of two.
+    labels : array-like of shape (n_classes,), default=None
+        All classes, if not each occurs in `y_true`.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    float
 
     References
     ----------

@@ -71,9 +71,7 @@ _SCORERS = {
     ),
     "r2": Scorer("numbers", _r2),
     "neg_mean_squared_error": _by_row(lambda y, answers: -np.square(y - answers)),
-    "neg_root_mean_squared_error": Scorer(
-        "numbers", lambda y, answers: -float(np.sqrt(np.mean(np.square(y - answers))))
-    ),
+    "neg_root_mean_squared_error": Scorer("numbers", lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
     "neg_mean_absolute_error": _by_row(lambda y, answers: -np.abs(y - answers)),
 }
 
@@ -94,7 +92,7 @@ def cost_scorer(cost_matrix):
     >>> result["test_score"].tolist()
     [0.0, 0.0, 0.0]
     """
-    return Scorer("table", lambda table: -table.cost(as_costs(cost_matrix, len(table.labels))))
+    return Scorer("table", lambda table: 0.0 - table.cost(as_costs(cost_matrix, len(table.labels))))
 
 
 def as_scorers(scoring):

@@ -6,6 +6,7 @@ Either is taken only where it gives the answers of the models that are fitted on
 """
 
 import copy
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,13 @@ def kind_of(estimator):
     """The class's name, if it is one of ours itself and no subclass."""
     name = type(estimator).__name__
     return name if type(estimator).__module__ == f"fastclf.{_ROOMS.get(name)}" else None
+
+
+def path_parameter(estimator, names):
+    """The one of these parameters along which the estimator's models cost less together, or None."""
+    kind = kind_of(estimator)
+    shared = {name for own, name in _PATHS if own == kind} | ({"alpha"} if kind == "LeastSquaresClassifier" else set())
+    return next((name for name in names if name in shared), None)
 
 
 class Group:
@@ -167,9 +175,8 @@ def _one_choice(model):
 def _squares_left_out(group, X, y, folds):
     if folds.pairs is not None or not _stays(y, folds):
         return None
-    return [
-        _in_turn(folds, lambda fold: _squares_by_fold(group.with_value(value), X, y, fold)) for value in group.values
-    ]
+    models = [group.with_value(value) for value in group.values]
+    return [_in_turn(folds, partial(_squares_by_fold, model, X, y)) for model in models]
 
 
 def _squares_by_fold(model, X, y, fold):

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 
 from ._contingency import as_label_vector
-from ._estimator import Estimator
 from ._validation import encode_labels, require_integer, require_labels
 
 
@@ -19,11 +18,8 @@ class Folds:
     def __init__(self, n_samples, partitions=None, n_folds=0, pairs=None):
         self.n_samples, self.pairs, self.n_folds = n_samples, pairs, n_folds
         self.partitions = partitions or []
-
-    @property
-    def leave_one_out(self):
-        """Whether fold i is row i, and there is no more."""
-        return self.pairs is None and len(self.partitions) == 1 and self.n_folds == self.n_samples
+        # whether fold i is row i, and there is no more
+        self.leave_one_out = len(self.partitions) == 1 and np.array_equal(self.partitions[0], np.arange(n_samples))
 
     def __len__(self):
         return len(self.pairs) if self.pairs is not None else self.n_folds * len(self.partitions)
@@ -152,8 +148,11 @@ def _n_rows(X, y):
     raise ValueError("X is None, and y too; rows to split are wanted")
 
 
-class _Splitter(Estimator):
+class _Splitter:
     """An object with `split`, as scikit-learn's tools take it."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
     def split(self, X, y=None, groups=None):
         """Yield (train, test), row indices.
@@ -165,6 +164,10 @@ class _Splitter(Estimator):
             Labels, where the splitter looks at them.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, where the splitter looks at it.
+
+        Returns
+        -------
+        iterator of (train, test), ndarrays of int
         """
         return iter(as_folds(self, X, np.zeros(_n_rows(X, y)) if y is None else as_y(y), groups))
 
@@ -175,6 +178,9 @@ class _Splitter(Estimator):
 
 class _Partition(_Splitter):
     """A splitter that puts each row into one test fold, which `_fold(n, y, groups)` gives."""
+
+    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+        self.n_splits, self.shuffle, self.random_state = n_splits, shuffle, random_state
 
     def split(self, X, y=None, groups=None):
         n = _n_rows(X, y)
@@ -209,9 +215,6 @@ class KFold(_Partition):
     [[0, 1], [2]]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
-        self._take(locals())
-
     def _fold(self, n, y, groups):
         n_splits, rng = require_integer("n_splits", self.n_splits, 2, n), self._shuffler()
         rows = np.arange(n)
@@ -238,9 +241,6 @@ class StratifiedKFold(_Partition):
     >>> [test.tolist() for _, test in StratifiedKFold(2).split([[0], [1], [2], [3]], ["a", "a", "b", "b"])]
     [[0, 2], [1, 3]]
     """
-
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
-        self._take(locals())
 
     def _fold(self, n, y, groups):
         if y is None:
@@ -285,9 +285,6 @@ class GroupKFold(_Partition):
     [[0, 2], [1, 3]]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
-        self._take(locals())
-
     def _fold(self, n, y, groups):
         if groups is None:
             raise ValueError("groups is None; the group of each row is wanted")
@@ -314,15 +311,16 @@ class GroupKFold(_Partition):
 class LeaveOneOut(_Splitter):
     """A fold for each row, which is left out alone.
 
+    Parameters
+    ----------
+    None.
+
     Examples
     --------
     >>> from fastclf import LeaveOneOut
     >>> [test.tolist() for _, test in LeaveOneOut().split([[0], [1], [2]])]
     [[0], [1], [2]]
     """
-
-    def __init__(self):
-        pass
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """The number of rows."""
@@ -350,7 +348,7 @@ class HoldOut(_Splitter):
     """
 
     def __init__(self, test_size=0.25, *, n_splits=1, stratify=True, random_state=0):
-        self._take(locals())
+        self.test_size, self.n_splits, self.stratify, self.random_state = test_size, n_splits, stratify, random_state
 
     def split(self, X, y=None, groups=None):
         n = _n_rows(X, y)
@@ -393,7 +391,7 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
 
     Parameters
     ----------
-    *arrays : arrays, tables or sparse matrices of equal length
+    arrays : arrays, tables or sparse matrices of equal length
     shares : three numbers >= 0, default=(0.6, 0.2, 0.2)
         Of the rows, of the sum 1. A share of 0 gives no rows.
     stratify : array-like of shape (n_samples,), default=None

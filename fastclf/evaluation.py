@@ -32,6 +32,7 @@ from ._splitters import (
     stratified_folds,
     train_validation_test_split,
 )
+from ._tuning import Tuning, learning_curve, tune, validation_curve
 
 __all__ = [
     "ContingencyTable",
@@ -44,6 +45,7 @@ __all__ = [
     "LeaveOneOut",
     "PairedComparison",
     "StratifiedKFold",
+    "Tuning",
     "auc",
     "average_precision_score",
     "best_threshold",
@@ -53,6 +55,7 @@ __all__ = [
     "cost_scorer",
     "cross_validate",
     "expected_cost",
+    "learning_curve",
     "log_loss",
     "majority_error",
     "paired_comparison",
@@ -61,6 +64,8 @@ __all__ = [
     "roc_curve",
     "stratified_folds",
     "train_validation_test_split",
+    "tune",
+    "validation_curve",
 ]
 
 

@@ -13,6 +13,7 @@ from fastclf import (
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
+    CostSensitiveClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GaussianNB,
@@ -70,6 +71,7 @@ ESTIMATORS = [
     DecisionTreeClassifier(),
     DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
     DecisionTreeRegressor(),
+    CostSensitiveClassifier(GaussianNB()),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.

@@ -1,0 +1,239 @@
+"""Every shortcut gives the answers of the naive loop, and is taken where that is so."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import model_selection
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from fastclf import (
+    BernoulliNB,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GaussianNB,
+    GroupKFold,
+    KFold,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    NaiveBayes,
+    cross_validate,
+    tune,
+)
+
+pytestmark = pytest.mark.once
+
+IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
+CANCER = tuple(array[:200] for array in load_breast_cancer(return_X_y=True))
+NAMES = np.array(["ape", "bee", "cat"])
+RNG = np.random.default_rng(3)
+
+
+def loop(estimator, X, y, folds):
+    """The slow, obvious way: the pooled answers."""
+    from fastclf._estimator import clone
+
+    return np.concatenate([clone(estimator).fit(X[train], y[train]).predict(X[test]) for train, test in folds])
+
+
+def answers(estimator, X, y, cv):
+    """The pooled answers of the shortcut, and those of the loop."""
+    from fastclf._cross_validation import Asked
+    from fastclf._shortcuts import Group
+
+    asked = Asked(X, y, cv)
+    found = Group(estimator).all_answers(asked.X, asked.y, asked.folds)
+    assert found is not None, "the shortcut is not taken"
+    return found[0], loop(estimator, X, y, asked.folds)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KNeighborsClassifier(1),
+        KNeighborsClassifier(8, ties="distance"),
+        KNeighborsClassifier(5, weights="distance", metric="manhattan"),
+        KNeighborsClassifier(4, algorithm="tree"),
+        LeastSquaresClassifier(),
+        LeastSquaresClassifier(alpha=3.0, fit_intercept=False),
+        GaussianNB(),
+        GaussianNB(priors=[0.2, 0.3, 0.5]),
+        NaiveBayes("gaussian"),
+        NaiveBayes("exponential"),
+    ],
+    ids=repr,
+)
+def test_leave_one_out_is_that_of_the_loop(estimator, dtype):
+    for X, y in (IRIS, WINE):
+        X, y = X[::2], y[::2]
+        found, expected = answers(estimator, X.astype(dtype) + dtype(1), NAMES[y], "loo")
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_leave_one_out_with_duplicates_and_a_tie_everywhere_is_that_of_the_loop():
+    X = RNG.integers(0, 2, (40, 3)).astype(float)
+    y = RNG.integers(0, 3, 40)
+    for estimator in (KNeighborsClassifier(3), KNeighborsClassifier(6, weights="distance"), LeastSquaresClassifier()):
+        np.testing.assert_array_equal(*answers(estimator, X, y, "loo"))
+
+
+@pytest.mark.parametrize("cv", [2, 10, KFold(7)], ids=str)
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 100.0])
+def test_folds_of_least_squares_are_those_of_the_loop(cv, alpha):
+    few = RNG.normal(size=(30, 50)), np.arange(30) % 3
+    for X, y in (IRIS, WINE, CANCER, few):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(alpha), X, y, cv))
+
+
+def test_rows_on_which_the_rank_hangs_are_fitted_without():
+    X = RNG.normal(size=(40, 4))
+    X[:, 3] = 0
+    X[[5, 6], 3] = 1  # a column that only two rows have, which share no fold below
+    y = (X[:, 0] + 0.3 * RNG.normal(size=40) > 0).astype(int)
+    X[5, 3] = 0
+    for cv in ("loo", 5):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, cv))
+
+
+def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
+    y = np.array([0, 1, 1, 0] * 3)  # scores of 0 everywhere
+    np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, "loo"))
+
+
+def test_repeated_folds_are_those_of_the_loop():
+    X, y = WINE
+    for estimator in (LeastSquaresClassifier(), KNeighborsClassifier(), GaussianNB()):
+        fast = cross_validate(estimator, X, y, cv=5, repeats=3)
+        slow = cross_validate(estimator, X, y, cv=5, repeats=3, shortcuts=False)
+        assert len(fast["test_score"]) == 15
+        np.testing.assert_allclose(fast["test_score"], slow["test_score"], rtol=1e-12)
+        np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
+
+
+def test_results_by_a_shortcut_have_all_that_others_have():
+    X, y = IRIS
+    fast = cross_validate(KNeighborsClassifier(), X, y, cv="loo")
+    slow = cross_validate(KNeighborsClassifier(), X, y, cv="loo", shortcuts=False)
+    assert fast.shortcut
+    assert not slow.shortcut
+    assert set(fast) == set(slow)
+    for key in ("test_score", "n_train", "n_test"):
+        np.testing.assert_array_equal(fast[key], slow[key])
+    assert fast.error == slow.error
+    assert fast.standard_error == slow.standard_error
+    np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "cv"),
+    [
+        (KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), *IRIS, "loo"),
+        (KNeighborsClassifier(), *IRIS, 5),
+        (LeastSquaresClassifier(), *IRIS, GroupKFold(3)),
+        (NaiveBayes(), *IRIS, "loo"),
+        (NaiveBayes({0: "gaussian"}), *IRIS, "loo"),
+        (NaiveBayes("kernel"), IRIS[0][::5], IRIS[1][::5], "loo"),
+        (LeastSquaresClassifier(), IRIS[0][:101], IRIS[1][:101], 4),
+        (DecisionTreeClassifier(), IRIS[0][::4], IRIS[1][::4], "loo"),
+    ],
+    ids=lambda value: "" if isinstance(value, np.ndarray) else repr(value)[:40],
+)
+def test_what_cannot_be_shown_to_be_equal_is_left_to_the_loop(estimator, X, y, cv):
+    groups = IRIS[1] if isinstance(cv, GroupKFold) else None
+    with warnings.catch_warnings(action="ignore"):
+        assert not cross_validate(estimator, X, y, cv=cv, groups=groups).shortcut
+
+
+def test_a_subclass_is_fitted_one_by_one():
+    class Own(KNeighborsClassifier):
+        def predict(self, X):
+            return np.zeros(len(X), int)
+
+    result = cross_validate(Own(), *IRIS, cv="loo")
+    assert not result.shortcut
+    assert result.error == pytest.approx(2 / 3)
+
+
+def test_figures_that_need_the_model_are_left_to_the_loop():
+    result = cross_validate(GaussianNB(), *IRIS, cv="loo", scoring="neg_log_loss")
+    assert not result.shortcut
+
+
+GRIDS = [
+    (KNeighborsClassifier(), {"n_neighbors": [7, 1, 20], "weights": ["uniform", "distance"]}),
+    (KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), {"n_neighbors": [1, 5]}),
+    (DecisionTreeClassifier(), {"ccp_alpha": [0.0, 0.003, 0.01, 0.02, 0.3, 0.7]}),
+    (DecisionTreeClassifier(max_leaf_nodes=9), {"ccp_alpha": [0.01, 0.0], "criterion": ["gini", "entropy"]}),
+    (LeastSquaresClassifier(), {"alpha": [0.0, 1.0, 100.0]}),
+    (BernoulliNB(), {"alpha": [0.1, 1.0]}),
+    (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
+]
+
+
+@pytest.mark.parametrize(("estimator", "grid"), GRIDS, ids=repr)
+@pytest.mark.parametrize("cv", [5, "loo"])
+def test_a_grid_has_the_scores_of_scikit_learns_grid_search(estimator, grid, cv):
+    X, y = (array[::5] for array in WINE)
+    folds = list(KFold(5, shuffle=True, random_state=0).split(X)) if cv == 5 else cv
+    found = tune(estimator, grid, X, y, cv=folds)
+    theirs = model_selection.LeaveOneOut() if cv == "loo" else folds
+    search = model_selection.GridSearchCV(estimator, grid, cv=theirs).fit(X, y)
+    expected = search.cv_results_
+    place = [found.params.index(own) for own in expected["params"]]
+    np.testing.assert_allclose(found.mean_score[place], expected["mean_test_score"], rtol=1e-12)
+    n_folds = found.scores.shape[1]
+    np.testing.assert_allclose(
+        found.standard_error[place] * np.sqrt(n_folds - 1), expected["std_test_score"], atol=1e-12
+    )
+    assert found.mean_score[found.best_index] == pytest.approx(search.best_score_)
+
+
+def test_regressors_have_paths_too():
+    X, y = WINE[0], WINE[0][:, 0] ** 2 + RNG.normal(size=len(WINE[0]))
+    folds = list(KFold(4).split(X))
+    for estimator, grid in [
+        (KNeighborsRegressor(), {"n_neighbors": [1, 4, 9], "weights": ["uniform", "distance"]}),
+        (DecisionTreeRegressor(), {"ccp_alpha": [0.0, 1.0, 50.0]}),
+    ]:
+        found = tune(estimator, grid, X, y, cv=folds)
+        slow = tune(estimator, grid, X, y, cv=folds, shortcuts=False)
+        place = [found.params.index(own) for own in slow.params]
+        np.testing.assert_allclose(found.scores[place], slow.scores, rtol=1e-12)
+    fast, slow = (
+        cross_validate(KNeighborsRegressor(), X, y, cv="loo", scoring="neg_mean_squared_error", shortcuts=shortcuts)
+        for shortcuts in (True, False)
+    )
+    assert fast.shortcut
+    np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
+
+
+def test_warm_starts_end_at_the_optimum_of_each_penalty():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400] / 16, y[:400]
+    grid = {"C": [10.0, 0.01, 1.0, np.inf, 0.1]}
+    folds = list(KFold(3).split(X))
+    with warnings.catch_warnings(action="ignore"):
+        found = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds)
+        slow = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds, shortcuts=False)
+    assert found.params == slow.params
+    np.testing.assert_array_equal(found.scores, slow.scores)
+
+
+def test_all_neighbors_at_once_are_those_one_by_one():
+    X, y = IRIS
+    for estimator in (
+        KNeighborsClassifier(20),
+        KNeighborsClassifier(20, weights="distance", ties="distance"),
+        KNeighborsRegressor(20, weights="distance"),
+    ):
+        for weight in (None, RNG.choice([0.5, 1, 2], len(y))):
+            fitted = estimator.fit(X, y, weight)
+            found = fitted._predict_each(X[::2] + 0.01)
+            for k in range(1, 21):
+                expected = fitted.set_params(n_neighbors=k).predict(X[::2] + 0.01)
+                np.testing.assert_allclose(found[k - 1], expected, rtol=1e-14)
+            estimator.set_params(n_neighbors=20)
