@@ -303,32 +303,33 @@ class TableClassifier(Classifier):
                 parts.append((X[:, j, None] == np.arange(len(known))).astype(np.float64))
         return given if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def _seen(self, X):
+    def features(self, X):
+        """What the model sees of X: an array of shape (n_samples, number of columns made)."""
         self._require_fitted()
         names = getattr(self, "feature_names_in_", None)
         return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
 
     def predict(self, X):
         """Labels of shape (n_samples,)."""
-        features = self._seen(X)
+        features = self.features(X)
         return self.model_.predict(features)
 
     @only_if(lambda model: hasattr(model._model(), "decision_function"))
     def decision_function(self, X):
         """The model's scores."""
-        features = self._seen(X)
+        features = self.features(X)
         return self.model_.decision_function(features)
 
     @only_if(lambda model: hasattr(model._model(), "predict_proba"))
     def predict_proba(self, X):
         """The model's probabilities of shape (n_samples, n_classes)."""
-        features = self._seen(X)
+        features = self.features(X)
         return self.model_.predict_proba(features)
 
     @only_if(lambda model: hasattr(model._model(), "predict_log_proba"))
     def predict_log_proba(self, X):
         """Their logarithms."""
-        features = self._seen(X)
+        features = self.features(X)
         return self.model_.predict_log_proba(features)
 
     def get_feature_names_out(self):

@@ -203,7 +203,7 @@ def parse_value(text):
     if text.lower() in ("inf", "+inf", "-inf"):
         return float(text)
     try:
-        return ast.literal_eval({"true": "True", "false": "False", "none": "None"}.get(text, text))
+        return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
 
@@ -254,12 +254,12 @@ def plain(value):
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def table_text(head, lines, left=1):
-    """Columns side by side, the first `left` of them aligned to the left."""
+def table_text(head, lines, left=(0,)):
+    """Columns side by side, those numbered in `left` aligned to the left."""
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     rows = []
     for line in (head, ["-" * width for width in widths], *lines):
         pairs = zip(line, widths, strict=True)
-        cells = [cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in enumerate(pairs)]
+        cells = [cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(pairs)]
         rows.append("  ".join(cells).rstrip())
     return "\n".join(rows)

@@ -131,7 +131,7 @@ def verdict(results):
             found = results.compare(name, winner)
             says = "worse" if found.low > 0 else "could be as good"
             rows.append((name, f"{found.difference:+.2%}", f"{found.low:+.2%} to {found.high:+.2%}", says))
-    return "\n".join([*lines, table_text(("", "difference", "interval", ""), rows)]) if rows else f"only {winner} was tried"
+    return "\n".join([*lines, table_text(("", "difference", "interval", ""), rows, left=(0, 3))]) if rows else f"only {winner} was tried"
 
 
 def record(data, results):
