@@ -27,6 +27,8 @@ _KINDS = {
     ".svmlight": "libsvm",
 }
 
+_BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile)
+
 # Names that a column of labels goes by; without one it is the last.
 _TARGETS = ("target", "label", "class", "y")
 
@@ -42,7 +44,7 @@ def blame(culprit):
         yield
     except UnicodeDecodeError as error:
         raise RequestError(f"{culprit}: this is no text in UTF-8 (byte {error.start}: {error.reason})") from error
-    except (ImportError, OSError, TypeError, ValueError, OverflowError, EOFError, CsvError, zipfile.BadZipFile) as error:
+    except _BAD_INPUT as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise RequestError(f"{culprit}: {text}") from error
 
@@ -124,8 +126,8 @@ def _numbers(table):
 def read_table(path, target=None, header=None, labelled=True):
     """(table, labels, what they are called) of a file.
 
-    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is one called
-    target, label, class or y, or else the last. `header` tells whether the first line of a text holds names; None:
+    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is the one
+    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds names; None:
     if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
     """
     source = Source(path, header)

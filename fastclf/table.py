@@ -43,6 +43,8 @@ class Table:
         """A table of pandas, polars or pyarrow, or an array."""
         if isinstance(X, cls):
             return X
+        if hasattr(X, "column_names"):
+            X = _without_dictionaries(X)
         names = feature_names(X)
         if names is None:
             array = as_array(X, "X")
@@ -127,6 +129,14 @@ class Table:
                 came = "no column" if name not in self.names else f"{self.names.count(name)} columns"
                 raise ValueError(f"there is {came} {name!r}; one is wanted, as in training")
         return [self.names.index(name) for name in names]
+
+
+def _without_dictionaries(table):
+    """A pyarrow table whose encoded columns are plain: NumPy would get their missing values wrong."""
+    for j, field in enumerate(table.schema):
+        if hasattr(field.type, "value_type") and hasattr(field.type, "index_type"):
+            table = table.set_column(j, field.name, table.column(j).cast(field.type.value_type))
+    return table
 
 
 def is_number(text):

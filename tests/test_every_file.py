@@ -198,12 +198,15 @@ def test_no_altered_file_does_harm(path, mutations):
         alter = rng.choice(ALTER)
         options = {"kinds": "iu"} if debug and alter is altered_array else {}
         path.write_bytes(alter(contents[name], rng, **options))
+        model, told = None, None
         try:
             model = load(path, verify=rng.random() < 0.2)
         except ValueError as error:
+            told = str(error)
+        if told is not None:
             refused += 1
-            assert str(path) in str(error), f"mutation {number} of {name}"
-            assert "\n" not in str(error)
+            assert str(path) in told, f"mutation {number} of {name}"
+            assert "\n" not in told
             continue
         answered += 1
         with np.errstate(all="ignore"), suppress(ValueError, TypeError, AttributeError, OverflowError, MemoryError):

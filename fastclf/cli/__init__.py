@@ -26,9 +26,10 @@ a first hour, with any table that has a row of names and a column of labels:
   fastclf predict model new.csv                                a label for every row
   fastclf explain model                                        what was learned
 
-'fastclf COMMAND --help' explains a command. Results go to standard output, progress and errors to standard error. The
-exit status is 0 when done, 1 when the work could not be finished, 2 when the request or a file is wrong, 130 after Ctrl-C.
-The environment variables FASTCLF_NUM_THREADS and FASTCLF_SIMD choose the number of threads and the build of the kernels.
+'fastclf COMMAND --help' explains a command. Results go to standard output, progress and errors to standard error.
+The exit status is 0 when done, 1 when the work could not be finished, 2 when the request or a file is wrong, 130 after
+Ctrl-C. The environment variables FASTCLF_NUM_THREADS and FASTCLF_SIMD choose the number of threads and the build of the
+kernels.
 """
 
 
@@ -40,7 +41,7 @@ def main(argv=None):
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are compared when a file is read
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # which are compared before
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
             with blame("the kernels can't be loaded"):

@@ -5,6 +5,7 @@ import ast
 import json
 import math
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +18,24 @@ from ..table import Table, TableClassifier
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
 _TABLES = """\
-A table has one row per example. In a .csv the first line holds the names of the columns, unless there is a number in it;
-commas, semicolons and tabs separate; a column of numbers alone is one of numbers, any other one of categories; an empty
-cell, ?, NA, nan and null are missing. An .npz holds X and y, and a LIBSVM text begins each line with its label.
+A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
+it; commas, semicolons or tabs separate; a column of numbers alone is one of numbers, any other one of categories; an
+empty cell, ?, NA, nan and null are missing. An .npz holds X and y, a LIBSVM text begins each line with its label.
 
-Categories become numbers as the method wants it: naive Bayes counts them, and leaves out what is missing; for any other
-method each category is a column of zeros and ones, zero in all of them if it is missing or was not there in training,
-and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the middle one, columns are
-brought to mean 0 and standard deviation 1 (--scale), but for trees, naive Bayes and least squares, which do not mind."""
+Categories become numbers as the method wants them: naive Bayes counts them, and leaves out what is missing; for any
+other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there in
+training, and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the
+middle one, columns are brought to mean 0 and standard deviation 1 (--scale), but for trees, naive Bayes and least
+squares, which do not mind."""
 
 
 def command(commands, name, run, *, help, description, examples, tables=True):
     """A parser for one command, with its examples."""
+    paragraphs = [description, *(_TABLES.split("\n\n") if tables else ())]
     parser = commands.add_parser(
         name,
         help=help,
-        description=f"{description}\n\n{_TABLES}" if tables else description,
+        description="\n\n".join(textwrap.fill(text, 100) for text in paragraphs),
         epilog="examples:\n" + "\n".join(f"  {line}" for line in examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -44,8 +47,8 @@ def add_data(parser):
     parser.add_argument("data", type=Path, metavar="DATA", help=f"the examples: {DATA_HELP}")
     parser.add_argument(
         "--target", metavar="COLUMN",
-        help="the column of labels: its name, or its number counted from 0 (-1 is the last); in an .npz the name of its "
-        "array (default: the column target, label, class or y, else the last)",
+        help="the column of labels: its name, or its number counted from 0 (-1 is the last); in an .npz the name of "
+        "its array (default: the column target, label, class or y, else the last)",
     )  # fmt: skip
     add_reading(parser)
     parser.add_argument(
@@ -173,8 +176,8 @@ class Data:
         n_classes = len(np.unique(self.y))
         if not 2 <= n_classes <= max(2, len(self.y) // 2):
             raise RequestError(
-                f"{self.name}: {self.target!r} has {n_classes} different values in {len(self.y)} rows; a few classes are"
-                " wanted (--target names another column)"
+                f"{self.name}: {self.target!r} has {n_classes} different values in {len(self.y)} rows; a few classes"
+                " are wanted (--target names another column)"
             )
 
     def classifier(self, model):

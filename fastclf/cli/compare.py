@@ -36,8 +36,8 @@ def register(commands):
         "compare",
         run,
         help="try all methods on the same folds and say which is best",
-        description="Cross-validate every method, with usual parameters, on the same folds of DATA: error, standard error, time\n"
-        "of a fit and of a query. The best is compared with each other one by the corrected resampled t test.",
+        description="Cross-validate every method, with usual parameters, on the same folds of DATA: error, standard error,"
+        " time of a fit and of a query. The best is compared with each other one by the corrected resampled t test.",
         examples=[
             "fastclf compare data.csv",
             "fastclf compare data.csv --target species --cv 5 --repeat 2 --picture errors.png",
@@ -94,11 +94,12 @@ def compare(models, data, how, verbose=0):
             results[name] = cross_validate(own, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose)
         except ValueError as error:
             refusals.append(f"{name} is left out: {error}")
-            print(f"fastclf: {refusals[-1]}", file=sys.stderr)
         if name in results and results[name].interrupted:
             raise KeyboardInterrupt
     if not results:
         raise RequestError(f"{data.name}: no method takes it; {refusals[0]}")
+    for refusal in refusals:
+        print(f"fastclf: {refusal}", file=sys.stderr)
     return results
 
 
@@ -113,7 +114,8 @@ def text(data, results):
     for name in sorted(results, key=lambda name: results[name].error):
         result = results[name]
         errors = f"{result.error:.2%}", f"{result.standard_error:.2%}"
-        lines.append((name, *errors, f"{1e3 * np.mean(result['fit_time']):.2f}", f"{result.microseconds_per_query:.1f}"))
+        times = f"{1e3 * np.mean(result['fit_time']):.2f}", f"{result.microseconds_per_query:.1f}"
+        lines.append((name, *errors, *times))
     lines.append(("most frequent class", f"{table.majority_error:.2%}", "", "", ""))
     lines.append(("at random", f"{table.proportional_error:.2%}", "", "", ""))
     return table_text((data.name, "error", "std. error", "fit (ms)", "us/query"), lines)
@@ -124,14 +126,16 @@ def verdict(results):
     winner = results.winner
     if any(len(result["test_score"]) < 2 for result in results.values()):
         return f"least error: {winner}"
-    lines = [f"least error: {winner}; how much larger that of the others is, with a 95 % interval of the paired t test:"]
     rows = []
     for name in sorted(results, key=lambda name: results[name].error):
         if name != winner:
             found = results.compare(name, winner)
             says = "worse" if found.low > 0 else "could be as good"
             rows.append((name, f"{found.difference:+.2%}", f"{found.low:+.2%} to {found.high:+.2%}", says))
-    return "\n".join([*lines, table_text(("", "difference", "interval", ""), rows, left=(0, 3))]) if rows else f"only {winner} was tried"
+    if not rows:
+        return f"only {winner} was tried"
+    head = f"least error: {winner}; by how much the others' is larger, with a 95 % interval of the paired t test:"
+    return f"{head}\n{table_text(('', 'difference', 'interval', ''), rows, left=(0, 3))}"
 
 
 def record(data, results):

@@ -18,8 +18,8 @@ def register(commands):
         "evaluate",
         run,
         help="estimate how often a method is wrong on rows that it has not seen",
-        description="Estimate by cross-validation how often a method is wrong on new rows: DATA is dealt out to N folds, and\n"
-        "each fold is predicted by a model of the others. Or try a method, or a trained model, on a file of test rows.",
+        description="Estimate by cross-validation how often a method is wrong on new rows: DATA is dealt out to N folds,"
+        " and each fold is predicted by a model of the others. Or try a method, or a trained model, on a file of test rows.",
         examples=[
             "fastclf evaluate data.csv --model tree --cv 10 --repeat 3 --cost cost.csv",
             "fastclf evaluate data.csv --model knn --set n_neighbors=1 --cv loo",
@@ -33,8 +33,8 @@ def register(commands):
     parser.add_argument("--test", type=Path, metavar="FILE", help="learn from DATA, and count errors on these rows")
     parser.add_argument(
         "--cost", type=Path, metavar="FILE",
-        help="a .csv with what each mistake costs: a line for each true class, a column for each predicted one, in sorted "
-        "order, or named by a first line and column; decisions of least expected cost are then judged too",
+        help="a .csv with what each mistake costs: a line for each true class, a column for each predicted one, in "
+        "sorted order, or named by a first line and column; decisions of least expected cost are then judged too",
     )  # fmt: skip
     add_running(parser)
 

@@ -14,8 +14,8 @@ def register(commands):
         "explain",
         run,
         help="say in words what a model has learned",
-        description="Print what a model has learned: the rules of a tree, the weights of a linear model, the distributions of\n"
-        "naive Bayes, the support vectors of a support vector machine, what a nearest-neighbour vote compares with.",
+        description="Print what a model has learned: the rules of a tree, the weights of a linear model, the"
+        " distributions of naive Bayes, the support vectors of a support vector machine, what a nearest-neighbour vote compares with.",
         examples=["fastclf explain model", "fastclf explain model --top 5", "fastclf explain model --json"],
         tables=False,
     )
@@ -157,8 +157,7 @@ def _centroids(model, names, top, categories):
 
 
 def _bayes(model, names, top, categories):
-    prior = model.class_prior_
-    lines = ["share of each class: " + ", ".join(f"{label} {p:.1%}" for label, p in zip(model.classes_, prior))]
+    lines = [_shares(model)]
     content = {}
     known = categories or [None] * len(names)
     for name, kind, state, texts in zip(names, model.distributions_, model.statistics_, known):
@@ -168,7 +167,12 @@ def _bayes(model, names, top, categories):
         lines.append(f"{name} ({kind})")
         for k, label in enumerate(model.classes_):
             lines.append(f"  {label}: {_distribution(state, k, texts)}")
-    return {"prior": prior, "columns": content}, [*lines, *_more(len(names), top, "columns")]
+    return {"prior": model.class_prior_, "columns": content}, [*lines, *_more(len(names), top, "columns")]
+
+
+def _shares(model):
+    shares = zip(model.classes_, model.class_prior_)
+    return "share of each class: " + ", ".join(f"{label} {share:.1%}" for label, share in shares)
 
 
 def _distribution(state, k, texts):
@@ -199,7 +203,7 @@ def _bin(edges, j):
 
 def _gaussian(model, names, top, categories):
     deviation = np.sqrt(model.var_)
-    lines = ["share of each class: " + ", ".join(f"{label} {p:.1%}" for label, p in zip(model.classes_, model.class_prior_))]
+    lines = [_shares(model)]
     for j in range(min(top, len(names))):
         pairs = zip(model.classes_, model.theta_[:, j], deviation[:, j])
         lines.append(f"{names[j]}: " + "; ".join(f"{label} mean {m:.5g}, sd {s:.5g}" for label, m, s in pairs))
@@ -212,16 +216,17 @@ def _support_vectors(model, names, top, categories):
     lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, C = {model.C:g}"]
     weight = np.abs(np.asarray(model.dual_coef_)).max(axis=0)
     bound = int(np.sum(weight >= model.C * (1 - 1e-9)))
-    lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on the margin")
+    lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
     order = np.argsort(-weight, kind="stable")[:top]
     lines.append("the heaviest, by their number among the training rows, from 0:")
     vectors = [np.asarray(model.support_vectors_[i]).ravel() for i in order]
     shown = min(len(names), 6)
     for i, vector in zip(order, vectors):
-        values = ", ".join(f"{names[j]} {vector[j]:.4g}" for j in range(shown)) + (", ..." if len(names) > shown else "")
+        values = ", ".join(f"{names[j]} {vector[j]:.4g}" for j in range(shown))
+        values += ", ..." if len(names) > shown else ""
         lines.append(f"  row {model.support_[i]}, weight {weight[i]:.4g}: {values}")
-    content = {"support": model.support_, "n_support": model.n_support_, "dual_coef": model.dual_coef_, "at_bound": bound}
-    content["intercept"] = model.intercept_
+    content = {"support": model.support_, "n_support": model.n_support_, "at_bound": bound}
+    content |= {"dual_coef": model.dual_coef_, "intercept": model.intercept_}
     return content, [*lines, *_more(n, top, "support vectors")]
 
 

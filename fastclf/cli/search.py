@@ -18,9 +18,8 @@ def register(commands):
         "knn",
         run_knn,
         help="find the nearest rows of one file for every row of another",
-        description="Find the K nearest rows of TRAIN, nearest first, for every row of QUERIES.\n"
-        f"Both are matrices of numbers, one row per point: {FORMATS}.\n"
-        "A .npy is memory-mapped; a .csv may have a header row; an .npz holds X or one array.",
+        description="Find the K nearest rows of TRAIN, nearest first, for every row of QUERIES. Both are matrices of"
+        f" numbers, one row per point: {FORMATS}. A .npy is memory-mapped; a .csv may have a header row; an .npz holds X or one array.",
         examples=["fastclf knn --train A.npy --queries B.npy -k 10 --out R.npz"],
         tables=False,
     )
@@ -40,8 +39,8 @@ def register(commands):
         "index",
         run_index,
         help="store the rows of a file so that they are searched without delay",
-        description="Store TRAIN, checked and ready, in one file, which 'knn --index' and fastclf.load open at once\n"
-        "and search as a memory map.",
+        description="Store TRAIN, checked and ready, in one file, which 'knn --index' and fastclf.load open at once and"
+        " search as a memory map.",
         examples=[
             "fastclf index --train A.npy --out A.fclf",
             "fastclf knn --index A.fclf --queries B.npy -k 10 --out R.npz",

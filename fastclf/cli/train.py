@@ -22,8 +22,8 @@ def register(commands):
         "train",
         run_train,
         help="learn from labelled examples and keep the model in a file",
-        description="Fit a method to all examples of DATA and write the model into a file, which predict, explain and\n"
-        "fastclf.load open. It holds the names of the columns, the categories and the labels, too; it is no pickle.",
+        description="Fit a method to all examples of DATA and write the model into a file, which predict, explain and"
+        " fastclf.load open. It holds the names of the columns, the categories and the labels, too; it is no pickle.",
         examples=[
             "fastclf train data.csv --target label --model svm --set C=10 --out model",
             "fastclf train data.csv --model tree --set max_depth=3 --drop id --out tree.fclf",
@@ -39,9 +39,8 @@ def register(commands):
         "predict",
         run_predict,
         help="label new rows by a model",
-        description="Print a label for every row of NEW, in its order, one a line.\n"
-        "NEW has the columns of the training data, by name and in any order, or without names in the same order. Other\n"
-        "columns are ignored. If the labels are there too, the share of wrong predictions is told.",
+        description="Print a label for every row of NEW, in its order, one a line. NEW has the columns of the training"
+        " data, by name and in any order, or without names in the same order. Other columns are ignored. If the labels are there too, the share of wrong predictions is told.",
         examples=[
             "fastclf predict model new.csv > labels.txt",
             "fastclf predict model new.csv --proba --out answers.csv",
@@ -139,8 +138,8 @@ def run_predict(args):
         wrong = int(np.sum(labels.astype(str) != y.astype(str)))
         record["error"] = wrong / len(labels)
         if not args.quiet:
-            text = f"{wrong} of {len(labels)} predictions differ from the labels in the file ({wrong / len(labels):.2%})"
-            print(f"fastclf: {text}", file=sys.stderr)
+            share = f"{wrong} of {len(labels)} predictions differ from the labels in the file ({record['error']:.2%})"
+            print(f"fastclf: {share}", file=sys.stderr)
     text = rendered(args, record, _lines(labels, model, probabilities))
     if args.out is None:
         print(text)

@@ -32,8 +32,8 @@ def register(commands):
         "tune",
         run,
         help="choose parameters of a method by cross-validation",
-        description="Try values of parameters on the same folds of DATA. The best figure of many is too good, as it was picked;\n"
-        "--outer 5 repeats the whole choice on 5 other folds, whose error is honest.",
+        description="Try values of parameters on the same folds of DATA. The best figure of many is too good, as it was"
+        " picked; --outer 5 repeats the whole choice on 5 other folds, whose error is honest.",
         examples=[
             "fastclf tune data.csv --model knn",
             "fastclf tune data.csv --model svm --grid C=0.1:1000:9 --grid gamma=0.01,0.1,1 --outer 5",
@@ -169,7 +169,8 @@ def _error(result):
 
 
 def _text(params):
-    return ", ".join(f"{name}={value:.6g}" if type(value) is float else f"{name}={value}" for name, value in params.items())
+    shown = {name: f"{value:.6g}" if type(value) is float else value for name, value in params.items()}
+    return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _table(found, params):
