@@ -41,7 +41,9 @@ def mixed_lines(missing="?", delimiter=","):
 def folder(tmp_path, monkeypatch):
     """The current folder, with iris.csv and the mixed table mixed.csv."""
     monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "iris.csv", [[*row, label] for row, label in zip(X, SPECIES, strict=True)], [*NAMES, "species"])
+    write_csv(
+        tmp_path / "iris.csv", [[*row, label] for row, label in zip(X, SPECIES, strict=True)], [*NAMES, "species"]
+    )
     (tmp_path / "mixed.csv").write_text("\n".join(["age,colour,size,label", *mixed_lines()]) + "\n")
     return tmp_path
 

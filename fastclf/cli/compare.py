@@ -182,5 +182,3 @@ def draw(named_results, path):
     ]
     with blame(path):
         comparison_figure(displays).savefig(path, dpi=150)
-
-

@@ -13,7 +13,18 @@ import fastclf
 from .._files import RequestError, as_labels, blame, read_table
 from ..table import TableClassifier, texts
 from ._methods import add_method, make
-from ._options import DATA_HELP, Data, add_data, add_reading, add_running, check_out, command, open_saved, rendered, show
+from ._options import (
+    DATA_HELP,
+    Data,
+    add_data,
+    add_reading,
+    add_running,
+    check_out,
+    command,
+    open_saved,
+    rendered,
+    show,
+)
 
 
 def register(commands):
