@@ -127,8 +127,8 @@ def read_table(path, target=None, header=None, labelled=True):
     """(table, labels, what they are called) of a file.
 
     `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is the one
-    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds names; None:
-    if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
+    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds
+    names; None: if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
     """
     source = Source(path, header)
     with blame(source.name):
