@@ -1,5 +1,31 @@
 """Pictures of results. matplotlib is imported when one is drawn, not before."""
 
+from ._display_curves import (
+    ConfusionMatrixDisplay,
+    LearningCurveDisplay,
+    PrecisionRecallDisplay,
+    PruningDisplay,
+    QueryCostDisplay,
+    RocCurveDisplay,
+    ValidationCurveDisplay,
+)
+from ._display_models import DecisionBoundaryDisplay, TreeDisplay
+from ._drawing import axes, finish, need_matplotlib
+
+__all__ = [
+    "ComparisonDisplay",
+    "ConfusionMatrixDisplay",
+    "DecisionBoundaryDisplay",
+    "LearningCurveDisplay",
+    "PrecisionRecallDisplay",
+    "PruningDisplay",
+    "QueryCostDisplay",
+    "RocCurveDisplay",
+    "TreeDisplay",
+    "ValidationCurveDisplay",
+    "comparison_figure",
+]
+
 
 class ComparisonDisplay:
     """Errors of several classifiers on one data set, as dots with bars of one standard error.
@@ -47,11 +73,7 @@ class ComparisonDisplay:
         The error axis is logarithmic, so that a classifier at 1 % and a baseline at 90 % can both be read; an
         error of zero is drawn at half a test row.
         """
-        if ax is None:
-            _need_matplotlib()
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(8, _height(self.results)), layout="constrained")
+        ax = axes(ax, (8, _height(self.results)))
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
         def write_right_of_panel(text, y, points, **style):
@@ -99,8 +121,7 @@ class ComparisonDisplay:
         ax.set_xlabel("error in cross-validation (\N{PLUS-MINUS SIGN} one standard error)")
         if self.title is not None:
             ax.set_title(self.title, loc="left", pad=20)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return finish(self, ax)
 
 
 def comparison_figure(displays):
@@ -108,7 +129,7 @@ def comparison_figure(displays):
 
     Returns a matplotlib Figure, to be saved with ``savefig``.
     """
-    _need_matplotlib()
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     heights = [_height(display.results) for display in displays]
@@ -122,10 +143,3 @@ def comparison_figure(displays):
 
 def _height(results):
     return 1.3 + 0.32 * len(results)
-
-
-def _need_matplotlib():
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("a picture needs matplotlib, which is not installed (pip install matplotlib)") from error

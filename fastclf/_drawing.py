@@ -1,0 +1,48 @@
+"""What all pictures share."""
+
+import numpy as np
+
+COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
+
+
+def need_matplotlib():
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("a picture needs matplotlib, which is not installed (pip install matplotlib)") from error
+
+
+def axes(ax=None, size=(5.5, 4.5)):
+    """`ax`, or that of a new figure."""
+    need_matplotlib()
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def finish(display, ax):
+    display.ax_, display.figure_ = ax, ax.figure
+    return display
+
+
+def colours(n):
+    """A colour for each of n classes."""
+    import matplotlib
+
+    if n <= len(COLOURS):
+        return [matplotlib.colors.to_rgb(name) for name in COLOURS[:n]]
+    return [matplotlib.colormaps["turbo"](i / (n - 1))[:3] for i in range(n)]
+
+
+def scores_of_two(estimator, X):
+    """A score of each row for the second of two classes, and the classes."""
+    classes = estimator.classes_
+    if len(classes) != 2:
+        raise ValueError(f"estimator tells {len(classes)} classes apart; two are wanted for this picture")
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X)), classes
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))[:, 1], classes
+    raise TypeError(f"estimator is {estimator!r}, which has no decision_function and no predict_proba; one is wanted")
