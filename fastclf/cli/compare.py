@@ -36,7 +36,8 @@ def register(commands):
         "compare",
         run,
         help="try all methods on the same folds and say which is best",
-        description="Cross-validate every method, with usual parameters, on the same folds of DATA: error, standard error,"
+        description="Cross-validate every method, with usual parameters, on the same folds of DATA: error,"
+        " standard error,"
         " time of a fit and of a query. The best is compared with each other one by the corrected resampled t test.",
         examples=[
             "fastclf compare data.csv",

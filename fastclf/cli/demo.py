@@ -20,8 +20,10 @@ def register(commands):
         run,
         help="all methods on real data, in two minutes",
         description="Compare every method on scikit-learn's digits and breast_cancer and on the larger sets of the data"
-        " folder ($FASTCLF_DATA, or shared/data beside this folder) where it is, or on your own file, as 'fastclf compare'"
-        " does: the same 10 folds for all, errors beside those of guesses, times, the winner by a paired comparison, and a"
+        " folder ($FASTCLF_DATA, or shared/data beside this folder) where it is, or on your own file, as"
+        " 'fastclf compare'"
+        " does: the same 10 folds for all, errors beside those of guesses, times, the winner by a paired"
+        " comparison, and a"
         " picture.",
         examples=["fastclf demo", "fastclf demo --data iris.csv --target species"],
         tables=False,

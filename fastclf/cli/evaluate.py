@@ -18,8 +18,10 @@ def register(commands):
         "evaluate",
         run,
         help="estimate how often a method is wrong on rows that it has not seen",
-        description="Estimate by cross-validation how often a method is wrong on new rows: DATA is dealt out to N folds,"
-        " and each fold is predicted by a model of the others. Or try a method, or a trained model, on a file of test rows.",
+        description="Estimate by cross-validation how often a method is wrong on new rows: DATA is dealt out to"
+        " N folds,"
+        " and each fold is predicted by a model of the others. Or try a method, or a trained model, on a file"
+        " of test rows.",
         examples=[
             "fastclf evaluate data.csv --model tree --cv 10 --repeat 3 --cost cost.csv",
             "fastclf evaluate data.csv --model knn --set n_neighbors=1 --cv loo",

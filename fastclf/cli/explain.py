@@ -15,7 +15,8 @@ def register(commands):
         run,
         help="say in words what a model has learned",
         description="Print what a model has learned: the rules of a tree, the weights of a linear model, the"
-        " distributions of naive Bayes, the support vectors of a support vector machine, what a nearest-neighbour vote compares with.",
+        " distributions of naive Bayes, the support vectors of a support vector machine, what a"
+        " nearest-neighbour vote compares with.",
         examples=["fastclf explain model", "fastclf explain model --top 5", "fastclf explain model --json"],
         tables=False,
     )

@@ -19,7 +19,8 @@ def register(commands):
         run_knn,
         help="find the nearest rows of one file for every row of another",
         description="Find the K nearest rows of TRAIN, nearest first, for every row of QUERIES. Both are matrices of"
-        f" numbers, one row per point: {FORMATS}. A .npy is memory-mapped; a .csv may have a header row; an .npz holds X or one array.",
+        f" numbers, one row per point: {FORMATS}. A .npy is memory-mapped; a .csv may have a header row; an"
+        f" .npz holds X or one array.",
         examples=["fastclf knn --train A.npy --queries B.npy -k 10 --out R.npz"],
         tables=False,
     )

@@ -51,7 +51,8 @@ def register(commands):
         run_predict,
         help="label new rows by a model",
         description="Print a label for every row of NEW, in its order, one a line. NEW has the columns of the training"
-        " data, by name and in any order, or without names in the same order. Other columns are ignored. If the labels are there too, the share of wrong predictions is told.",
+        " data, by name and in any order, or without names in the same order. Other columns are ignored. If the"
+        " labels are there too, the share of wrong predictions is told.",
         examples=[
             "fastclf predict model new.csv > labels.txt",
             "fastclf predict model new.csv --proba --out answers.csv",
