@@ -12,7 +12,7 @@ class Report:
     """Lines to read, and the same as data."""
 
     def __init__(self, title, **content):
-        self.lines, self.record = [title, ""], content
+        self.lines, self.record, self.counts = [title, ""], content, None
 
     @property
     def text(self):
@@ -39,6 +39,7 @@ class Report:
 
     def table(self, table):
         """Counts, and what follows for each class."""
+        self.counts = table
         labels = [str(label) for label in table.labels]
         counts = np.asarray(table.counts)
         parts = {name: getattr(table, name)() for name in ("precision", "recall", "f1", "specificity")}

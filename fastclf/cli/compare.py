@@ -1,15 +1,13 @@
 """fastclf compare, and what it shares with the demo"""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from .._files import RequestError, blame
 from ._methods import listed, make, offered
-from ._options import Data, add_data, add_folds, add_running, check_out, command, folds, show, table_text
-
-PICTURES = (".png", ".pdf", ".svg")
+from ._options import Data, add_data, add_folds, add_running, command, folds, show, table_text
+from ._pictures import add_picture, check_picture
 
 # What is compared: (name, method, parameters); those that the build does not have are left out.
 CANDIDATES = [
@@ -48,14 +46,13 @@ def register(commands):
     add_data(parser)
     parser.add_argument("--models", metavar="A,B,...", help="only these methods, by the names listed below")
     add_folds(parser)
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the errors: .png, .pdf or .svg")
+    add_picture(parser, "the errors")
     parser.epilog = f"{listed()}\n\n{parser.epilog}"
     add_running(parser)
 
 
 def run(args):
-    if args.picture is not None:
-        check_picture(args.picture)
+    check_picture(args.picture)
     models = candidates(args.models, args.n_jobs)
     data = Data(args)
     data.require_classes()
@@ -162,15 +159,6 @@ def record(data, results):
         "winner": winner,
         "methods": entries,
     }
-
-
-def check_picture(path):
-    """Refuse a place where no picture can be drawn, before any work."""
-    check_out(path, PICTURES, "--picture")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise RequestError("--picture needs matplotlib, which is not installed (pip install matplotlib)") from error
 
 
 def draw(named_results, path):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from .._files import FORMATS, RequestError
 from ._options import Data, add_running, check_out, command, show
-from .compare import PICTURES, candidates, compare, draw, record, text, verdict
+from ._pictures import ENDINGS
+from .compare import candidates, compare, draw, record, text, verdict
 
 # Files of the data folder that are tried where they are.
 _FILES = ("spambase.npz", "adult_train.csv.gz", "usps.npz")
@@ -44,7 +45,7 @@ def register(commands):
 
 
 def run(args):
-    check_out(args.out, PICTURES)
+    check_out(args.out, ENDINGS)
     if args.cv < 2:
         raise RequestError(f"--cv is {args.cv}; at least 2 folds are wanted")
     if args.rows < 2 * args.cv:

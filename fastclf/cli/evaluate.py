@@ -9,6 +9,7 @@ import fastclf
 from .._files import RequestError, blame
 from ._methods import add_method, make
 from ._options import Data, add_data, add_folds, add_running, command, folds, open_saved, show
+from ._pictures import add_picture, check_picture, save_picture
 from ._report import Report, read_costs
 
 
@@ -32,6 +33,7 @@ def register(commands):
     add_data(parser)
     add_method(parser)
     add_folds(parser)
+    add_picture(parser, "the table of true and predicted labels")
     parser.add_argument("--test", type=Path, metavar="FILE", help="learn from DATA, and count errors on these rows")
     parser.add_argument(
         "--cost", type=Path, metavar="FILE",
@@ -42,6 +44,7 @@ def register(commands):
 
 
 def run(args):
+    check_picture(args.picture)
     trained = Path(args.model).is_file()
     if trained:
         report = _try_trained(args)
@@ -53,6 +56,10 @@ def run(args):
         if costs is not None and not hasattr(model, "predict_proba"):
             raise RequestError(f"--cost: {args.model} has no probabilities to decide by; a method with them is wanted")
         report = (_cross_validated if args.test is None else _tested)(args, model, data, costs)
+    if args.picture is not None:
+        from ..display import ConfusionMatrixDisplay
+
+        save_picture(ConfusionMatrixDisplay(report.counts), args.picture)
     show(args, report.record, report.text)
 
 

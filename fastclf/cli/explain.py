@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from .._files import RequestError
 from ..table import TableClassifier
 from ._options import add_running, command, open_saved, show
+from ._pictures import add_picture, check_picture, save_picture
 
 
 def register(commands):
@@ -24,13 +26,27 @@ def register(commands):
     parser.add_argument(
         "--top", type=int, default=20, metavar="N", help="show at most N rules, weights, ... of a kind (default: 20)"
     )
+    add_picture(parser, "a tree")
     add_running(parser, progress=False)
 
 
 def run(args):
+    check_picture(args.picture)
     saved = open_saved(args.model, "predict", "a model that predicts")
+    if args.picture is not None:
+        _draw(saved, args)
     record = {"file": str(args.model)} | describe(saved, args.top)
     show(args, record, "\n".join(record["text"]))
+
+
+def _draw(saved, args):
+    from ..display import TreeDisplay
+
+    model = getattr(saved, "model_", saved)
+    if not hasattr(model, "tree_"):
+        raise RequestError(f"--picture is given with a {type(model).__name__}; a tree is wanted")
+    names = saved.get_feature_names_out() if isinstance(saved, TableClassifier) else None
+    save_picture(TreeDisplay(model, max_depth=min(model.get_depth(), 5), feature_names=names), args.picture)
 
 
 def describe(saved, top):

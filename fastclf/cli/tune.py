@@ -10,6 +10,7 @@ from .._estimator import clone
 from .._files import RequestError, blame
 from ._methods import add_method, make, set_parameters
 from ._options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
+from ._pictures import add_picture, check_picture, save_picture
 
 # What is tried where no --grid is given; a tree's own alphas are added.
 _GRIDS = {
@@ -53,6 +54,7 @@ def register(commands):
         help="take the best, or the simplest that is at most one standard error worse (default: best)",
     )  # fmt: skip
     parser.add_argument("--outer", type=int, metavar="N", help="folds around the choice, for an honest error")
+    add_picture(parser, "the error by a parameter, of which there is one")
     parser.add_argument("--out", type=Path, metavar="MODEL", help="train the choice on all rows, into this file")
     add_running(parser)
 
@@ -60,6 +62,7 @@ def register(commands):
 def run(args):
     if args.out is not None:
         check_out(args.out)
+    check_picture(args.picture)
     model = make(args.model, args.set, args.n_jobs)
     data = Data(args)
     data.require_classes()
@@ -70,6 +73,8 @@ def run(args):
     grid = _grid(args, model, own, data)
     for name, values in grid.items():
         set_parameters(clone(model), {name: values[0]}, args.model)
+    if args.picture is not None and len(grid) != 1:
+        raise RequestError(f"--picture is given with {len(grid)} parameters; a curve has one")
     prefix = "" if own is model else "model__"
     with blame(data.name):
         found = fastclf.tune(
@@ -104,6 +109,10 @@ def run(args):
             fastclf.save(trained, args.out)
         record["file"] = str(args.out)
         lines.append(f"trained on all {len(data.y)} rows with {_text(chosen)}; written to {args.out}")
+    if args.picture is not None:
+        from ..display import ValidationCurveDisplay
+
+        save_picture(ValidationCurveDisplay(found), args.picture)
     show(args, record, "\n".join(lines))
 
 
