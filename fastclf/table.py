@@ -255,18 +255,15 @@ class TableClassifier(Classifier):
         native = _native(model)
         mean, spread = np.zeros(d), np.ones(d)
         shifted = False
-        if not native:
+        if native:
+            _tell_categories(model, categories)
+        else:
             numbers = [j for j in range(d) if categories[j] is None]
             mean[numbers] = _mean(X[:, numbers])
             shifted = self._shifts(model, X[:, numbers], d - len(numbers))
             if shifted:
                 deviation = np.sqrt(_mean((X[:, numbers].astype(np.float64) - mean[numbers]) ** 2))
                 spread[numbers] = np.where(deviation > 0, deviation, 1)
-        else:
-            wanted = model.distributions
-            wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted] * d
-            chosen = [kind if known is None else "categorical" for kind, known in zip(wanted, categories)]
-            model.set_params(distributions=chosen, missing="ignore")
         fitted = {"n_features_in_": d, "categories_": categories, "mean_": mean, "spread_": spread}
         fitted |= {"shifted_": shifted, "model_": model}
         if names is not None:
@@ -377,7 +374,20 @@ class TableClassifier(Classifier):
 
 def _native(model):
     """Whether a model takes categories and missing values as they are."""
-    return "distributions" in model.get_params(deep=False)
+    params = model.get_params(deep=False)
+    return "distributions" in params or "categorical_features" in params
+
+
+def _tell_categories(model, categories):
+    """Tell a model that takes categories which columns hold them."""
+    if "categorical_features" in model.get_params(deep=False):
+        places = [j for j, known in enumerate(categories) if known is not None]
+        model.set_params(categorical_features=places or None)
+        return
+    wanted = model.distributions
+    wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted] * len(categories)
+    chosen = [kind if known is None else "categorical" for kind, known in zip(wanted, categories)]
+    model.set_params(distributions=chosen, missing="ignore")
 
 
 def _mean(X):

@@ -109,16 +109,17 @@ def _more(count, top, what):
 def _tree(model, names, top, categories):
     from .._export import rules
 
+    known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
     found = sorted(rules(model), key=lambda rule: -rule["n_samples"])
     lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions deep at most, those for most rows first:"]
     texts = []
     for rule in found:
-        conditions = [_condition(names[feature], side, bound) for feature, side, bound in rule["conditions"]]
+        rule["conditions"] = [(names[j], side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
+        conditions = [_condition(*condition) for condition in rule["conditions"]]
         share = "" if rule["share"] is None else f", {rule['share']:.1%} of them {rule['prediction']}"
         text = f"IF {' AND '.join(conditions) or 'anything'} THEN {rule['prediction']}"
         texts.append(f"  {text}   ({rule['n_samples']} training rows{share})")
         rule["text"] = text
-        rule["conditions"] = [(names[feature], side, bound) for feature, side, bound in rule["conditions"]]
     weights = model.feature_importances_
     order = [j for j in np.argsort(-weights, kind="stable")[:top] if weights[j] > 0]
     used = ["what the splits gain by:", *(f"  {weights[j]:6.1%}  {names[j]}" for j in order)] if order else []
@@ -126,7 +127,14 @@ def _tree(model, names, top, categories):
     return content, [*lines, *texts[:top], *_more(len(texts), top, "rules"), *used]
 
 
+def _bound(side, bound, known):
+    """What a column is compared with; codes become the texts that are `known`."""
+    return [known[int(code)] if known else code for code in bound] if side in ("in", "not in") else bound
+
+
 def _condition(name, side, bound):
+    if side in ("in", "not in"):
+        return f"{name} {side} {{{', '.join(map(str, bound))}}}"
     if " = " in name and 0 <= bound < 1:  # a column of zeros and ones
         return name if side == ">" else name.replace(" = ", " is not ", 1)
     return f"{name} {side} {bound:.6g}"

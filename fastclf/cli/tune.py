@@ -82,7 +82,7 @@ def run(args):
             rule=args.rule.replace("-", "_"), outer=args.outer, refit=False, n_jobs=args.n_jobs,
             verbose=int(not args.quiet),
         )  # fmt: skip
-    params = [{name.removeprefix(prefix): value for name, value in own.items()} for own in found.params]
+    found.params = params = [{name.removeprefix(prefix): value for name, value in own.items()} for own in found.params]
     chosen = params[found.chosen_index]
     record = {
         "model": repr(model),
