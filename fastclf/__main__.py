@@ -1,10 +1,15 @@
 import sys
 
-if __name__ == "__main__":
+
+def main():
+    """The command ``fastclf``: its exit status."""
     try:
         from .cli import main
 
-        status = main()
+        return main()
     except KeyboardInterrupt:  # while modules are being loaded
-        status = 130
-    sys.exit(status)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,13 +1,36 @@
-"""Matrices and labels from .npy, .npz, .csv and .parquet files, and what is wrong with a file in one sentence."""
+"""Tables and labels from files and pipes, and what is wrong with one in one sentence."""
 
-import csv
-import warnings
+import gzip
+import io
+import sys
 import zipfile
 from contextlib import contextmanager
+from csv import Error as CsvError
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
-FORMATS = ".npy, .npz, .csv or .parquet"
+from . import _text
+from .table import Table, is_number, texts
+
+FORMATS = ".csv, .tsv, .npy, .npz, .parquet or .libsvm"
+
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+}
+
+_BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile)
+
+# Names that a column of labels goes by; without one it is the last.
+_TARGETS = ("target", "label", "class", "y")
 
 
 class RequestError(Exception):
@@ -19,116 +42,196 @@ def blame(culprit):
     """Turn an error on bad input into a RequestError that names where the input came from."""
     try:
         yield
-    except (ImportError, OSError, TypeError, ValueError, csv.Error, zipfile.BadZipFile) as error:
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{culprit}: this is no text in UTF-8 (byte {error.start}: {error.reason})") from error
+    except _BAD_INPUT as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise RequestError(f"{culprit}: {text}") from error
 
 
-def read(path, target=None):
-    """(X, y, names) of a file: the matrix, the labels in its column `target`, its column names.
+class Source:
+    """A file of a known kind, or what a pipe or standard input ("-") holds, whose kind its first bytes tell.
 
-    y is None without a target, names is None where the file has none. X has the columns other than the target.
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    kind : {'csv', 'npy', 'npz', 'parquet', 'libsvm'}
+    content : Path or BytesIO
+    header : bool or None
+        Whether the first line of a text holds names; None: if no number is in it.
     """
-    readers = {".npy": read_npy, ".npz": read_npz, ".csv": read_csv, ".parquet": read_parquet}
-    if path.suffix not in readers:
-        raise RequestError(f"{path} can't be read; a name that ends in {FORMATS} is wanted")
-    if not path.is_file():
-        raise RequestError(f"{path}: there is no such file")
-    with blame(path):
-        X, y, names = readers[path.suffix](path, target)
-        if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"the shape is {X.shape}; a matrix with rows and columns is wanted")
-        if X.dtype.kind not in "biuf":
-            raise ValueError(f"the type is {X.dtype}; real numbers are wanted")
-        if y is not None and y.shape != X.shape[:1]:
-            raise ValueError(f"the labels have shape {y.shape} beside {len(X)} rows; one per row is wanted")
-    return X, y, names
+
+    def __init__(self, path, header=None):
+        self.header = header
+        self.name = "standard input" if str(path) == "-" else str(path)
+        if str(path) == "-" or path.is_fifo():
+            with blame(self.name):
+                data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+                data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            self.content, self.kind = io.BytesIO(data), _kind(data)
+            return
+        self.content = path
+        name = path.name.lower().removesuffix(".gz")
+        self.kind = _KINDS.get(Path(name).suffix)
+        if path.is_dir():
+            raise RequestError(f"{path} is a folder; a file is wanted")
+        if self.kind is None:
+            raise RequestError(f"{path} can't be read; a name that ends in {FORMATS} is wanted")
+        if not path.is_file():
+            raise RequestError(f"{path}: there is no such file")
+        if path.name.lower().endswith(".gz"):
+            with blame(self.name), gzip.open(path) as file:
+                self.content = io.BytesIO(file.read())
+
+    def text(self):
+        """Its lines, from the first one on."""
+        if isinstance(self.content, Path):
+            return open(self.content, encoding="utf-8-sig", newline="")
+        self.content.seek(0)
+        return io.TextIOWrapper(io.BytesIO(self.content.getbuffer()), encoding="utf-8-sig", newline="")
 
 
-def read_npy(path, target):
-    table = np.lib.format.open_memmap(path, mode="r")
-    if target is None or table.ndim != 2:
-        return table, None, None
-    position = find_column(target, None, table.shape[1])
-    return np.delete(table, position, axis=1), table[:, position], None
+def _kind(data):
+    for magic, kind in ((b"\x93NUMPY", "npy"), (b"PK", "npz"), (b"PAR1", "parquet")):
+        if data.startswith(magic):
+            return kind
+    return "libsvm" if _text.LIBSVM_LINE.match(data.lstrip()[:200].decode("latin-1")) else "csv"
 
 
-def read_npz(path, target):
-    if not zipfile.is_zipfile(path):
+def read(path):
+    """(X, names) of a file of numbers alone: the matrix, and its column names or None where it has none."""
+    source = Source(path)
+    with blame(source.name):
+        if source.kind == "csv":
+            X, names = _text.read_numbers(source)
+            if 0 in X.shape:
+                raise ValueError("it has no rows; some are wanted")
+            return X, names
+        table, _ = _READERS[source.kind](source, None, False)
+        X = _matrix(_numbers(table))
+    return X, table.names
+
+
+def _numbers(table):
+    if table.matrix is not None:
+        return table.matrix
+    for j, column in enumerate(table.columns):
+        if column.dtype.kind == "O":
+            value = next((value for value in column if value is not None and not is_number(value)), None)
+            raise ValueError(f"{table.title(j)} holds {value!r}; a number is wanted")
+    return np.column_stack(table.columns) if table.columns else np.empty((len(table), 0))
+
+
+def read_table(path, target=None, header=None, labelled=True):
+    """(table, labels, what they are called) of a file.
+
+    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is the one
+    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds
+    names; None: if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
+    """
+    source = Source(path, header)
+    with blame(source.name):
+        table, y = _READERS[source.kind](source, target, labelled)
+        called = target or ("y" if source.kind == "npz" else "label")
+        if 0 in table.shape:
+            raise ValueError("it has no rows; some are wanted")
+        if y is None and labelled:
+            if len(table.columns) < 2:
+                raise ValueError("it has one column; labels and at least one other column are wanted")
+            place = _default_target(table) if target is None else find_column(target, table.names, table.shape[1])
+            called = table.title(place) if table.names is None else table.names[place]
+            y, table = table.columns[place], table.without([place])
+        if y is not None:
+            y = as_labels(y, called)
+            if y.shape != (len(table),):
+                raise ValueError(f"the labels have shape {y.shape} beside {len(table)} rows; one per row is wanted")
+    return table, y, called
+
+
+def _default_target(table):
+    lowered = [name.lower() for name in table.names or []]
+    return next((lowered.index(name) for name in _TARGETS if name in lowered), table.shape[1] - 1)
+
+
+def as_labels(y, called):
+    """Labels as whole numbers where all are, else as strings."""
+    if y.dtype.kind not in "fO" or y.ndim != 1:
+        return y
+    words = texts(y)
+    if None in words:
+        raise ValueError(f"{called!r} has no label in row {words.index(None)}; one is wanted for every row")
+    try:
+        return np.array([int(word) for word in words], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(words)
+
+
+def _read_npy(source, target, labelled):
+    if isinstance(source.content, Path):
+        return Table(_matrix(np.lib.format.open_memmap(source.content, mode="r"))), None
+    return Table(_matrix(np.load(source.content, allow_pickle=False))), None
+
+
+def _matrix(array):
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"the shape is {array.shape}; a matrix with rows and columns is wanted")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"the type is {array.dtype}; real numbers are wanted")
+    return array
+
+
+def _read_npz(source, target, labelled):
+    """X and y, or X_train and y_train, or a single array without labels."""
+    if not zipfile.is_zipfile(source.content):
         raise ValueError("this is not an .npz file")
-    with np.load(path, allow_pickle=False) as arrays:
+    with np.load(source.content, allow_pickle=False) as arrays:
         held = arrays.files
-        matrix = held[0] if len(held) == 1 and target is None else "X"
-        for name in (matrix, target):
-            if name is not None and name not in held:
+        part = "_train" if "X" not in held and "X_train" in held else ""
+        matrix, labels = f"X{part}", target or f"y{part}"
+        if not labelled and len(held) == 1:
+            [matrix] = held
+        for name in (matrix, labels) if labelled else (matrix,):
+            if name not in held:
                 raise ValueError(f"there is no array {name!r}, only {listing(held)}")
-        return arrays[matrix], None if target is None else arrays[target], None
+        return Table(_matrix(arrays[matrix])), arrays[labels] if labels in held else None
 
 
-def read_csv(path, target):
-    """Comma-separated numbers. A first line without a single number in it is a header."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        first = next((line for line in lines if line), [])
-        n_header = lines.line_num
-    names = [name.strip() for name in first]
-    if any(is_number(name) for name in names):
-        names, n_header = None, 0
-    position, converters, classes = None, None, {}
-    if target is not None:
-        position = find_column(target, names, len(first))
-        converters = {position: lambda label: classes.setdefault(label.strip(), len(classes))}
-    options = {"delimiter": ",", "quotechar": '"', "comments": None, "ndmin": 2, "encoding": "utf-8-sig"}
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of a file without rows, which read() refuses
-            table = np.loadtxt(path, skiprows=n_header, converters=converters, **options)
-    except ValueError as error:
-        raise ValueError(first_fault(path, names, n_header, position) or error) from error
-    if target is None or 0 in table.shape:
-        return table, None, names
-    if "" in classes:
-        raise ValueError(f"column {target!r} has an empty label")
-    labels = np.array(list(classes))[table[:, position].astype(np.intp)]
-    return np.delete(table, position, axis=1), labels, names and names[:position] + names[position + 1 :]
+def _read_parquet(source, target, labelled):
+    return Table.of(_parquet(source.content)), None
 
 
-def first_fault(path, names, n_header, position):
-    """Where a CSV file stops being a matrix of numbers beside the label column, in one sentence, or None."""
-    n_columns = None
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        for line in lines:
-            if lines.line_num <= n_header or not line:
-                continue
-            n_columns = n_columns or len(line)
-            if len(line) != n_columns:
-                return f"line {lines.line_num} has {len(line)} columns, the lines before it have {n_columns}"
-            for i, text in enumerate(line):
-                if i != position and not is_number(text):
-                    name = f" ({names[i]!r})" if names and i < len(names) else ""
-                    wanted = "a number is wanted" if position is None else "a number is wanted outside the target"
-                    return f"line {lines.line_num}, column {i + 1}{name} holds {text!r}; {wanted}"
-    return None
+def _parquet(content):
+    for library in ("pyarrow.parquet", "polars", "pandas"):
+        try:
+            module = import_module(library)
+            return module.read_table(content) if library == "pyarrow.parquet" else module.read_parquet(content)
+        except ImportError:
+            continue
+    raise ImportError(
+        "a .parquet file needs pyarrow, polars or pandas, none of which is installed (pip install pyarrow)"
+    )
 
 
-def read_parquet(path, target):
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("a .parquet file needs pyarrow, which is not installed (pip install pyarrow)") from error
-    table, y = parquet.read_table(path), None
-    if target is not None:
-        position = find_column(target, table.column_names, table.num_columns)
-        if table.column(position).null_count:
-            raise ValueError(f"column {target!r} has an empty label")
-        y = table.column(position).to_numpy()
-        table = table.remove_column(position)
-    columns = [column.to_numpy() for column in table.columns]
-    for name, column in zip(table.column_names, columns, strict=True):
-        if column.dtype.kind not in "biuf":
-            value = next((value for value in column if not isinstance(value, bool | int | float)), None)
-            raise ValueError(f"column {name!r} holds {value!r}; a number is wanted")
-    return np.column_stack(columns) if columns else np.empty((table.num_rows, 0)), y, table.column_names
+def _read_csv(source, target, labelled):
+    return _text.read_csv(source), None
+
+
+def _read_libsvm(source, target, labelled):
+    X, y = _text.read_libsvm(source)
+    table = Table(X)
+    table.open_ended = True
+    return table, y
+
+
+# Each takes (source, target, labelled) and gives (table, labels or None where they are a column of the table).
+_READERS = {
+    "npy": _read_npy,
+    "npz": _read_npz,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+    "libsvm": _read_libsvm,
+}
 
 
 def find_column(target, names, n_columns):
@@ -146,11 +249,3 @@ def find_column(target, names, n_columns):
 
 def listing(names):
     return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

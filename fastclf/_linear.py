@@ -196,5 +196,6 @@ class LinearClassifier(Classifier):
         floats = [np.float32, np.float64]
         require_array("coef_", self.coef_, floats, (None, self.n_features_in_))
         require_array("intercept_", self.intercept_, floats, (len(self.coef_),))
-        if len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
+        require_array("classes_", self.classes_, None, (None,))
+        if len(self.classes_) < 2 or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
             raise ValueError(f"coef_ has {len(self.coef_)} rows for {len(self.classes_)} classes")

@@ -35,6 +35,7 @@ _CLASSES = {
     "Scan": "_search",
     "Segments": "_segments",
     "Sparse": "_sparse",
+    "TableClassifier": "table",
     "Tree": "_kdtree",
 }
 

@@ -21,6 +21,15 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("FASTCLF_DATA", CHECKOUT.parent / "shared" / "data"))
 
 
+def pytest_addoption(parser):
+    parser.addoption("--mutations", type=int, default=500, help="altered files that are loaded (default: 500)")
+
+
+@pytest.fixture
+def mutations(request):
+    return request.config.getoption("mutations")
+
+
 def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
 

@@ -12,8 +12,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import fastclf
-from fastclf import NearestNeighbors, _simd, cli, cross_validate
-from fastclf.evaluation import majority_error, stratified_folds
+from fastclf import NearestNeighbors, _files, _simd, cli
+from fastclf.cli import search
 
 pytestmark = pytest.mark.once
 
@@ -199,9 +199,9 @@ def test_quiet_leaves_stderr_empty(folder, capsys):
 
 
 def test_arrays_are_mapped_not_read(folder):
-    matrix, labels, names = cli.read(folder / "A.npy")
+    matrix, names = _files.read(folder / "A.npy")
     assert isinstance(matrix, np.memmap)
-    assert (labels, names) == (None, None)
+    assert names is None
 
 
 def make_faulty_files(folder):
@@ -228,7 +228,7 @@ def make_faulty_files(folder):
     (folder / "short.csv").write_text("1,2,3,4\n1,2,3,4\n1,2,3\n")
     (folder / "long.csv").write_text("1,2,3,4\n1,2,3,4,5\n")
     (folder / "latin.csv").write_bytes(b"a,b,c,\xe9\n1,2,3,4\n")
-    (folder / "semicolon.csv").write_text("1;2;3;4\n1;2;3;4\n")
+    (folder / "mixed.csv").write_text("1,2,3,4\n1;2,2,3,4\n")
     (folder / "table.xlsx").write_text("")
 
 
@@ -236,7 +236,7 @@ def make_faulty_files(folder):
     ("queries", "sentence"),
     [
         ("missing.npy", r"missing\.npy: there is no such file"),
-        (".", r"a name that ends in \.npy, \.npz, \.csv or \.parquet is wanted"),
+        (".", r"\. is a folder; a file is wanted"),
         ("table.xlsx", r"table\.xlsx can't be read; a name that ends in"),
         ("narrow.npy", r"narrow\.npy has 3 columns, but A\.npy has 4"),
         ("vector.npy", r"vector\.npy: the shape is \(4,\); a matrix"),
@@ -249,15 +249,15 @@ def make_faulty_files(folder):
         ("text.npy", r"text\.npy: "),
         ("text.npz", r"text\.npz: this is not an \.npz file"),
         ("cut.npy", r"cut\.npy: "),
-        ("nothing.csv", r"nothing\.csv: the shape is \(0, 1\)"),
-        ("header.csv", r"header\.csv: the shape is"),
+        ("nothing.csv", r"nothing\.csv: it has no rows; some are wanted"),
+        ("header.csv", r"header\.csv: it has no rows; some are wanted"),
         ("word.csv", r"word\.csv: line 4, column 3 \('c'\) holds 'x'; a number is wanted"),
         ("first.csv", r"first\.csv: line 1, column 3 holds 'x'; a number is wanted"),
         ("hole.csv", r"hole\.csv: line 2, column 2 holds ''; a number is wanted"),
         ("short.csv", r"short\.csv: line 3 has 3 columns, the lines before it have 4"),
         ("long.csv", r"long\.csv: line 2 has 5 columns, the lines before it have 4"),
-        ("latin.csv", r"latin\.csv: .*utf-8"),
-        ("semicolon.csv", r"semicolon\.csv: line 2, column 1 .*holds '1;2;3;4'"),
+        ("latin.csv", r"latin\.csv: this is no text in UTF-8 \(byte 6"),
+        ("mixed.csv", r"mixed\.csv: line 2, column 1 holds '1;2'; a number is wanted"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(folder, capsys, queries, sentence):
@@ -300,11 +300,9 @@ def test_a_wrong_option_is_one_sentence(folder, capsys, options, sentence):
 
 
 def test_the_place_for_the_result_is_checked_before_any_file_is_read(folder, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "read", lambda *_: pytest.fail("a file was read"))
+    monkeypatch.setattr(search, "read", lambda *_: pytest.fail("a file was read"))
     for out in ("R.txt", "no/R.npz"):
         assert "--out" in refused(capsys, ["knn", "--train", "A.npy", "--queries", "B.npy", "--out", out])
-    for out in ("R.txt", "no/R.png"):
-        assert "--out" in refused(capsys, ["demo", "--data", "A.npy", "--target", "0", "--out", out])
 
 
 def test_columns_in_another_order_are_refused(folder, capsys):
@@ -314,126 +312,26 @@ def test_columns_in_another_order_are_refused(folder, capsys):
     assert sentence.startswith("B.csv has the columns 'petal width', ")
 
 
-def demo(*args):
-    return cli.main(["demo", "--quiet", *args])
-
-
-@pytest.fixture(params=["csv", "headless.csv", "parquet", "npz", "npy"])
-def labelled(request, folder):
-    """(file, options) of the same labelled rows in several formats."""
-    name, table = f"iris.{request.param}", [[*row, label] for row, label in zip(X, SPECIES, strict=True)]
-    if request.param == "csv":
-        write_csv(folder / name, [[row[-1], *row[:-1]] for row in table], ["species", *NAMES])
-        return name, ["--target", "species"]
-    if request.param == "headless.csv":
-        write_csv(folder / name, table)
-        return name, ["--target", "-1"]
-    if request.param == "parquet":
-        write_parquet(name, dict(zip(NAMES, X.T, strict=True)) | {"species": SPECIES})
-        return name, ["--target", "species"]
-    if request.param == "npz":
-        np.savez(name, X=X, y=SPECIES)
-        return name, []
-    np.save(name, np.column_stack([Y, X]))
-    return name, ["--target", "0"]
-
-
-def test_the_demo_tabulates_every_classifier_and_draws_it(labelled, folder, capsys):
-    pytest.importorskip("matplotlib")
-    name, options = labelled
-    assert demo("--data", name, *options, "--out", "picture.png") == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    classifiers = {classifier: make() for classifier, make in cli.CLASSIFIERS.items()}
-    folds = list(stratified_folds(Y))
-    lines = [line for line in out.splitlines() if line.startswith(name)]
-    assert lines[0].split()[1:] == ["majority", "class", f"{majority_error(Y, folds):.2%}"]
-    # codes are numbers in one format and words in the other; the species sort as their numbers do
-    for line, (classifier, result) in zip(lines[1:], cross_validate(classifiers, X, Y, cv=folds).items(), strict=True):
-        assert classifier in line
-        assert line.split()[-4:-2] == [f"{result.error:.2%}", f"{result.standard_error:.2%}"]
-    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
-    assert "picture.png" in out
-
-
-def test_the_demo_runs_on_scikit_learns_data_with_progress(tmp_path):
-    done = run(tmp_path, "demo", "--cv", 3)
-    assert done.returncode == 0, done.stderr
-    for data in ("digits", "breast_cancer"):
-        assert done.stdout.count(f"\n{data} ") == 1 + len(cli.CLASSIFIERS)
-    assert "cross-validation" in done.stderr
-    assert "cross-validation" not in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("args", "sentence"),
-    [
-        (["--data", "iris.csv"], "--data is given without --target"),
-        (["--target", "species"], "--target is given without --data"),
-        (["--data", "iris.csv", "--target", "kind"], "iris.csv: there is no column 'kind', only 'sepal length', "),
-        (["--data", "iris.csv", "--target", "5"], "iris.csv: there is no column '5', only 'sepal length'"),
-        (["--data", "bare.csv", "--target", "species"], "bare.csv: there is no column 'species', and no names; 0 to 4"),
-        (["--data", "bare.csv", "--target", "-6"], "bare.csv: there is no column '-6', and no names; 0 to 4"),
-        (["--data", "bare.csv", "--target", "0"], "bare.csv: line 1, column 5 holds 'setosa'; a number is wanted"),
-        (["--data", "two.csv", "--target", "a"], "two.csv: there are 2 columns 'a'; one is wanted"),
-        (["--data", "iris.csv", "--target", "petal width", "--cv", "3"], "column 5 ('species') holds 'setosa'"),
-        (["--data", "hole.csv", "--target", "y"], "hole.csv: column 'y' has an empty label"),
-        (["--data", "nan.csv", "--target", "y"], "NaN (row 1, column 0)"),
-        (["--data", "A.npy", "--target", "0", "--cv", "200"], "n_folds is 200; 2 to 150 is wanted"),
-        (["--data", "unique.npy", "--target", "0"], "unique.npy: '0' has 150 different values in 150 rows"),
-        (["--data", "one.npy", "--target", "0"], "one.npy: '0' has 1 different values in 150 rows"),
-        (["--data", "no_y.npz"], "no_y.npz: there is no array 'y', only 'X'"),
-        (["--data", "short_y.npz"], "short_y.npz: the labels have shape (149,) beside 150 rows"),
-        (["--cv", "1"], "--cv is 1; at least 2 folds are wanted"),
-    ],
-)
-def test_a_wrong_request_for_the_demo_is_one_sentence(folder, capsys, args, sentence):
-    table = [[*row, label] for row, label in zip(X, SPECIES, strict=True)]
-    write_csv(folder / "iris.csv", table, [*NAMES, "species"])
-    write_csv(folder / "bare.csv", table)
-    (folder / "two.csv").write_text("a,a,b\n1,2,3\n1,2,3\n")
-    (folder / "hole.csv").write_text("x,y\n1,a\n2,\n3,b\n4,b\n")
-    (folder / "nan.csv").write_text("x,y\n1,a\nnan,a\n3,b\n4,b\n")
-    np.save("unique.npy", np.column_stack([np.arange(150), X]))
-    np.save("one.npy", np.column_stack([np.ones(150), X]))
-    np.savez("no_y.npz", X=X)
-    np.savez("short_y.npz", X=X, y=Y[1:])
-    assert sentence in refused(capsys, ["demo", "--quiet", *args])
-    assert not (folder / "fastclf-demo.png").exists()
-
-
-def test_a_column_of_words_in_a_parquet_table_is_one_sentence(folder, capsys):
-    write_parquet("words.parquet", {"width": [1.0, 2.0, 3.0, 4.0], "colour": ["red"] * 4, "y": [0, 0, 1, 1]})
-    sentence = refused(capsys, ["demo", "--data", "words.parquet", "--target", "y"])
-    assert sentence == "words.parquet: column 'colour' holds 'red'; a number is wanted"
-
-
-def test_a_warning_is_one_line(folder, capsys):
-    np.savez("few.npz", X=X, y=np.r_[np.zeros(147), np.ones(3)])
-    assert demo("--data", "few.npz", "--cv", "5") == 0
-    warning = "fastclf: warning: The least populated class in y has only 3 members, fewer than the 5 folds\n"
-    assert capsys.readouterr().err.startswith(warning)
-
-
-def test_without_matplotlib_the_table_comes_and_the_picture_is_skipped(folder, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    np.savez("iris.npz", X=X, y=Y)
-    assert demo("--data", "iris.npz") == 0
-    out, err = capsys.readouterr()
-    assert "majority class" in out
-    assert re.fullmatch(r"fastclf: the picture is skipped: .*matplotlib, which is not installed.*\n", err)
+def test_parquet_wants_one_of_three_packages(folder, capsys, monkeypatch):
+    for package in ("pyarrow", "pyarrow.parquet", "polars", "pandas"):
+        monkeypatch.setitem(sys.modules, package, None)
+    (folder / "A.parquet").write_bytes(b"")
+    told = refused(capsys, ["knn", "--train", "A.parquet", "--queries", "B.npy", "--out", "R.npz"])
+    assert told == (
+        "A.parquet: a .parquet file needs pyarrow, polars or pandas, none of which is installed (pip install pyarrow)"
+    )
 
 
 @pytest.mark.parametrize(
     ("package", "args"),
     [
         ("sklearn", ["demo"]),
-        ("pyarrow", ["knn", "--train", "A.parquet", "--queries", "B.npy", "--out", "R.npz"]),
+        ("matplotlib", ["compare", "A.csv", "--models", "tree", "--quiet", "--picture", "x.png"]),
     ],
 )
 def test_a_missing_package_is_one_sentence(folder, capsys, monkeypatch, package, args):
     monkeypatch.setitem(sys.modules, package, None)
-    (folder / "A.parquet").write_bytes(b"")
+    write_csv(folder / "A.csv", np.column_stack([X, Y]))
     assert "which is not installed (pip install" in refused(capsys, args)
 
 

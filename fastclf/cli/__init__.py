@@ -1,0 +1,90 @@
+"""The command line: ``fastclf COMMAND ...``, or ``python -m fastclf COMMAND ...``.
+
+Results go to stdout, progress and errors to stderr. Exit status: 0 done, 1 the work could not be finished, 2 a mistake
+in the request or in a file, told in one sentence, 130 interrupted.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+
+import fastclf
+
+from .._files import RequestError, blame
+from . import compare, demo, evaluate, explain, info, search, train, tune
+
+# In the order of the help.
+_ROOMS = (compare, tune, evaluate, train, explain, search, demo, info)
+
+_EPILOG = """\
+a first hour, with any table that has a row of names and a column of labels:
+  fastclf compare data.csv                                     which method suits the data?
+  fastclf tune data.csv --model knn                            which parameter suits the method?
+  fastclf evaluate data.csv --model knn --set n_neighbors=7    how often is it wrong on new rows?
+  fastclf train data.csv --model knn --set n_neighbors=7 --out model
+  fastclf predict model new.csv                                a label for every row
+  fastclf explain model                                        what was learned
+
+'fastclf COMMAND --help' explains a command. Results go to standard output, progress and errors to standard error.
+The exit status is 0 when done, 1 when the work could not be finished, 2 when the request or a file is wrong, 130 after
+Ctrl-C. The environment variables FASTCLF_NUM_THREADS and FASTCLF_SIMD choose the number of threads and the build of the
+kernels.
+"""
+
+
+def main(argv=None):
+    """Run one command and return its exit status."""
+    parser = make_parser()
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as stop:
+        return stop.code
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # which are compared before
+        warnings.showwarning = lambda message, *_: _tell("warning", message)
+        try:
+            with blame("the kernels can't be loaded"):
+                from .. import _simd
+
+                args.level = _simd.level()
+            with blame("threads"):
+                from .._threads import n_threads
+
+                args.threads = n_threads(getattr(args, "n_jobs", None))
+            args.run(args)
+            sys.stdout.flush()
+            return 0
+        except RequestError as error:
+            _tell("error", error)
+            return 2
+        except BrokenPipeError:  # whoever reads the results has enough of them
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except OSError as error:
+            _tell("error", error)
+            return 1
+        except MemoryError as error:
+            _tell("error", f"not enough memory: {error}")
+            return 1
+        except KeyboardInterrupt:
+            print("fastclf: interrupted", file=sys.stderr)
+            return 130
+
+
+def _tell(what, message):
+    print(f"fastclf: {what}:", " ".join(str(message).split()), file=sys.stderr)
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="fastclf",
+        description="Classical classifiers with compiled kernels.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fastclf {fastclf.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for room in _ROOMS:
+        room.register(commands)
+    return parser

@@ -1,0 +1,267 @@
+"""fastclf explain: what a model has learned, in words."""
+
+from pathlib import Path
+
+import numpy as np
+
+from .._files import RequestError
+from ..table import TableClassifier
+from ._options import add_running, command, open_saved, show
+from ._pictures import add_picture, check_picture, save_picture
+
+
+def register(commands):
+    parser = command(
+        commands,
+        "explain",
+        run,
+        help="say in words what a model has learned",
+        description="Print what a model has learned: the rules of a tree, the weights of a linear model, the"
+        " distributions of naive Bayes, the support vectors of a support vector machine, what a"
+        " nearest-neighbour vote compares with.",
+        examples=["fastclf explain model", "fastclf explain model --top 5", "fastclf explain model --json"],
+        tables=False,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that train or fastclf.save has written")
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="show at most N rules, weights, ... of a kind (default: 20)"
+    )
+    add_picture(parser, "a tree")
+    add_running(parser, progress=False)
+
+
+def run(args):
+    check_picture(args.picture)
+    saved = open_saved(args.model, "predict", "a model that predicts")
+    if args.picture is not None:
+        _draw(saved, args)
+    record = {"file": str(args.model)} | describe(saved, args.top)
+    show(args, record, "\n".join(record["text"]))
+
+
+def _draw(saved, args):
+    from ..display import TreeDisplay
+
+    model = getattr(saved, "model_", saved)
+    if not hasattr(model, "tree_"):
+        raise RequestError(f"--picture is given with a {type(model).__name__}; a tree is wanted")
+    names = saved.get_feature_names_out() if isinstance(saved, TableClassifier) else None
+    save_picture(TreeDisplay(model, max_depth=min(model.get_depth(), 5), feature_names=names), args.picture)
+
+
+def describe(saved, top):
+    """What a fitted estimator has learned: a dict with the lines `text`, and their content as data."""
+    model, names, categories = saved, None, None
+    lines = []
+    if isinstance(saved, TableClassifier):
+        model, names, categories = saved.model_, saved.get_feature_names_out(), saved.categories_
+        shown = f"{saved.target!r}" if saved.target else "the label"
+        lines.append(f"{model!r} predicts {shown}: {_list(saved.classes_)}")
+        lines += _reading(saved)
+    else:
+        names = getattr(saved, "feature_names_in_", None)
+        lines.append(f"{model!r}")
+        if hasattr(model, "classes_"):
+            lines[0] += f" predicts {_list(model.classes_)}"
+    names = [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
+    if hasattr(model, "feature_map_"):
+        names = _mapped_names(model.feature_map_, names)
+        lines.append(f"features: {model.feature_map_!r} makes {len(names)} of them")
+        model = model.model_
+    record = {"model": repr(model)}
+    if hasattr(model, "classes_") and not isinstance(model.classes_, list):
+        record["classes"] = model.classes_
+    for has, explain in _KINDS:
+        if has(model):
+            content, more = explain(model, names, top, categories)
+            return record | content | {"text": lines + more}
+    return record | {"text": [*lines, f"there are no words for what a {type(model).__name__} has learned"]}
+
+
+def _list(values):
+    values = [str(value) for value in values]
+    return ", ".join(values[:12]) + (f" and {len(values) - 12} more" if len(values) > 12 else "")
+
+
+def _reading(saved):
+    """How a table is read."""
+    names = list(getattr(saved, "feature_names_in_", [f"x{j}" for j in range(saved.n_features_in_)]))
+    lines = []
+    for name, known in zip(names, saved.categories_):
+        if known is not None:
+            lines.append(f"  {name} is one of {_list(known)}")
+    if saved.shifted_:
+        lines.append("  numbers are taken as (value - mean) / standard deviation of the training rows")
+    return lines
+
+
+def _mapped_names(feature_map, names):
+    try:
+        return list(feature_map.get_feature_names_out(names))
+    except (TypeError, ValueError, AttributeError):
+        return list(feature_map.get_feature_names_out())
+
+
+def _more(count, top, what):
+    return [f"  ... and {count - top} more {what} (--top {count} shows all)"] if count > top else []
+
+
+def _tree(model, names, top, categories):
+    from .._export import rules
+
+    known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
+    found = sorted(rules(model), key=lambda rule: -rule["n_samples"])
+    lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions deep at most, those for most rows first:"]
+    texts = []
+    for rule in found:
+        rule["conditions"] = [(names[j], side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
+        conditions = [_condition(*condition) for condition in rule["conditions"]]
+        share = "" if rule["share"] is None else f", {rule['share']:.1%} of them {rule['prediction']}"
+        text = f"IF {' AND '.join(conditions) or 'anything'} THEN {rule['prediction']}"
+        texts.append(f"  {text}   ({rule['n_samples']} training rows{share})")
+        rule["text"] = text
+    weights = model.feature_importances_
+    order = [j for j in np.argsort(-weights, kind="stable")[:top] if weights[j] > 0]
+    used = ["what the splits gain by:", *(f"  {weights[j]:6.1%}  {names[j]}" for j in order)] if order else []
+    content = {"rules": found, "importances": {names[j]: weights[j] for j in order}}
+    return content, [*lines, *texts[:top], *_more(len(texts), top, "rules"), *used]
+
+
+def _bound(side, bound, known):
+    """What a column is compared with; codes become the texts that are `known`."""
+    return [known[int(code)] if known else code for code in bound] if side in ("in", "not in") else bound
+
+
+def _condition(name, side, bound):
+    if side in ("in", "not in"):
+        return f"{name} {side} {{{', '.join(map(str, bound))}}}"
+    if " = " in name and 0 <= bound < 1:  # a column of zeros and ones
+        return name if side == ">" else name.replace(" = ", " is not ", 1)
+    return f"{name} {side} {bound:.6g}"
+
+
+def _linear(model, names, top, categories):
+    coef = np.atleast_2d(model.coef_)
+    intercept = np.broadcast_to(np.atleast_1d(model.intercept_), len(coef))
+    classes = model.classes_
+    two = len(coef) == 1
+    lines, content = [], {}
+    for i, (weights, bias) in enumerate(zip(coef, intercept)):
+        label = str(classes[1] if two else classes[i])
+        if two:
+            lines.append(f"score = sum of weight * column; {classes[1]} where it is above 0, else {classes[0]}")
+        else:
+            lines.append(f"score of {label} (the class with the largest is predicted):")
+        order = np.argsort(-np.abs(weights), kind="stable")
+        lines += [f"  {weights[j]:+12.5g}  {names[j]}" for j in order[:top] if weights[j] != 0]
+        lines += _more(np.count_nonzero(weights), top, "weights")
+        lines.append(f"  {bias:+12.5g}  (the constant)")
+        content[label] = {"constant": bias, "weights": dict(zip(names, weights))}
+    return {"scores": content}, lines
+
+
+def _neighbors(model, names, top, categories):
+    n, k = model.n_samples_fit_, model.n_neighbors
+    kind = "every vote counts the same" if model.weights == "uniform" else f"votes have the weights {model.weights!r}"
+    line = f"a new row takes the label of the {k} nearest of {n} training rows ({model.effective_metric_}); {kind}"
+    return {"n_rows": n, "n_neighbors": k, "metric": model.effective_metric_}, [line]
+
+
+def _centroids(model, names, top, categories):
+    lines, content = ["the class whose centre is nearest; the columns in which the centres differ most:"], {}
+    centres = model.centroids_
+    order = np.argsort(-np.ptp(centres, axis=0), kind="stable")
+    width = max((len(names[j]) for j in order[:top]), default=0)
+    lines.append(f"  {''.ljust(width)}  " + "  ".join(f"{str(label)[:12]:>12}" for label in model.classes_))
+    lines += [
+        f"  {names[j].ljust(width)}  " + "  ".join(f"{value:12.5g}" for value in centres[:, j]) for j in order[:top]
+    ]
+    for label, centre in zip(model.classes_, centres):
+        content[str(label)] = dict(zip(names, centre))
+    return {"centres": content}, [*lines, *_more(len(names), top, "columns")]
+
+
+def _bayes(model, names, top, categories):
+    lines = [_shares(model)]
+    content = {}
+    known = categories or [None] * len(names)
+    for name, kind, state, texts in zip(names, model.distributions_, model.statistics_, known):
+        content[name] = {"distribution": kind} | {key: value for key, value in state.items() if key != "atoms"}
+        if len(content) > top:
+            continue
+        lines.append(f"{name} ({kind})")
+        for k, label in enumerate(model.classes_):
+            lines.append(f"  {label}: {_distribution(state, k, texts)}")
+    return {"prior": model.class_prior_, "columns": content}, [*lines, *_more(len(names), top, "columns")]
+
+
+def _shares(model):
+    shares = zip(model.classes_, model.class_prior_)
+    return "share of each class: " + ", ".join(f"{label} {share:.1%}" for label, share in shares)
+
+
+def _distribution(state, k, texts):
+    """One class's distribution of one column, in words."""
+    if "squares" in state:
+        deviation = np.sqrt(state["squares"][k] / max(state["count"][k], 1e-300))
+        return f"mean {state['mean'][k]:.5g}, standard deviation {deviation:.5g}"
+    if "sum" in state:
+        return f"mean {state['sum'][k] / max(state['count'][k], 1e-300):.5g}"
+    if "cells" in state:
+        counts = np.asarray(state["counts"][k])
+        order = np.argsort(-counts, kind="stable")[:5]
+        cells = [texts[int(code)] for code in state["cells"]] if texts else state["cells"]
+        total = max(counts.sum(), 1e-300)
+        binned = len(cells) != len(counts)
+        return ", ".join(
+            f"{_bin(cells, j) if binned else cells[j]} {counts[j] / total:.1%}" for j in order if counts[j] > 0
+        )
+    return f"{np.count_nonzero(state['counts'][k])} different values, each spread a little"
+
+
+def _bin(edges, j):
+    inner = edges if len(edges) else [0]
+    low = "" if j == 0 else f"{inner[j - 1]:.5g} < "
+    high = "" if j >= len(edges) else f" <= {inner[j]:.5g}"
+    return f"{low}x{high}"
+
+
+def _gaussian(model, names, top, categories):
+    deviation = np.sqrt(model.var_)
+    lines = [_shares(model)]
+    for j in range(min(top, len(names))):
+        pairs = zip(model.classes_, model.theta_[:, j], deviation[:, j])
+        lines.append(f"{names[j]}: " + "; ".join(f"{label} mean {m:.5g}, sd {s:.5g}" for label, m, s in pairs))
+    return {"mean": model.theta_, "variance": model.var_}, [*lines, *_more(len(names), top, "columns")]
+
+
+def _support_vectors(model, names, top, categories):
+    counts = ", ".join(f"{n} of {label}" for n, label in zip(model.n_support_, model.classes_))
+    n = len(model.support_)
+    lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, C = {model.C:g}"]
+    weight = np.abs(np.asarray(model.dual_coef_)).max(axis=0)
+    bound = int(np.sum(weight >= model.C * (1 - 1e-9)))
+    lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
+    order = np.argsort(-weight, kind="stable")[:top]
+    lines.append("the heaviest, by their number among the training rows, from 0:")
+    vectors = [np.asarray(model.support_vectors_[i]).ravel() for i in order]
+    shown = min(len(names), 6)
+    for i, vector in zip(order, vectors):
+        values = ", ".join(f"{names[j]} {vector[j]:.4g}" for j in range(shown))
+        values += ", ..." if len(names) > shown else ""
+        lines.append(f"  row {model.support_[i]}, weight {weight[i]:.4g}: {values}")
+    content = {"support": model.support_, "n_support": model.n_support_, "at_bound": bound}
+    content |= {"dual_coef": model.dual_coef_, "intercept": model.intercept_}
+    return content, [*lines, *_more(n, top, "support vectors")]
+
+
+# Whether a model is of a kind, and how that kind is explained; the first that fits.
+_KINDS = [
+    (lambda model: hasattr(model, "tree_"), _tree),
+    (lambda model: hasattr(model, "dual_coef_") and hasattr(model, "support_"), _support_vectors),
+    (lambda model: hasattr(model, "centroids_"), _centroids),
+    (lambda model: hasattr(model, "coef_"), _linear),
+    (lambda model: hasattr(model, "kneighbors"), _neighbors),
+    (lambda model: hasattr(model, "statistics_"), _bayes),
+    (lambda model: hasattr(model, "theta_"), _gaussian),
+]

@@ -1,0 +1,405 @@
+"""Tables of numbers and categories, and a classifier that remembers how to read one."""
+
+import numpy as np
+
+from ._columns import as_columns, is_missing
+from ._estimator import Classifier, clone, only_if
+from ._validation import as_array, feature_names, require_array
+
+# Methods whose answers do not depend on the unit of a column.
+_UNITLESS = (
+    "BernoulliNB",
+    "CategoricalNB",
+    "DecisionTreeClassifier",
+    "GaussianNB",
+    "LeastSquaresClassifier",
+    "MultinomialNB",
+    "NaiveBayes",
+    "PoissonNB",
+)
+
+# Columns are brought to one spread where one of them reaches this many times as far as the one in the middle.
+_UNEVEN = 10.0
+
+
+class Table:
+    """Columns, with names or without: numbers (NaN: missing) or texts (objects, None: missing).
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n,), or ndarray of shape (n, d)
+        The array is taken as it is.
+    names : list of str, default=None
+    """
+
+    def __init__(self, columns, names=None):
+        self.matrix = columns if isinstance(columns, np.ndarray) else None
+        self.columns = list(columns.T) if self.matrix is not None else columns
+        self.names = names
+        self.open_ended = False  # whether columns behind the last one are zeros, as in a LIBSVM text
+
+    @classmethod
+    def of(cls, X):
+        """A table of pandas, polars or pyarrow, or an array."""
+        if isinstance(X, cls):
+            return X
+        if hasattr(X, "column_names"):
+            X = _without_dictionaries(X)
+        names = feature_names(X)
+        if names is None:
+            array = as_array(X, "X")
+            if array.ndim == 2 and array.dtype.kind in "biuf":
+                return cls(array)
+        return cls(as_columns(X, "a table"), None if names is None else list(names))
+
+    def __len__(self):
+        return len(self.columns[0]) if self.columns else 0
+
+    @property
+    def shape(self):
+        return len(self), len(self.columns)
+
+    def without(self, places):
+        """The table without the columns at these places."""
+        kept = [j for j in range(len(self.columns)) if j not in places]
+        names = None if self.names is None else [self.names[j] for j in kept]
+        if self.matrix is not None:
+            return type(self)(np.ascontiguousarray(self.matrix[:, kept]), names)
+        return type(self)([self.columns[j] for j in kept], names)
+
+    def rows(self, chosen):
+        """The table of the chosen rows."""
+        if self.matrix is not None:
+            return type(self)(self.matrix[chosen], self.names)
+        return type(self)([column[chosen] for column in self.columns], self.names)
+
+    def complete(self):
+        """Whether nothing is missing in a row."""
+        missing = [is_missing(column) for column in self.columns]
+        return ~np.logical_or.reduce(missing)
+
+    def title(self, j):
+        return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
+
+    def categories(self, also=()):
+        """For each column its sorted categories if it holds texts or is one of `also`, else None."""
+        if self.matrix is not None and not also:
+            return [None] * len(self.columns)
+        return [
+            sorted({text for text in texts(column) if text is not None})
+            if column.dtype.kind == "O" or j in also
+            else None
+            for j, column in enumerate(self.columns)
+        ]
+
+    def widened(self, n_columns):
+        """The table with zeros in columns behind the last one, if it is a LIBSVM text."""
+        if not self.open_ended or self.matrix.shape[1] >= n_columns:
+            return self
+        return type(self)(np.pad(self.matrix, ((0, 0), (0, n_columns - self.matrix.shape[1]))), self.names)
+
+    def encode(self, categories, names=None):
+        """The matrix of numbers and of the positions of categories; NaN where a value is missing or not among them.
+
+        Columns are found by `names` where the table has names too.
+        """
+        places = self._places(len(categories), names)
+        if self.matrix is not None and places == list(range(len(self.columns))) and not any(categories):
+            return self.matrix
+        X = np.empty((len(self), len(places)))
+        for j, (place, known) in enumerate(zip(places, categories)):
+            column = self.columns[place]
+            if known is not None:
+                number = {text: code for code, text in enumerate(known)}
+                X[:, j] = [number.get(text, np.nan) for text in texts(column)]
+            elif column.dtype.kind == "O":
+                row, text = next((i, text) for i, text in enumerate(column) if text is not None and not is_number(text))
+                raise ValueError(f"{self.title(place)} holds {text!r} (row {row}); a number is wanted, as in training")
+            else:
+                X[:, j] = column
+        return X
+
+    def _places(self, n_columns, names):
+        if names is None or self.names is None:
+            if len(self.columns) != n_columns:
+                raise ValueError(f"there are {len(self.columns)} columns; {n_columns} are wanted, as in training")
+            return list(range(n_columns))
+        for name in names:
+            if self.names.count(name) != 1:
+                came = "no column" if name not in self.names else f"{self.names.count(name)} columns"
+                raise ValueError(f"there is {came} {name!r}; one is wanted, as in training")
+        return [self.names.index(name) for name in names]
+
+
+def _without_dictionaries(table):
+    """A pyarrow table whose encoded columns are plain: NumPy would get their missing values wrong."""
+    for j, field in enumerate(table.schema):
+        if hasattr(field.type, "value_type") and hasattr(field.type, "index_type"):
+            table = table.set_column(j, field.name, table.column(j).cast(field.type.value_type))
+    return table
+
+
+def is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def texts(column):
+    """The entries of a column as texts, None where one is missing; a number has one text however it is written."""
+    if column.dtype.kind == "O":
+        return [text if text is None or not is_number(text) else _digits(float(text)) for text in column.tolist()]
+    return [None if value != value else _digits(float(value)) for value in column.tolist()]
+
+
+def _digits(value):
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+class TableClassifier(Classifier):
+    """A classifier on a table with names, categories and missing values, saved with all that it takes to read another.
+
+    Parameters
+    ----------
+    model : classifier, default=None
+        None is DecisionTreeClassifier().
+    names : list of str, default=None
+        Of the columns; None: those of the table in `fit`, if it has any.
+    categories : list, default=None
+        For each column None (numbers) or the list of its categories; None: every column of texts has those it shows.
+    scale : bool or 'auto', default='auto'
+        Whether columns of numbers are brought to mean 0 and standard deviation 1. 'auto' does where the method depends
+        on units and the range of one column is more than 10 times the middle one.
+    target : str, default=None
+        What the labels are called.
+
+    Attributes
+    ----------
+    model_ : the fitted model
+    classes_ : ndarray of shape (n_classes,)
+    categories_ : list of None or list of str
+    mean_, spread_ : ndarray of shape (n_features_in_,)
+        What numbers are shifted and divided by; a number that is missing is the mean.
+    shifted_ : bool
+        Whether they are.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where there are names.
+
+    Notes
+    -----
+    `NaiveBayes` takes categories and missing values as they are. For any other method a category is a column of zeros
+    and ones, behind the numbers; one that is missing or new is zeros in all of them.
+
+    An array in place of a table holds positions in `categories` where there are any, NaN where a value is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastclf.table import Table, TableClassifier
+    >>> colour, size = np.array(["red", "blue", "red", None], dtype=object), np.array([1.0, 2.0, np.nan, 3.0])
+    >>> model = TableClassifier().fit(Table([colour, size], ["colour", "size"]), ["a", "b", "a", "b"])
+    >>> model.predict(Table([np.array([1.0]), np.array(["red"], dtype=object)], ["size", "colour"]))
+    array(['a'], dtype='<U1')
+    >>> model.get_feature_names_out()
+    ['size', 'colour = blue', 'colour = red']
+    """
+
+    def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None):
+        self._take(locals())
+
+    def _model(self):
+        if self.model is None:
+            from .tree import DecisionTreeClassifier
+
+            return DecisionTreeClassifier()
+        if isinstance(self.model, type) or not hasattr(self.model, "predict"):
+            raise TypeError(f"model is {self.model!r}; a classifier is wanted")
+        return self.model
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model to a table.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            For the model.
+
+        Returns
+        -------
+        self
+        """
+        if self.scale not in (True, False, "auto"):
+            raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
+        table = Table.of(X)
+        categories = table.categories() if self.categories is None else list(self.categories)
+        names = table.names if self.names is None else list(self.names)
+        X = self._matrix(X, categories, names)
+        d = X.shape[1]
+        if names is not None and len(names) != d:
+            raise ValueError(f"names has {len(names)} entries; {d}, one a column, are wanted")
+        for j, known in enumerate(categories):
+            codes = X[:, j]
+            if known is not None and not ((codes >= 0) & (codes < len(known)) | np.isnan(codes)).all():
+                raise ValueError(f"column {j} of X holds no positions in its {len(known)} categories")
+        model = clone(self._model())
+        native = _native(model)
+        mean, spread = np.zeros(d), np.ones(d)
+        shifted = False
+        if native:
+            _tell_categories(model, categories)
+        else:
+            numbers = [j for j in range(d) if categories[j] is None]
+            mean[numbers] = _mean(X[:, numbers])
+            shifted = self._shifts(model, X[:, numbers], d - len(numbers))
+            if shifted:
+                deviation = np.sqrt(_mean((X[:, numbers].astype(np.float64) - mean[numbers]) ** 2))
+                spread[numbers] = np.where(deviation > 0, deviation, 1)
+        fitted = {"n_features_in_": d, "categories_": categories, "mean_": mean, "spread_": spread}
+        fitted |= {"shifted_": shifted, "model_": model}
+        if names is not None:
+            fitted["feature_names_in_"] = np.array(names, dtype=object)
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model.fit(type(self)()._become(**fitted)._features(X), y, **weight)
+        return self._become(**fitted, classes_=model.classes_)
+
+    @staticmethod
+    def _matrix(X, categories, names):
+        """Numbers and positions of categories: what an array of numbers holds already."""
+        table = Table.of(X)
+        if table is X or table.names is not None or table.matrix is None:
+            return table.encode(categories, names)
+        if table.shape[1] != len(categories):
+            raise ValueError(f"X has {table.shape[1]} features, but {len(categories)} are wanted")
+        return table.matrix
+
+    def _shifts(self, model, numbers, n_categorical):
+        """Whether columns of numbers are brought to one spread."""
+        if self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS):
+            return False
+        return numbers.size > 0 and (self.scale is True or _uneven(numbers, n_categorical))
+
+    def takes_as_is(self, X):
+        """Whether the model would see the matrix X, in which nothing is missing, unchanged."""
+        model = self._model()
+        return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
+
+    def _features(self, X):
+        """What the model sees of a matrix of numbers and positions of categories."""
+        if _native(self.model_):
+            return X
+        numbers = [j for j, known in enumerate(self.categories_) if known is None]
+        given = X if len(numbers) == X.shape[1] else X[:, numbers]
+        missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(1, bool)
+        if missing.any():
+            given = np.where(missing, self.mean_[numbers].astype(given.dtype), given)
+        if self.shifted_:
+            given = (given - self.mean_[numbers]) / self.spread_[numbers]
+        parts = [given]
+        for j, known in enumerate(self.categories_):
+            if known is not None:
+                parts.append((X[:, j, None] == np.arange(len(known))).astype(np.float64))
+        return given if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def features(self, X):
+        """What the model sees of X: an array of shape (n_samples, number of columns made)."""
+        self._require_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
+
+    def predict(self, X):
+        """Labels of shape (n_samples,)."""
+        features = self.features(X)
+        return self.model_.predict(features)
+
+    @only_if(lambda model: hasattr(model._model(), "decision_function"))
+    def decision_function(self, X):
+        """The model's scores."""
+        features = self.features(X)
+        return self.model_.decision_function(features)
+
+    @only_if(lambda model: hasattr(model._model(), "predict_proba"))
+    def predict_proba(self, X):
+        """The model's probabilities of shape (n_samples, n_classes)."""
+        features = self.features(X)
+        return self.model_.predict_proba(features)
+
+    @only_if(lambda model: hasattr(model._model(), "predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Their logarithms."""
+        features = self.features(X)
+        return self.model_.predict_log_proba(features)
+
+    def get_feature_names_out(self):
+        """Names of the columns that the model sees: "column = category" for zeros and ones."""
+        self._require_fitted()
+        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+        if _native(self.model_):
+            return names
+        pairs = list(zip(names, self.categories_))
+        return [name for name, known in pairs if known is None] + [
+            f"{name} = {text}" for name, known in pairs if known is not None for text in known
+        ]
+
+    def _check_state(self):
+        super()._check_state()
+        d = self.n_features_in_
+        if type(self.categories_) is not list or len(self.categories_) != d:
+            raise ValueError(f"categories_ is no list of {d} entries")
+        for known in self.categories_:
+            if known is not None and not (type(known) is list and all(type(text) is str for text in known)):
+                raise ValueError("categories_ has an entry that is no list of strings")
+        for name in ("mean_", "spread_"):
+            require_array(name, getattr(self, name), [np.float64], (d,))
+        if type(self.shifted_) is not bool:
+            raise ValueError(f"shifted_ is {self.shifted_!r}; a bool is wanted")
+        if not isinstance(self.model_, Classifier):
+            raise ValueError(f"model_ is a {type(self.model_).__name__}; a classifier is wanted")
+        self.model_._require_fitted()
+        n_features = len(self.get_feature_names_out())
+        if self.model_.n_features_in_ != n_features:
+            raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are made")
+        if not np.array_equal(self.classes_, self.model_.classes_):
+            raise ValueError("classes_ are not those of model_")
+
+
+def _native(model):
+    """Whether a model takes categories and missing values as they are."""
+    params = model.get_params(deep=False)
+    return "distributions" in params or "categorical_features" in params
+
+
+def _tell_categories(model, categories):
+    """Tell a model that takes categories which columns hold them."""
+    if "categorical_features" in model.get_params(deep=False):
+        places = [j for j, known in enumerate(categories) if known is not None]
+        model.set_params(categorical_features=places or None)
+        return
+    wanted = model.distributions
+    wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted] * len(categories)
+    chosen = [kind if known is None else "categorical" for kind, known in zip(wanted, categories)]
+    model.set_params(distributions=chosen, missing="ignore")
+
+
+def _mean(X):
+    """Mean of each column over what is not missing, 0 where nothing is there."""
+    there = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
+    count = there.sum(axis=0)
+    return np.where(there, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(count, 1)
+
+
+def _uneven(numbers, n_categorical):
+    """Whether a column reaches far further than the one in the middle; one of zeros and ones reaches 1."""
+    there = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
+    reach = np.where(there, numbers, -np.inf).max(axis=0) - np.where(there, numbers, np.inf).min(axis=0)
+    reach = np.concatenate([reach[reach > 0], np.ones(n_categorical)])
+    return len(reach) > 0 and bool(reach.max() > _UNEVEN * np.median(reach))
