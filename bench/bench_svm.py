@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_fit(record, benchmark, n):
-    X, y = rows(n)
+    X, _ = rows(n)
     benchmark.group = f"SVC, a9a, rbf, C=1, fit, {n_threads()} threads"
     support = len(machine(n).support_)
     record(

@@ -9,7 +9,7 @@ and made good for later (Joachims 1998).
 import numpy as np
 
 from . import _kernels, _simd
-from ._interior import SignedRows, interior_alphas
+from ._interior import Interior, SignedRows
 
 compiled = _simd.load("_smo")
 
@@ -263,6 +263,7 @@ class Dual:
 
     def _use(self, gram):
         self.gram = gram
+        self.cache = None  # before there is another
         self.cache = Cache(self.cache_bytes, gram.dtype, len(self.y))
         self._all()
 
@@ -310,21 +311,21 @@ class Dual:
 
     def _go_inside(self):
         """Start anew from what the interior point method finds, if that is better."""
+        self.cache = None  # whose room the features take
         Z = yield from self._features()
-        if Z is None:
-            return
-        found = None
-        for found in interior_alphas(Z, self.y[self.rows].astype(np.float64), self.C[self.rows]):
-            yield
-        if found is None:
-            return
-        before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
-        self.alpha[self.rows] = found
-        self.alpha[:] = feasible(self.alpha, self.y, self.C)
-        self._use(self.gram.in_double())
-        yield from self._refresh()
-        if not self.objective() > before:
-            self.alpha[:], self.f[:] = alpha, f
+        if Z is not None:
+            point = Interior(Z, self.y[self.rows].astype(np.float64), self.C[self.rows])
+            while point.step():
+                yield
+            del Z
+            before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
+            self.alpha[self.rows] = point.rounded()
+            self.alpha[:] = feasible(self.alpha, self.y, self.C)
+            self.gram = self.gram.in_double()
+            yield from self._refresh()
+            if not self.objective() > before:
+                self.alpha[:], self.f[:] = alpha, f
+        self._use(self.gram)
 
     def _polish(self):
         """Newton steps on the free alphas: K d + b 1 = -f, 1'd = 0, as far as the box lets them go."""
