@@ -28,9 +28,11 @@ _ROOMS = {
     "PoissonNB": "bayes",
     "PolynomialFeatures": "features",
     "RBFSampler": "features",
+    "SVC": "svm",
     "cross_validate": "evaluation",
     "load": "storage",
     "save": "storage",
+    "svm_path": "svm",
 }
 
 __all__ = sorted([*_ROOMS, "__version__"])

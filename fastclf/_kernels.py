@@ -70,6 +70,7 @@ class Rows:
 
     def __init__(self, X):
         sparse = isinstance(X, Csr)
+        self.matrix = X
         self.shape = X.shape
         self.n_columns = X.shape[1]
         self.indptr = X.indptr if sparse else None

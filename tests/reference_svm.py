@@ -21,11 +21,11 @@ def gradient(K, y, alpha):
 
 
 def violation(K, y, alpha, C):
-    """m(alpha) - M(alpha), which is at most 0 at an optimum."""
+    """m(alpha) - M(alpha), or 0 where it is negative."""
     score = -y * gradient(K, y, alpha)
     up = np.where(y > 0, alpha < C, alpha > 0)
     low = np.where(y > 0, alpha > 0, alpha < C)
-    return score[up].max() - score[low].min() if up.any() and low.any() else 0.0
+    return max(0.0, score[up].max() - score[low].min()) if up.any() and low.any() else 0.0
 
 
 def dual_objective(K, y, alpha):

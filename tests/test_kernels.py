@@ -28,7 +28,7 @@ def rows(rng, n, d, share, dtype):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_values_are_those_of_the_formula(rng, name, share, sparse):
     kernel = Kernel(name, **KERNELS[name])
-    for n, m, d in [(1, 1, 1), (5, 3, 2), (130, 70, 9), (300, 260, 40)]:
+    for n, m, d in [(1, 1, 1), (5, 3, 2), (130, 13, 9), (70, 40, 40)]:
         for dtype in (np.float32, np.float64):
             A, B = rows(rng, m, d, share, dtype), rows(rng, n, d, share, dtype)
             expected = reference.kernel_matrix(name, A, B, **KERNELS[name])
@@ -63,4 +63,4 @@ def test_ranges_threads_and_lists_change_no_bit(rng, monkeypatch):
 def test_rows_without_entries_are_taken():
     X = as_csr(csr_array((3, 4)), "test")
     assert Kernel("linear")(X, X).tolist() == [[0] * 3] * 3
-    assert Kernel("rbf")(X, np.ones((1, 4))).tolist() == [[np.exp(-4.0)]] * 3
+    np.testing.assert_allclose(Kernel("rbf")(X, np.ones((1, 4))), np.full((3, 1), np.exp(-4.0)), rtol=1e-14)
