@@ -15,6 +15,7 @@ _ROOMS = {
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
+    "KernelPerceptron": "kernel_perceptron",
     "LeastSquaresClassifier": "least_squares",
     "LinearSVC": "linear_svc",
     "LogisticRegression": "logistic",
