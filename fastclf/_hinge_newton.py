@@ -62,7 +62,7 @@ class Newton:
         while True:
             if width < 1 and not problem.squared:
                 w, z, alpha, _ = yield from self._centred(problem, 0, w, alpha, h, z)
-                h /= _FALL
+                h = self._following(h)
             else:
                 alpha = _clipped(problem, alpha, h, z)
             rows = np.flatnonzero((z > -2 * width) if problem.squared else np.abs(z) < 2 * width)
@@ -107,6 +107,11 @@ class Newton:
         self.stopped = solver.stopped
         return found.w, found.b, error
 
+    def _following(self, h):
+        """The next cost / gain: no smaller than what `tol` needs, as small ones take more steps."""
+        enough = 0.4 * self.tol
+        return max(h / _FALL, enough) if h > enough else h / _FALL
+
     def _refine(self, problem, rest, w, b, alpha, h):
         """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
         alpha_i y_i x_i over all others."""
@@ -128,7 +133,7 @@ class Newton:
             least = min(least, violation)
             if self.stopped or violation <= 0.45 * self.tol or idle == _IDLE:
                 return w, b, alpha
-            h /= _FALL
+            h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
         """Newton's method with alpha as centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""

@@ -10,6 +10,7 @@ from ._csr import Csr
 from ._estimator import Classifier
 from ._kernels import KINDS, Kernel, Packed, Rows, fill
 from ._linear import as_rows, chosen
+from ._support import slots, stacked
 from ._threads import Progress, n_threads, ranges
 from ._tree_parameters import as_seed
 from ._validation import (
@@ -239,7 +240,7 @@ class KernelPerceptron(Classifier):
             a, lag = self._last_, self._lag_
             names = ("classes_", "_gamma_", "n_seen_", "_t_", "support_", "n_features_in_", "feature_names_in_")
             state = {name: getattr(self, name) for name in names if hasattr(self, name)}
-            rows = _stacked(self._support_rows_, rows)
+            rows = stacked(self._support_rows_, rows)
             codes, turns = np.append(np.zeros(a.shape[1], np.intc), codes), turns + a.shape[1]
             steps = np.vstack([np.zeros((a.shape[1], len(a))), steps])
         own = np.arange(a.shape[1])
@@ -360,12 +361,14 @@ class KernelPerceptron(Classifier):
             while start < len(order) and not called_off:
                 size = min(_BLOCK, max(1, _BLOCK_NUMBERS // (len(support) + _BLOCK)))
                 rows = order[start : start + size]
-                columns, slot = _slots(support, rows)
+                columns, slot = slots(support, rows)
                 more = np.zeros((n_planes, len(columns) - len(support)))
                 a, lag = np.hstack([a, more]), np.hstack([lag, more])
                 values = table(rows, columns)
                 if not np.isfinite(values).all():
-                    raise ValueError("the kernel has values that are NaN or infinite; rows of a smaller scale are wanted")
+                    raise ValueError(
+                        "the kernel has values that are NaN or infinite; rows of a smaller scale are wanted"
+                    )
                 radius = max(radius, float(values[np.arange(len(rows)), slot].max()) + bias)
                 n_live = int(a.any(axis=0).sum())
                 kernels.learn(
@@ -482,26 +485,6 @@ class KernelPerceptron(Classifier):
             require_array("_support_rows_", rows, floats, (len(self.support_), self.n_features_in_))
         elif rows.shape != (len(self.support_), self.n_features_in_):
             raise ValueError(f"_support_rows_ has shape {rows.shape}; a row for each of support_ is wanted")
-
-
-def _slots(support, rows):
-    """(support, and the rows that are not in it, once each; where each row is among them)."""
-    columns = np.concatenate([support, rows[~np.isin(rows, support)]])
-    by_row = np.argsort(columns, kind="stable")
-    return columns, by_row[np.searchsorted(columns, rows, sorter=by_row)].astype(np.intp)
-
-
-def _stacked(first, second):
-    """Rows below rows, dense, or sparse if one of both is."""
-    if not (isinstance(first, Csr) or isinstance(second, Csr)):
-        return np.concatenate([first, second])
-    first, second = (rows if isinstance(rows, Csr) else Csr.from_dense(rows) for rows in (first, second))
-    return Csr(
-        np.concatenate([first.indptr, first.indptr[-1] + second.indptr[1:]]),
-        np.concatenate([first.indices[: first.size], second.indices[: second.size]]),
-        np.concatenate([first.data[: first.size], second.data[: second.size]]),
-        first.n_columns,
-    )
 
 
 def _require_two(name, classes):

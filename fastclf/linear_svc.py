@@ -25,8 +25,8 @@ from ._validation import (
 # QR decomposition gives as few columns, if they have no more numbers than that.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
-# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on it is given up where
-# ten times C takes less than a share of what is too much off.
+# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
+# given up where ten times C takes less than a share of what is too much off.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 
@@ -309,7 +309,7 @@ class Plane:
             self._keep(nothing, 0.0)
             return self
         low = high = None  # (log C, log of what is spent) above the budget and within it
-        C, found = 1.0, None
+        C, found, best = 1.0, None, nothing
         while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
             found = yield from self._solve(C, found)
             spent = self._spent(found)
@@ -324,7 +324,9 @@ class Plane:
                 C /= 10
             elif high is None:
                 if C >= _MOST_C or idle:
-                    raise ValueError(f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}")
+                    raise ValueError(
+                        f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}"
+                    )
                 C *= 10
             else:
                 # the chord, but not close to an end

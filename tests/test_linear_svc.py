@@ -289,7 +289,9 @@ def test_many_columns_are_for_coordinate_descent(rng):
 
 def test_reaching_max_iter_warns_with_the_violation_left(rng, solver):
     X, y = noisy(rng, 300, 5)
-    with pytest.warns(ConvergenceWarning, match=r"violation_ is [0-9.e+-]+, above tol=1e-06, as max_iter=2 was reached"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"violation_ is [0-9.e+-]+, above tol=1e-06, as max_iter=2 was reached"
+    ):
         model = LinearSVC(loss="hinge", tol=1e-6, max_iter=2).fit(X, y)
     assert model.violation_ > 1e-6
     assert model.n_iter_ == 2
