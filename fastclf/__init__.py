@@ -21,6 +21,7 @@ _ROOMS = {
     "KNeighborsClassifier": "neighbors",
     "KNeighborsDensity": "density",
     "KNeighborsRegressor": "neighbors",
+    "KernelPerceptron": "kernel_perceptron",
     "LeastSquaresClassifier": "least_squares",
     "LeaveOneOut": "evaluation",
     "LinearSVC": "linear_svc",

@@ -62,12 +62,12 @@ class Newton:
         while True:
             if width < 1 and not problem.squared:
                 w, z, alpha, _ = yield from self._centred(problem, 0, w, alpha, h, z)
-                h /= _FALL
+                h = self._following(h)
             else:
                 alpha = _clipped(problem, alpha, h, z)
             rows = np.flatnonzero((z > -2 * width) if problem.squared else np.abs(z) < 2 * width)
             rest = np.zeros(D)
-            if len(rows) > n // 4:
+            if len(rows) > n // 2:
                 rows, part = None, problem
             else:
                 rows = np.union1d(rows, np.flatnonzero((alpha > 0) & (alpha < problem.most)))
@@ -107,6 +107,11 @@ class Newton:
         self.stopped = solver.stopped
         return found.w, found.b, error
 
+    def _following(self, h):
+        """The next cost / gain: no smaller than what `tol` needs, as small ones take more steps."""
+        enough = 0.4 * self.tol
+        return max(h / _FALL, enough) if h > enough else h / _FALL
+
     def _refine(self, problem, rest, w, b, alpha, h):
         """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
         alpha_i y_i x_i over all others."""
@@ -126,9 +131,9 @@ class Newton:
             violation = max(rise, fall) + abs(shift) + gap * reach
             idle = 0 if violation < 0.9 * least else idle + 1
             least = min(least, violation)
-            if self.stopped or violation <= 0.25 * self.tol or idle == _IDLE:
+            if self.stopped or violation <= 0.45 * self.tol or idle == _IDLE:
                 return w, b, alpha
-            h /= _FALL
+            h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
         """Newton's method with alpha as centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
@@ -137,6 +142,7 @@ class Newton:
         centre = _centre(problem, alpha, gain)
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
+        reach, gap = _reach(problem), float(np.linalg.norm(w - v))
         while True:
             gradient = w - v
             inside = (alpha > 0) & (alpha < most)
@@ -161,9 +167,11 @@ class Newton:
             self.n_iter += 1
             self.stopped = bool(self.advance(moved)) or self.n_iter >= self.max_iter
             yield
-            if moved <= 0.1 * min(h, 1.0) and (length == 1 or moved <= 1e-3 * self.tol):
+            before, gap = gap, float(np.linalg.norm(w - v))
+            near = moved <= 0.1 * min(h, 1.0) and gap * reach <= 0.1 * max(min(h, 1.0), self.tol)
+            if near or (moved <= 1e-3 * self.tol and gap >= 0.5 * before):
                 break
-        return w, z, alpha, float(np.linalg.norm(w - v))
+        return w, z, alpha, gap
 
 
 def _reach(problem):

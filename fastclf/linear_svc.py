@@ -25,9 +25,10 @@ from ._validation import (
 # QR decomposition gives as few columns, if they have no more numbers than that.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
-# The sum of the losses is found to this share of the budget, by C in this range.
+# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
+# given up where ten times C takes less than a share of what is too much off.
 _BUDGET_SHARE = 1e-3
-_LEAST_C, _MOST_C = 1e-12, 1e12
+_MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 
 
 class LinearSVC(LinearClassifier):
@@ -292,13 +293,6 @@ class Plane:
         self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
         self.newton = self.few_rows or d <= _NEWTON_SIZE
         self.free = bool(model.fit_intercept) and model.intercept_scaling is None
-        if not model.fit_intercept:
-            self.bias = 0.0
-        elif self.free:
-            # proximal steps that are long beside the rows; coordinate descent is slow where they are very long
-            self.bias = float(np.sqrt(max(1e-300, squares.mean()))) * (10 if self.newton else 1) or 1.0
-        else:
-            self.bias = float(model.intercept_scaling)
         if self.few_rows:
             # rows of n numbers with the same products
             self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
@@ -315,21 +309,24 @@ class Plane:
             self._keep(nothing, 0.0)
             return self
         low = high = None  # (log C, log of what is spent) above the budget and within it
-        C, found = 1.0, None
+        C, found, best = 1.0, None, nothing
         while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
             found = yield from self._solve(C, found)
             spent = self._spent(found)
             if spent <= budget:
                 best, high = found, (np.log(C), np.log(max(spent, 1e-300)))
             else:
+                idle = low is not None and C >= _LARGE_C and np.exp(low[1]) - spent < _LEAST_FALL * (spent - budget)
                 low = (np.log(C), np.log(spent))
             if self.called_off or (high is not None and low is not None and high[0] - low[0] < 1e-9):
                 break
             if low is None:
                 C /= 10
             elif high is None:
-                if C >= _MOST_C:
-                    raise ValueError(f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}")
+                if C >= _MOST_C or idle:
+                    raise ValueError(
+                        f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}"
+                    )
                 C *= 10
             else:
                 # the chord, but not close to an end
@@ -343,6 +340,7 @@ class Plane:
         """A generator that returns the proof of the solution at C."""
         model = self.model
         cost = C * self.weights
+        self.bias = self._bias(cost)
         squared = model.loss == "squared_hinge"
         parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
         rng = np.random.default_rng(self.seed)
@@ -355,6 +353,15 @@ class Plane:
             found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, model.tol)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
+
+    def _bias(self, cost):
+        """The value of the column whose weight makes the intercept."""
+        if not self.model.fit_intercept:
+            return 0.0
+        if not self.free:
+            return float(self.model.intercept_scaling)
+        # proximal steps that are long beside what the losses and the rows allow; coordinate descent is slow at longer
+        return float(np.sqrt((100 if self.newton else 1) * self.squares.mean() + 1e4 / cost.sum()))
 
     def _advance(self, violation):
         self.called_off |= self.progress.advance(1, violation)
@@ -372,6 +379,7 @@ class Plane:
             up, down = self.weights[self.signs > 0].sum(), self.weights[self.signs < 0].sum()
             b = (up - down) / (up + down) if self.model.loss == "squared_hinge" else float(np.sign(up - down))
         none = np.zeros(len(self.signs))
+        self.bias = 0.0
         return Proof(np.zeros(self.X.shape[1] + 1), b, none, 1 - self.signs * b, 0.0, 0.0, 0.0)
 
     def _keep(self, proof, C):

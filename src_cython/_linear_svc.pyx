@@ -103,8 +103,7 @@ def add_products_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
 ):
-    """Right of the diagonal and on it, sum_out += sum of weight_i x_i x_i'; the last column is that of sum weight_i x_i.
-    """
+    """On and right of the diagonal, sum_out += sum of weight_i x_i x_i'; in the last column, of weight_i x_i."""
     cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
     cdef double a
     cdef double* row
@@ -141,14 +140,14 @@ def slope(
 
 cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
     """a[i, j] -= sum over k < i of a[k, i] a[k, j], for j >= i."""
-    cdef Py_ssize_t j = i, k
+    cdef Py_ssize_t j = i, k, _k
     cdef double* row
     cdef vec_d u, s0, s1, s2, s3
     cdef double s
     while j + 4 * LANES_D <= D:
         row = a + j
         s0 = s1 = s2 = s3 = spread_d(0)
-        for k in range(i):
+        for _k in range(i):
             u = spread_d(row[i - j])
             s0 = fmadd_d(u, (<vec_d*> row)[0], s0)
             s1 = fmadd_d(u, (<vec_d*> row)[1], s1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def solve(X, y, cost, squared=False, scaling=1.0, tol=1e-9, most_steps=200_000):
+def solve(X, y, cost, squared=False, scaling=1.0, tol=1e-7, most_steps=100_000):
     """(w, b, objective) of |w|^2 / 2 + sum cost max(0, 1 - y (wx + b))^p, y of +1 and -1.
 
     scaling: None for an intercept that is not penalised, 0 for none, else as in LIBLINEAR.
