@@ -78,7 +78,7 @@ def tall(scale, threads):
 @comparison("Logistic regression, digits, 10000 x 784, 10 classes, float32", sklearn=1.5, sklearnex=1.5)
 def digits(scale, threads):
     X, y = data.mnist10k()
-    return fits(X / np.float32(255), y, threads, 3e-5, sklearn=2e-6, sklearnex=4e-6)
+    return fits(X / np.float32(255), y, threads, 4e-4, sklearn=2e-6, sklearnex=4e-6)
 
 
 @comparison(
@@ -91,4 +91,4 @@ def digits(scale, threads):
 def wide(scale, threads):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((100, 1000)), rng.integers(0, 10, 100)
-    return fits(X, y, threads, 1e-5, sklearn=1e-6, sklearn_newton_cg=1e-6, sklearnex=1e-6, sklearnex_newton_cg=1e-6)
+    return fits(X, y, threads, 1e-4, sklearn=1e-6, sklearn_newton_cg=1e-6, sklearnex=1e-6, sklearnex_newton_cg=1e-6)

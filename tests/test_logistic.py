@@ -10,6 +10,7 @@ import reference_logistic as reference
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import datasets
 
 import fastclf
 from fastclf import LogisticRegression, _descent, _likelihood, _simd
@@ -397,3 +398,18 @@ def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
     weight = (np.arange(12000) // 24 % 20 != 0).astype(float)  # 0 in every panel of the sample
     model = LogisticRegression(tol=1e-9).fit(X, y, weight)
     assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_breast_cancer])
+def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
+    # nearly separable rows, whose curvature is small
+    X, y = load(return_X_y=True)
+    weight = np.ones(len(y))
+    loose, tight = (LogisticRegression(tol=tol).fit(X, y) for tol in (1e-4, 1e-9))
+    least = reference.objective(X, y, tight.coef_, tight.intercept_, weight, 1.0)
+    assert reference.objective(X, y, loose.coef_, loose.intercept_, weight, 1.0) == pytest.approx(least, rel=1e-6)
+
+
+def test_second_derivatives_that_are_not_numbers_are_refused():
+    with pytest.raises(FloatingPointError, match="second derivatives overflowed"):
+        _descent.factorised(np.full((2, 2), np.nan))
