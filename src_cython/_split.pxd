@@ -17,7 +17,7 @@
 # Of the value that more than half of the rows have, classes are not counted but are what the others leave.
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
-# which it is met; of equal scores the smaller threshold wins.
+# which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -83,7 +83,7 @@ cdef inline void scan_two(
 ) noexcept nogil:
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
     cdef int64_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
-    cdef double best = -1, bar = -1, score, difference
+    cdef double best = -1, bar = -1, difference, product
     cdef Py_ssize_t cut = -1
     cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
     cdef uint64_t item, next_item
@@ -102,8 +102,8 @@ cdef inline void scan_two(
         if (item ^ next_item) >> rank_shift == 0:
             continue
         difference = <double> (n * l_1 - k * n_1)
-        score = difference * difference / (<double> k * <double> (n - k))
-        if score > bar and beats(score, &best, &bar):
+        product = <double> k * <double> (n - k)
+        if difference * difference > bar * product and beats(difference * difference / product, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -115,7 +115,7 @@ cdef inline void scan_gini(
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
     cdef Py_ssize_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
-    cdef double best = -1, bar = -1, score, left = 0, right = 0
+    cdef double best = -1, bar = -1, score, product, left = 0, right = 0
     cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_values
     memcpy(r, node.values, g.n_values * sizeof(double))
@@ -135,8 +135,9 @@ cdef inline void scan_gini(
         r[c] -= 1
         if k < first or same_value(g, list[k - 1], list[k]):
             continue
-        score = (left * (n - k) + right * k) / (<double> k * <double> (n - k))
-        if score > bar and beats(score, &best, &bar):
+        score = left * (n - k) + right * k
+        product = <double> k * <double> (n - k)
+        if score > bar * product and beats(score / product, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -182,13 +183,13 @@ cdef inline void scan_squares(
     Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k
-    cdef double best = -1, bar = -1, score, mean = node.values[0], total = 0
+    cdef double best = -1, bar = -1, product, mean = node.values[0], total = 0
     for k in range(1, n - g.min_leaf + 1):
         total += g.y[row_of(g, list[k - 1])] - mean
         if k < first or same_value(g, list[k - 1], list[k]):
             continue
-        score = total * total / (<double> k * <double> (n - k))
-        if score > bar and beats(score, &best, &bar):
+        product = <double> k * <double> (n - k)
+        if total * total > bar * product and beats(total * total / product, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
