@@ -195,8 +195,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         value = self._nodes["value"]
         few = len(leaf) < len(value)
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):  # a single row's time counts
-            labels = self.classes_ if not isinstance(self.classes_, list) else self.classes_[0]
-            return labels[value[leaf].argmax(axis=1)]
+            return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)
         columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
         return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)
