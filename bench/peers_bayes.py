@@ -28,8 +28,9 @@ def _fits(kind, X, y, Q, threads):
 
 
 def _predictions(kind, X, y, threads, blocks, calls=1):
+    # scikit-learn's means of float32 rows are sums in float32: both learn from float64, of which theirs are ours
     def make(module, **own):
-        return lambda: getattr(import_module(module), kind)(**own).fit(X, y).predict
+        return lambda: getattr(import_module(module), kind)(**own).fit(X.astype(np.float64), y).predict
 
     return Work(blocks, make("fastclf", n_jobs=threads), {"sklearn": make("sklearn.naive_bayes")}, same_labels, calls)
 

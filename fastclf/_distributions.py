@@ -20,15 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._moments import class_moments, merge_moments, pool
 from ._statistics import (
     add_gaussian,
     add_linear,
     class_counts,
-    class_moments,
     column_sums,
     divide,
-    merge_moments,
-    pool,
 )
 from ._validation import require_array
 

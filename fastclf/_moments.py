@@ -1,10 +1,11 @@
-"""Sums over rows in one read of X: of classes, of squares, of products. The number of threads changes no bit."""
+"""Sums over rows in one read of X: of classes, of their squares, of products. The number of threads changes no bit."""
 
 import numpy as np
 
 from . import _simd
 from ._csr import Csr
 from ._search import advance, aligned
+from ._statistics import class_sums, divide, over_spans
 from ._threads import n_threads, ranges, run
 
 kernels = _simd.load("_moments_kernel")
@@ -47,16 +48,47 @@ def _in_blocks(X, shapes, add, n_jobs, progress):
     return partial[0]
 
 
-def class_moments(X, codes, weight, shift, n_jobs, progress):
-    """(sums of each class's rows less its row of shift, weighted sum of the squares of all), of shapes (K, d) and (d,).
+def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
+    """(count, mean, squares about it) of two sets together (Chan, Golub, LeVeque 1979), where either may be empty."""
+    total = count + more_count
+    share = divide(more_count, total)
+    step = more_mean - mean
+    return total, mean + share * step, squares + more_squares + share * count * step**2
 
-    X is an array; not finite where X is not.
+
+def pool(count, mean, squares):
+    """(count, mean, squares) of all classes together, each of the shape of the columns."""
+    total = np.broadcast_to(count, mean.shape).sum(axis=0)
+    centre = divide((count * mean).sum(axis=0), total)
+    with np.errstate(over="ignore"):
+        # about a centre that is rounded: the sum of squares is off by no more than its rounding
+        return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
+
+
+def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
+    """(count, of weights, in one column, mean, squares about the mean) by class and column, in one read of X.
+
+    X is an array; squares are not finite where it is not.
     """
+    shape = (n_classes, X.shape[1])
+    codes = codes.astype(np.int32, copy=False)
+    weight = np.empty(0) if weight is None else weight
 
-    def add(rows, first, start, stop, sums):
-        kernels.add_classes(rows, codes, weight, shift, start, stop, *sums)
+    def begin():
+        return [np.zeros(n_classes), *(np.zeros(shape) for _ in range(3))]
 
-    return _in_blocks(X, [shift.shape, (X.shape[1],)], add, n_jobs, progress)
+    def add(state, start, stop):
+        class_sums.moments(X, codes, weight, start, stop, *state)
+        if progress is not None:
+            advance(progress, stop - start)
+
+    found = np.zeros((n_classes, 1)), np.zeros(shape), np.zeros(shape)
+    with np.errstate(all="ignore"):
+        for count, shift, sums, squares in over_spans(X, 4 * n_classes * shape[1], n_jobs, begin, add):
+            count = count.reshape(found[0].shape)
+            drift = divide(sums, count)
+            found = merge_moments(*found, count, shift + drift, np.maximum(squares - drift * sums, 0))
+    return found
 
 
 def products(X, codes, n_classes, weight, shift, n_jobs, progress):

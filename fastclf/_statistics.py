@@ -93,49 +93,9 @@ def over_rows(X, n_jobs, add):
     run(work, range(0, n, size), threads)
 
 
-def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
-    """(count, mean, squares about it) of two sets together (Chan, Golub, LeVeque 1979), where either may be empty."""
-    total = count + more_count
-    share = divide(more_count, total)
-    step = more_mean - mean
-    return total, mean + share * step, squares + more_squares + share * count * step**2
-
-
 def divide(a, b):
     """a / b, and 0 where b is."""
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
-
-
-def pool(count, mean, squares):
-    """(count, mean, squares) of all classes together, each of the shape of the columns."""
-    total = np.broadcast_to(count, mean.shape).sum(axis=0)
-    centre = divide((count * mean).sum(axis=0), total)
-    with np.errstate(over="ignore"):
-        # about a centre that is rounded: the sum of squares is off by no more than its rounding
-        return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
-
-
-def class_moments(X, codes, weight, n_classes, n_jobs):
-    """(count, of weights, in one column, mean, squares about the mean) by class and column, in one read of X."""
-    shape = (n_classes, X.shape[1])
-    weight = _ONES if weight is None else weight
-
-    def begin():
-        return [np.zeros(n_classes), *(np.zeros(shape) for _ in range(3))]
-
-    found = np.zeros((n_classes, 1)), np.zeros(shape), np.zeros(shape)
-    with np.errstate(all="ignore"):
-        for count, shift, sums, squares in over_spans(
-            X,
-            4 * n_classes * shape[1],
-            n_jobs,
-            begin,
-            lambda state, i, j: class_sums.moments(X, codes, weight, i, j, *state),
-        ):
-            count = count.reshape(found[0].shape)
-            drift = divide(sums, count)
-            found = merge_moments(*found, count, shift + drift, np.maximum(squares - drift * sums, 0))
-    return found
 
 
 def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):

@@ -5,20 +5,18 @@ from itertools import pairwise
 import numpy as np
 
 from ._bayes_base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document
+from ._moments import class_moments, merge_moments, pool
 from ._statistics import (
     add_gaussian,
     add_linear,
     add_table,
     category_counts,
-    class_moments,
     column_sums,
     count_categories,
     divide,
     in_lanes,
     kernels,
-    merge_moments,
     over_rows,
-    pool,
     require_finite,
     require_positive,
 )
@@ -128,13 +126,15 @@ class GaussianNB(NaiveBayesBase):
             raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
         learned = self._conclude(self._sums(X, codes, None, len(classes)))
         with np.errstate(divide="ignore"):
-            log_prior = np.log(learned["class_prior_"])
+            count = learned["class_count_"]
+            priors = [count, np.maximum(count - 1, 0)] if self.priors is None else [learned["class_prior_"]] * 2
+            log_prior = np.log(priors)
         n, *whole = learned["_whole"]
-        state = [np.append(learned["class_count_"], n[0])]
+        state = [np.append(count, n[0])]
         state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
         variance = np.maximum(learned["var_"], 1e-300)
         sums = np.stack([np.log(variance).sum(axis=1), (1 / variance).sum(axis=1), (1 / variance).max(axis=1)], axis=1)
-        state += [log_prior, self.priors is None, self.var_smoothing, learned["epsilon_"], 1 / variance, sums]
+        state += [log_prior, self.var_smoothing, learned["epsilon_"], 1 / variance, sums]
         found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
         over_rows(X, self.n_jobs, lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost))
         for row in np.flatnonzero(lost):

@@ -77,8 +77,8 @@ class NearestCentroid(LinearClassifier):
 
     Notes
     -----
-    `fit` reads X once (the median: sorts it), `predict` once. Memory beyond X: at most 64 arrays of the size of
-    `centroids_`, 64 MB in all; the median copies a column of a class at a time. A sparse X stays sparse; for the median
+    `fit` reads X once (the median: sorts it), `predict` once. Memory beyond X: sums of spans of rows, at
+    most 64 MB; the median copies a column of a class at a time. A sparse X stays sparse; for the median
     and for distances it is made dense in blocks of 8 MB, of columns and of rows.
 
     References
@@ -254,18 +254,11 @@ def _is_uniform(prior):
 
 def _moments(X, codes, weight, size, n_jobs, progress):
     """(mean of each class, for each column the squares of the rows less their class's mean, summed)."""
-    n_classes = len(size)
     if isinstance(X, Csr):
         return _sparse_moments(X, codes, weight, size)
-    shift = np.empty((n_classes, X.shape[1]))
-    # the last write stays: the first row of each class, so that a column that is constant in it has a sum of 0
-    first = np.empty(n_classes, np.intp)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    shift[:] = X[first]
-    sums, squares = class_moments(X, codes, weight, shift, n_jobs, progress)
-    with np.errstate(all="ignore"):
-        off = sums / size[:, None]
-        return shift + off, np.maximum(squares - size @ off**2, 0)
+    _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
+    with np.errstate(over="ignore"):
+        return means, squares.sum(axis=0)
 
 
 def _sparse_moments(X, codes, weight, size):

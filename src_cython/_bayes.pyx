@@ -9,7 +9,7 @@ import numpy as np
 
 from _exp cimport exp_of_negative
 from _numbers cimport as_doubles, number, real
-from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
+from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 
 LANES = LANES_D
 
@@ -215,38 +215,37 @@ cdef void decide_rows(
 # `lost` says so, and the row is to be fitted anew. Each (mean, squares) row K is that of all classes together.
 #
 # Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
-# small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v).
+# small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v), and
+# log_prior[0, k] and [1, k] are of class k with all its rows and without one.
 cdef void leave_out_rows(
     const number* X, const int32_t* code, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop,
-    const double* count, const double* mean, const double* squares, const double* log_prior, bint learned_prior,
-    double smoothing, double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost,
-    double* room
+    const double* count, const double* mean, const double* squares, const double* log_prior, double smoothing,
+    double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost, double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, k, own
+    cdef Py_ssize_t i, k
     cdef const double* x
-    cdef double n, logs, score, best, left, delta
+    cdef double n, score, best, left, delta
     cdef double total = count[n_classes]
+    cdef bint own
     for i in range(start, stop):
-        own = code[i]
         x = as_doubles(X + i * d, d, room)
-        left = smoothing * largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
-        left /= total - 1
+        lost[i] = 0
+        left = largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
+        left *= smoothing / (total - 1)
         delta = left - epsilon
         best = -INFINITY
         left_code[i] = 0
         for k in range(n_classes):
-            n = count[k] - (k == own)
+            own = k == code[i]
+            n = count[k] - own
             if n == 0:
                 continue
-            logs = log(n) if learned_prior else log_prior[k]
-            if k != own and fabs(delta) * sums[3 * k + 2] < 1e-8:
-                score = logs - 0.5 * (
-                    near_distance(x, d, mean + k * d, inverse + k * d, delta) + sums[3 * k] + delta * sums[3 * k + 1]
-                )
+            score = sums[3 * k]
+            if not own and fabs(delta) * sums[3 * k + 2] < 1e-8:
+                score += near_distance(x, d, mean + k * d, inverse + k * d, delta) + delta * sums[3 * k + 1]
             else:
-                score = logs - 0.5 * distance_without(
-                    x, d, mean + k * d, squares + k * d, n, k == own, left, &lost[i]
-                )
+                score += distance_without(x, d, mean + k * d, squares + k * d, inverse + k * d, n, own, left, &lost[i])
+            score = log_prior[own * n_classes + k] - 0.5 * score
             if score > best:
                 best = score
                 left_code[i] = k
@@ -256,15 +255,25 @@ cdef double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
     """The largest of the M' of all rows together."""
-    cdef Py_ssize_t j
-    cdef double t, left, largest = 0, share = n / (n - 1)
-    cdef bint few = False
-    for j in range(d):
+    cdef Py_ssize_t j = 0
+    cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
+    cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        v = (<const vec_d*> (M + j))[0]
+        u = v - u * u * spread_d(share)
+        high = max_d(high, u)
+        low = max_d(low, v * spread_d(1e-8) - u)
+        j += LANES_D
+    largest = largest_d(high)
+    missing = largest_d(low)
+    while j < d:
         t = x[j] - m[j]
         left = M[j] - t * t * share
-        few |= left < 1e-8 * M[j]
-        largest = left if left > largest else largest
-    lost[0] = few
+        largest = max(largest, left)
+        missing = max(missing, 1e-8 * M[j] - left)
+        j += 1
+    lost[0] |= missing > 0
     return largest
 
 
@@ -288,25 +297,43 @@ cdef double near_distance(
     return total
 
 
+# sum (x - m)^2 / v + log(v inverse) of a class that has n rows without x, which is `own` or not. Ratios v inverse are
+# above 1e-8, or the row is lost: the product of 32 can be told.
 cdef double distance_without(
-    const double* x, Py_ssize_t d, const double* m, const double* M, double n, bint own, double epsilon, uint8_t* lost
+    const double* x, Py_ssize_t d, const double* m, const double* M, const double* inverse, double n, bint own,
+    double epsilon, uint8_t* lost
 ) noexcept nogil:
-    """sum (x - m)^2 / v + log v of a class that has n rows without x, which is `own` or not."""
-    cdef Py_ssize_t j
-    cdef double t, v, q = 0, logs = 0, product = 1, share = (n + 1) / n if own else 0, step = share if own else 1
-    cdef bint few = False
-    for j in range(d):
-        t = x[j] - m[j]
-        v = M[j] - t * t * share
-        few |= own and v < 1e-8 * M[j]
-        v = v / n + epsilon
-        t *= step
-        q += t * t / v
-        product *= v
-        if not 1e-100 < product < 1e100:
+    cdef Py_ssize_t j = 0, lane
+    cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if own else 0, step = share if own else 1
+    cdef vec_d u, w, z, total = spread_d(0), low = spread_d(0), ratio = spread_d(1)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        w = (<const vec_d*> (M + j))[0]
+        z = w - u * u * spread_d(share)
+        low = max_d(low, w * spread_d(1e-8) - z)
+        z = max_d(z / spread_d(n) + spread_d(epsilon), spread_d(1e-300))
+        ratio = ratio * z * (<const vec_d*> (inverse + j))[0]
+        u = u * spread_d(step)
+        total += u * u / z
+        j += LANES_D
+        if j % 32 == 0 or j + LANES_D > d:
+            for lane in range(LANES_D):
+                product *= (<double*> &ratio)[lane]
             logs += log(product)
             product = 1
-    lost[0] |= few
+            ratio = spread_d(1)
+    q = sum_d(total)
+    missing = largest_d(low)
+    while j < d:
+        t = x[j] - m[j]
+        v = M[j] - t * t * share
+        missing = max(missing, 1e-8 * M[j] - v)
+        v = max(v / n + epsilon, 1e-300)
+        product *= v * inverse[j]
+        t *= step
+        q += t * t / v
+        j += 1
+    lost[0] |= own and missing > 0
     return q + logs + log(product)
 
 
@@ -391,7 +418,7 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 
 def leave_out(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
-    const double[:, ::1] squares, const double[::1] log_prior, bint learned_prior, double smoothing, double epsilon,
+    const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
     const double[:, ::1] inverse, const double[:, ::1] sums, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code,
     uint8_t[::1] lost
 ):
@@ -399,7 +426,6 @@ def leave_out(
     cdef double[::1] room = np.empty(X.shape[1])
     with nogil:
         leave_out_rows(
-            &X[0, 0], &code[0], X.shape[1], log_prior.shape[0], start, stop, &count[0], &mean[0, 0], &squares[0, 0],
-            &log_prior[0], learned_prior, smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0],
-            &room[0]
+            &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &count[0], &mean[0, 0], &squares[0, 0],
+            &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0], &room[0]
         )

@@ -7,7 +7,10 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from _numbers cimport as_doubles, number, real
-from _vector cimport LANES_D, fmadd_d, spread_d, vec_d
+from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
+
+cdef enum:
+    AHEAD = 512  # numbers
 
 
 # For class k and column j, with the first row of k in the span as the shift:
@@ -21,6 +24,7 @@ cdef void sum_moments(
     double* count, double* shift, double* sums, double* squares, double* room
 ) noexcept nogil:
     cdef Py_ssize_t i, j, v
+    cdef const number* row
     cdef const double* x
     cdef double* c
     cdef double* s
@@ -31,22 +35,28 @@ cdef void sum_moments(
         w = 1 if weight is NULL else weight[i]
         if w == 0:
             continue
-        x = as_doubles(X + i * d, d, room)
+        row = X + i * d
+        if number is not float:
+            x = as_doubles(row, d, room)
         c = shift + code[i] * d
         s = sums + code[i] * d
         q = squares + code[i] * d
         if count[code[i]] == 0:
             for j in range(d):
-                c[j] = x[j]
+                c[j] = <double> row[j]
         count[code[i]] += w
         for v in range(d // LANES_D):
             j = v * LANES_D
-            t = (<const vec_d*> (x + j))[0] - (<vec_d*> (c + j))[0]
+            prefetch(row + j + AHEAD)
+            if number is float:
+                t = widen(row + j) - (<vec_d*> (c + j))[0]
+            else:
+                t = (<const vec_d*> (x + j))[0] - (<vec_d*> (c + j))[0]
             wt = spread_d(w) * t
             (<vec_d*> (s + j))[0] += wt
             (<vec_d*> (q + j))[0] = fmadd_d(wt, t, (<vec_d*> (q + j))[0])
         for j in range(d - d % LANES_D, d):
-            u = x[j] - c[j]
+            u = <double> row[j] - c[j]
             s[j] += w * u
             q[j] += w * u * u
 

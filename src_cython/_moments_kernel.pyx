@@ -1,8 +1,7 @@
-# Sums over rows: of each class, of squares, of products. All in float64 about a shift that lies among the rows, so that
+# Sums over rows: of each class, and of products. All in float64 about a shift that lies among the rows, so that
 # what is subtracted afterwards is of the size of the spread, not of the offset.
 #
 #     sum_out[y_i, j]  += w_i (x_ij - c_j)
-#     square_out[j]    += w_i (x_ij - c_j)^2
 #     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
 #
 # Each number is a sum over the rows in their order, so that where a range ends changes no bit. A row of weight 0 is
@@ -26,40 +25,6 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
         return widen(x)
     else:
         return (<const vec_d*> x)[0]
-
-
-cdef void add_to_class(
-    const floating* x, double w, const double* c, Py_ssize_t d, double* total, double* square
-) noexcept nogil:
-    cdef vec_d t, weight = spread_d(w)
-    cdef double u
-    cdef Py_ssize_t j = 0, whole = d - d % LANES_D
-    while j < whole:
-        prefetch(x + j + AHEAD)
-        t = load(x + j) - load(c + j)
-        (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
-        (<vec_d*> (square + j))[0] = fmadd_d(weight * t, t, load(square + j))
-        j += LANES_D
-    for j in range(whole, d):
-        u = x[j] - c[j]
-        total[j] += w * u
-        square[j] += w * u * u
-
-
-def add_classes(
-    const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[:, ::1] shift,
-    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[::1] square_out
-):
-    """Add rows [start, stop), each about the shift of its class, to the sums of its class and the squares of all."""
-    cdef Py_ssize_t d = X.shape[1], i, k
-    cdef double w = 1
-    with nogil:
-        for i in range(start, stop):
-            if weight is not None:
-                w = weight[i]
-            if w > 0:
-                k = code[i]
-                add_to_class(&X[i, 0], w, &shift[k, 0], d, &sum_out[k, 0], &square_out[0])
 
 
 cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:

@@ -232,6 +232,15 @@ def test_leave_one_out_is_the_fit_of_all_other_rows(rng, params):
     np.testing.assert_array_equal(GaussianNB(**params).leave_one_out(X, y), expected)
 
 
+@pytest.mark.parametrize("d", [1, 5, 33, 70])
+@pytest.mark.parametrize("smoothing", [0, 1e-9])
+def test_leave_one_out_is_so_for_constant_columns_and_any_width(rng, d, smoothing):
+    X, y = rng.standard_normal((60, d)), rng.integers(0, 2, 60)
+    X[:, 0] *= y == 0  # constant in one class
+    model = GaussianNB(var_smoothing=smoothing)
+    np.testing.assert_array_equal(model.leave_one_out(X, y), reference.leave_one_out(model, X, y))
+
+
 def test_ten_thousand_columns_do_not_underflow(rng):
     X, y = rows(rng, "MultinomialNB", 60, 10_000)
     for name in [*ATTRIBUTES, "PoissonNB"]:
