@@ -80,6 +80,28 @@ def a9a():
         return csr_matrix(X), np.where(X @ rng.standard_normal(123) + rng.standard_normal(32560) > 0, 1, -1)
 
 
+def a9a_test():
+    """X (16281, 123), CSR of float64, of the set a9a, or of the rows that stand for it."""
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(FOLDER / "a9a.npz") as file:
+            return csr_matrix(file["X_test"].astype(float))
+    except FileNotFoundError:
+        return a9a()[0][:16281]
+
+
+def spambase():
+    """X (4601, 57) float64, of very different scales, and y: the set spambase, or one of that shape."""
+    try:
+        with np.load(FOLDER / "spambase.npz") as file:
+            return file["X"].astype(float), file["y"]
+    except FileNotFoundError:
+        rng = np.random.default_rng(57)
+        X = rng.exponential(np.geomspace(0.01, 100, 57), (4601, 57))
+        return X, (np.log1p(X) @ rng.standard_normal(57) + rng.standard_normal(4601) > 0).astype(int)
+
+
 def usps():
     """X_train (7291, 256) float32, y_train, X_test (2007, 256) float32, y_test: USPS digits, or a set of that shape."""
     try:

@@ -9,12 +9,13 @@ and made good for later (Joachims 1998).
 import numpy as np
 
 from . import _kernels, _simd
-from ._interior import SignedRows, interior_alphas
+from ._interior import Interior, SignedRows
 
 compiled = _simd.load("_smo")
 
-# Rows of a working set.
-_SET = 256
+# Rows of a working set at first; it doubles every so many outer steps. A9a with C = 1000, 12,000 rows: 4.8 s
+# with 2048, 10 with 1024, and never ending with 256, which is best where C = 1.
+_SET, _DOUBLE_EVERY = 256, 32
 
 # Steps inside a working set, for each of its rows: then all rows are looked at anew.
 _STEPS = 50
@@ -28,8 +29,11 @@ _LEVELS = 8
 # Outer steps without gain, to the last digit, after which there will be none.
 _PATIENCE = 30
 
-# Steps for each row after which a linear kernel of so many columns at most is solved by the interior point method.
-_SLOW, _COLUMNS = 20, 1000
+# Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.
+_SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
+
+# Newton steps on so many free alphas at most, when that was not enough.
+_POLISHES, _FREE = 30, 500
 
 # A hard margin is given up where it is below this share of the rows' greatest length.
 _LEAST_MARGIN = 1e-6
@@ -192,7 +196,7 @@ class Dual:
         up, low = compiled.violation(self.rows, self.f, self.alpha, self.y, self.C)
         return max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
 
-    def solve(self, tol, max_iter, shrinking, cache_bytes, set_rows=_SET, report=None):
+    def solve(self, tol, max_iter, shrinking, cache_bytes, largest_set, report=None):
         """A generator that ends with alpha optimal to `tol`, or when it can't be made better; see `_smo.pyx`."""
         y, C, alpha, f = self.y, self.C, self.alpha, self.f
         self.hard = bool(np.isinf(C[self.rows]).any())
@@ -200,27 +204,31 @@ class Dual:
         if self.alpha.any():
             yield from self._refresh()
         self._use(self.gram)
-        q = max(2, min(set_rows, len(self.rows)))
-        taken, key, row = np.zeros(len(y), np.uint8), np.empty(q), np.empty(q, np.int64)
-        chosen, coef, before = np.empty(q, np.int64), np.empty(q), np.empty(0, np.int64)
-        room = np.zeros((8, q + compiled.PAD))
-        ended, idle, n_outer, total = False, 0, 0, 0.0
-        patience = _SLOW * len(self.rows) if self._is_small() else np.inf
+        largest = max(2, min(largest_set, len(self.rows)))
+        q = min(_SET, largest)
+        taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
+        chosen, coef, before = np.empty(largest, np.int64), np.empty(largest), np.empty(0, np.int64)
+        room = np.zeros((8, largest + compiled.PAD))
+        ended, inside, idle, n_outer, total = False, False, 0, 0, 0.0
+        patience = np.inf if self.hard else max(_SLOW * len(self.rows), _SLOW_LEAST)
         while True:
-            if self.n_steps > patience:
-                patience = np.inf
-                yield from self._go_inside()
             up, low = compiled.violation(self.active, f, alpha, y, C)
             gap = max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
-            if gap <= tol or ended or self.n_steps >= max_iter:
+            if gap <= tol or ended or self.n_steps >= min(max_iter, patience):
                 if self.levels:
                     yield from self._restore()
-                elif self._doubtful(tol):
+                    continue
+                if self._doubtful(tol):
                     yield from self._refresh()
-                else:
+                    continue
+                if gap <= tol or ended or self.n_steps >= max_iter:
                     break
+                if not inside:
+                    yield from self._go_inside()
+                yield from self._polish()
+                inside, patience = True, 2 * self.n_steps
                 continue
-            n = compiled.select(self.active, f, alpha, y, C, up, low, before, taken, key, row, chosen)
+            n = compiled.select(self.active, f, alpha, y, C, up, low, before, taken, key, row, chosen[:q])
             before = chosen[:n].copy()
             Z = self.gram.pack(before)
             K = self.gram.square(Z, before)
@@ -228,6 +236,7 @@ class Dual:
             steps, gained = compiled.inner(K, before, alpha, f, y, C, room, max(0.1 * gap, 0.5 * tol), most, coef)
             self.n_steps += steps
             n_outer += 1
+            q = min(q if n_outer % _DOUBLE_EVERY else 2 * q, largest)
             total += gained
             picked = np.flatnonzero(coef[:n])
             if len(picked):
@@ -254,6 +263,7 @@ class Dual:
 
     def _use(self, gram):
         self.gram = gram
+        self.cache = None  # before there is another
         self.cache = Cache(self.cache_bytes, gram.dtype, len(self.y))
         self._all()
 
@@ -273,26 +283,79 @@ class Dual:
         self._use(self.gram.in_double())
         yield from self._refresh()
 
-    def _is_small(self):
-        """Whether the interior point method is for this problem."""
-        kernel = getattr(self.gram, "kernel", None)
-        return kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS and not self.hard
+    def _features(self):
+        """Rows Z with K = Z Z', of a linear kernel, or of one whose rank is so low that they fit the cache; or None.
+
+        The second by Cholesky's method, the row with the most left of its diagonal next. A generator, for its time.
+        """
+        rows, kernel = self.rows, getattr(self.gram, "kernel", None)
+        if kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS:
+            return SignedRows(self.gram.X.matrix, rows, self.y[rows])
+        gram = self.gram.in_double()
+        left = gram.diagonal(rows).copy()
+        enough = 1e-14 * float(left.max())
+        most = int(min(_COLUMNS, len(rows), self.cache_bytes // (8 * len(rows))))
+        Z, k = np.zeros((len(rows), most)), 0
+        column = np.zeros(len(self.y))
+        while left.max() > enough:
+            if k == most or left.min() < -1e3 * enough:  # of too high a rank, or not positive definite
+                return None
+            pivot = int(left.argmax())
+            column[rows] = 0
+            gram.add(gram.pack(rows[pivot : pivot + 1]), np.zeros(1, np.int64), np.ones(1), rows, column)
+            Z[:, k] = (column[rows] - Z[:, :k] @ Z[pivot, :k]) / np.sqrt(left[pivot])
+            left -= Z[:, k] ** 2
+            k += 1
+            yield
+        return SignedRows(np.ascontiguousarray(Z[:, :k]), np.arange(len(rows)), self.y[rows])
 
     def _go_inside(self):
         """Start anew from what the interior point method finds, if that is better."""
-        y, C = self.y[self.rows].astype(np.float64), self.C[self.rows]
-        found = None
-        for found in interior_alphas(SignedRows(self.gram.X.matrix, self.rows, y), y, C):
+        self.cache = None  # whose room the features take
+        Z = yield from self._features()
+        if Z is not None:
+            point = Interior(Z, self.y[self.rows].astype(np.float64), self.C[self.rows])
+            while point.step():
+                yield
+            del Z
+            before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
+            self.alpha[self.rows] = point.rounded()
+            self.alpha[:] = feasible(self.alpha, self.y, self.C)
+            self.gram = self.gram.in_double()
+            yield from self._refresh()
+            if not self.objective() > before:
+                self.alpha[:], self.f[:] = alpha, f
+        self._use(self.gram)
+
+    def _polish(self):
+        """Newton steps on the free alphas: K d + b 1 = -f, 1'd = 0, as far as the box lets them go."""
+        gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
+        for _ in range(_POLISHES):
+            free = self.rows[(self.alpha[self.rows] > 0) & (self.alpha[self.rows] < self.C[self.rows])]
+            m = len(free)
+            if not 1 < m <= _FREE:
+                break
+            y, a, C, f = self.y[free], self.alpha[free], self.C[free], self.f[free]
+            Z = gram.pack(free)
+            K = gram.square(Z, free)[:, :m]
+            # to a diagonal of ones: the least squares below know no scale
+            scale = 1 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
+            system = np.zeros((m + 1, m + 1))
+            system[:m, :m] = K * scale * scale[:, None]
+            system[:m, m] = system[m, :m] = scale / scale.max()
+            step = scale * np.linalg.lstsq(system, np.append(-scale * f, 0.0), rcond=1e-15)[0][:m]
+            step -= step.mean()
+            room = np.where(y * step > 0, C - a, a)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reach = np.where(step != 0, room / np.abs(step), np.inf)
+            length = min(1.0, float(reach.min()))
+            if not length * float(step @ f) + 0.5 * length**2 * float(step @ K @ step) < 0:
+                break
+            a = a + length * y * step
+            stopped = reach <= length
+            self.alpha[free] = np.where(stopped, np.where(y * step > 0, C, 0.0), np.clip(a, 0, C))
+            gram.add(Z, np.arange(m), length * step, self.rows, self.f)
             yield
-        if found is None:
-            return
-        before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
-        self.alpha[self.rows] = found
-        self.alpha[:] = feasible(self.alpha, self.y, self.C)
-        self._use(self.gram.in_double())
-        yield from self._refresh()
-        if not self.objective() > before:
-            self.alpha[:], self.f[:] = alpha, f
 
     def _shrink(self, up, low):
         """Leave rows out that are at a bound and not near to leaving it."""

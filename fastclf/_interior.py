@@ -3,9 +3,9 @@
     min  1/2 |w|^2 - 1'a    subject to  w = Z'a,  y'a = 0,  0 <= a <= C,     row i of Z: y_i x_i
 
 Newton's method on the perturbed optimality conditions of w, a, b and the multipliers s (of a >= 0) and t (of a <= C),
-with Mehrotra's predictor and corrector. Its systems come down to d-by-d ones, I + Z' D^-1 Z with a diagonal D (Ferris and
-Munson 2003): O(n d^2) a step, and a few dozen steps whatever the scale of the columns and C are. What comes out is where
-the pairwise steps begin, which prove the optimum.
+with Mehrotra's predictor and corrector. Its systems come down to d-by-d ones, I + Z' D^-1 Z with a diagonal D (Ferris
+and Munson 2003): O(n d^2) a step, and a few dozen steps whatever the scale of the columns and C are. What comes out is
+where the pairwise steps begin, which prove the optimum.
 """
 
 import numpy as np
@@ -55,58 +55,73 @@ class SignedRows:
         return total
 
 
-def interior_alphas(Z, y, C):
-    """Generates alpha after each step, what is near a bound put there; rows of Z, labels y, -1 or +1, and bounds C."""
-    n = len(y)
-    a = 0.5 * C
-    sums = a[y > 0].sum(), a[y < 0].sum()
-    a *= np.where(y > 0, min(1.0, sums[1] / sums[0]), min(1.0, sums[0] / sums[1]))
-    w = Z.transposed_times(a)
-    square = float(w @ w)
-    shrink = min(1.0, float(a.sum()) / square) if square > 0 else 1.0
-    a, w = a * shrink, w * shrink
-    room, b = C - a, 0.0
-    gradient = Z.times(w) - 1
-    size = max(1.0, float(np.abs(gradient).mean()))
-    s, t = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
-    for _ in range(_STEPS):
-        off_w, off_a, off_b = Z.transposed_times(a) - w, Z.times(w) - 1 + b * y - s + t, -float(y @ a)
-        mu = float(s @ a + t @ room) / (2 * n)
-        if mu * 2 * n <= _ENOUGH * abs(float(a.sum()) - 0.5 * float(w @ w)):
-            break
-        inverse = 1 / (s / a + t / room)
-        small = Z.square(inverse)
+class Interior:
+    """A point inside the box, for rows Z, labels y, -1 or +1, and bounds C."""
+
+    def __init__(self, Z, y, C):
+        self.Z, self.y, self.C, self.n_steps = Z, y, C, 0
+        a = 0.5 * C
+        sums = a[y > 0].sum(), a[y < 0].sum()
+        a *= np.where(y > 0, min(1.0, sums[1] / sums[0]), min(1.0, sums[0] / sums[1]))
+        w = Z.transposed_times(a)
+        square = float(w @ w)
+        shrink = min(1.0, float(a.sum()) / square) if square > 0 else 1.0
+        self.a, self.w = a * shrink, w * shrink
+        self.room, self.b = C - self.a, 0.0
+        gradient = Z.times(self.w) - 1
+        size = max(1.0, float(np.abs(gradient).mean()))
+        self.s, self.t = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
+
+    def rounded(self):
+        """alpha, with what is near a bound put there."""
+        return np.where(self.a < self.s, 0.0, np.where(self.room < self.t, self.C, self.a))
+
+    def step(self):
+        """Make a step; returns whether another is worth it."""
+        y, a, w, s, t, room = self.y, self.a, self.w, self.s, self.t, self.room
+        gap = float(s @ a + t @ room)
+        if self.n_steps == _STEPS or gap <= _ENOUGH * abs(float(a.sum()) - 0.5 * float(w @ w)):
+            return False
+        self.n_steps += 1
+        self._factorise()
+        da, dw, db, ds, dt = self._direction(0.0, 0.0)
+        length = min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt))
+        after = float((s + length * ds) @ (a + length * da) + (t + length * dt) @ (room - length * da))
+        target = gap / (2 * len(y)) * (after / gap) ** 3
+        da, dw, db, ds, dt = self._direction(target - da * ds, target + da * dt)
+        length = min(1.0, _SHARE * min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt)))
+        if not np.isfinite(length * da).all():
+            return False
+        self.a, self.w, self.b = a + length * da, w + length * dw, self.b + length * db
+        self.s, self.t = s + length * ds, t + length * dt
+        self.room = room - length * da  # not C - a, which would lose the digits of a small room
+        return True
+
+    def _factorise(self):
+        """What the systems of a step share, and how far the point is off the linear conditions."""
+        Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
+        self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
+        self.off_a = Z.times(self.w) - 1 + self.b * y - s + t
+        self.inverse = 1 / (s / a + t / self.room)
+        small = Z.square(self.inverse)
         small[np.diag_indices_from(small)] += 1
         # rows and columns to length 1: the scale of a column is none of the inverse's business
-        scale = 1 / np.sqrt(small.diagonal())
-        small = np.linalg.inv(small * scale * scale[:, None])
+        self.scale = 1 / np.sqrt(small.diagonal())
+        self.small = np.linalg.inv(small * self.scale * self.scale[:, None])
+        self.along, self.along_w = self._solve(y, 0.0)
 
-        def solve(r, v):
-            """x, u of D x + Z u = r, u - Z'x = v."""
-            u = scale * (small @ (scale * (v + Z.transposed_times(inverse * r))))
-            return inverse * (r - Z.times(u)), u
+    def _solve(self, r, v):
+        """x, u of D x + Z u = r, u - Z'x = v."""
+        u = self.scale * (self.small @ (self.scale * (v + self.Z.transposed_times(self.inverse * r))))
+        return self.inverse * (r - self.Z.times(u)), u
 
-        along, along_w = solve(y, 0.0)
-        curvature = float(y @ along)
-
-        def direction(sa, tr):
-            """The Newton step for s a = sa and t room = tr."""
-            x, u = solve(sa / a - s - (tr / room - t) - off_a, off_w)
-            db = (float(y @ x) - off_b) / curvature
-            da = x - db * along
-            return da, u - db * along_w, db, (sa - s * da) / a - s, (tr + t * da) / room - t
-
-        da, dw, db, ds, dt = direction(0.0, 0.0)
-        length = min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt))
-        after = float((s + length * ds) @ (a + length * da) + (t + length * dt) @ (room - length * da)) / (2 * n)
-        target = mu * (after / mu) ** 3
-        da, dw, db, ds, dt = direction(target - da * ds, target + da * dt)
-        length = min(1.0, _SHARE * min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt)))
-        a, w, b, s, t = a + length * da, w + length * dw, b + length * db, s + length * ds, t + length * dt
-        room = room - length * da  # not C - a, which would lose the digits of a small room
-        if not np.isfinite(a).all():
-            break
-        yield np.where(a < s, 0.0, np.where(room < t, C, a))
+    def _direction(self, sa, tr):
+        """The Newton step of a, w, b, s, t for s a = sa and t room = tr."""
+        a, s, t, room = self.a, self.s, self.t, self.room
+        x, u = self._solve(sa / a - s - (tr / room - t) - self.off_a, self.off_w)
+        db = (float(self.y @ x) - self.off_b) / float(self.y @ self.along)
+        da = x - db * self.along
+        return da, u - db * self.along_w, db, (sa - s * da) / a - s, (tr + t * da) / room - t
 
 
 def _longest(x, dx):

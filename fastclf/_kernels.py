@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import _simd
+from . import _kernel_pack, _simd
 from ._csr import Csr
 from ._threads import n_threads, ranges, run
 
@@ -66,9 +66,9 @@ class Kernel:
 
 
 class Rows:
-    """The rows of an array or a Csr as the compiled code takes them, with their squared lengths."""
+    """The rows of an array or a Csr as the compiled code takes them, with their squared lengths, if they are known."""
 
-    def __init__(self, X):
+    def __init__(self, X, norm=None):
         sparse = isinstance(X, Csr)
         self.matrix = X
         self.shape = X.shape
@@ -79,6 +79,11 @@ class Rows:
         self.entries = entries if entries.size else np.zeros(1, entries.dtype)
         self.single = entries.dtype == np.float32
         self.size = max(1, X.size)
+        self.norm = norm
+        if norm is None:
+            self._measure(X, sparse)
+
+    def _measure(self, X, sparse):
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
             rows = X[start:stop]
@@ -105,14 +110,16 @@ class Packed:
         self.norm = X.norm[rows]
         self.line = np.full(X.n_columns, -1, np.int32)
         begins = np.empty(len(rows) + 1, np.int64)
-        self.n_lines = compiled.mark(X, rows, self.line, begins)
+        self.n_lines = _kernel_pack.mark(X, rows, self.line, begins)
+        self.columns = np.zeros(self.n_lines + 1, np.int32)
+        self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
         dense = begins[-1] > _DENSE * len(rows) * self.n_lines
         self.indptr = None if dense else begins
         self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
         self.work = 1 + (self.values.size // len(rows))  # products that a value costs
-        compiled.pack(X, rows, self.line, self.n_lines, begins, self.values, self.index)
+        _kernel_pack.pack(X, rows, self.line, self.n_lines, begins, self.values, self.index)
 
     def __len__(self):
         return len(self.all)
@@ -135,7 +142,8 @@ def over_columns(call, n, n_rows, Z, threads):
     wide = compiled.width(Z.single)
     work = n * n_rows * Z.work
     if threads == 1 and work <= _RANGE_WORK:
-        return call(0, n, workspace(Z, n_rows))
+        call(0, n, workspace(Z, n_rows))
+        return
     threads = 1 if work <= _THREAD_WORK else threads
     panels = -(-n // wide)
 

@@ -6,12 +6,17 @@ import time
 
 import numpy as np
 
-from ._pairwise import fit_sigmoid, pairs_of
+from ._csr import Csr
 from ._dual import Dual, Inseparable
-from ._threads import run
+from ._pairwise import fit_sigmoid, pairs_of
+from ._threads import ranges, run
+from ._validation import require_number
 
 # Folds of Platt's sigmoid.
 _FOLDS = 5
+
+# Rows of a working set, however small or large the cache is.
+_LEAST_SET, _LARGEST_SET = 64, 2048
 
 # Seconds between two lines of what is shown.
 _SHOW_SECONDS = 1.0
@@ -102,9 +107,13 @@ def solve_all(problem, options, start, watch, keep):
 
 
 def solved(dual, options, threads, report=None):
+    cache_bytes, number = options["cache_bytes"], dual.gram.dtype.itemsize
+    # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
+    largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
+    cache_bytes = cache_bytes / threads - number * largest**2
     try:
         yield from dual.solve(
-            options["tol"], options["max_iter"], options["shrinking"], options["cache_bytes"] / threads, report=report
+            options["tol"], options["max_iter"], options["shrinking"], max(0.0, cache_bytes), largest, report
         )
     except Inseparable as found:
         raise ValueError(
@@ -123,7 +132,10 @@ class outcome:
         free = used & (a < C)
         self.intercept = -float(f[free].mean()) if free.any() else -0.5 * (dual.up + dual.low)
         self.n_steps, self.violation, self.converged, self.reason = (
-            dual.n_steps, dual.violation, dual.converged, dual.reason
+            dual.n_steps,
+            dual.violation,
+            dual.converged,
+            dual.reason,
         )
         square = float((a * y) @ (f + y))  # |w|^2
         self.dual_objective = float(a.sum()) - 0.5 * square
@@ -231,10 +243,47 @@ def hyperplanes(support, coef, n_support):
     X = np.asarray(support, np.float64)
     ends = np.concatenate([[0], np.cumsum(n_support)])
     own = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
-    return np.stack([coef[b - 1, own[a]] @ X[own[a]] + coef[a, own[b]] @ X[own[b]] for a, b in pairs_of(len(n_support))])
+    return np.stack(
+        [coef[b - 1, own[a]] @ X[own[a]] + coef[a, own[b]] @ X[own[b]] for a, b in pairs_of(len(n_support))]
+    )
 
 
 def violation_of(problem, pair, alpha):
     """The violation of a pair's alpha over all its rows, from nothing in float64."""
     dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.C, alpha)
     return dual.violation_anew()
+
+
+def class_weights(class_weight, classes, codes):
+    """`class_weight_` of the parameter: a factor for each class."""
+    weight = np.ones(len(classes))
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
+    known = {label: k for k, label in enumerate(classes.tolist())}
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight has {label!r}, which is no class; those are {classes.tolist()}")
+        weight[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
+    if not np.isfinite(weight).all():
+        raise ValueError(f"class_weight is {class_weight}; finite numbers are wanted")
+    return weight
+
+
+def variance_of(X, weight):
+    """The variance of all numbers in X, an array or a Csr, of which a row counts `weight` times."""
+    total = float(weight.sum()) * X.shape[1]
+    if isinstance(X, Csr):
+        entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
+        return float((entries**2) @ heavy) / total - (float(entries @ heavy) / total) ** 2
+    mean = squares = 0.0
+    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
+        mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total
+    with np.errstate(over="ignore"):
+        for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
+            rows = X[start:stop] - np.float64(mean)
+            squares += float(weight[start:stop] @ np.einsum("ij,ij->i", rows, rows)) / total
+    return squares

@@ -7,10 +7,11 @@ import numpy as np
 
 from . import _machine
 from ._csr import Csr
+from ._dual import Gram, Table
 from ._estimator import Classifier, only_if
 from ._kernels import KINDS, Kernel, Rows
 from ._linear import as_rows
-from ._machine import Problem, Watch, pair_alpha, warm_alpha
+from ._machine import Problem, Watch, class_weights, pair_alpha, variance_of, warm_alpha
 from ._pairwise import (
     couple,
     one_for_each_class,
@@ -21,7 +22,6 @@ from ._pairwise import (
     table_scores,
     votes,
 )
-from ._dual import Gram, Table
 from ._threads import n_threads
 from ._validation import (
     as_array,
@@ -37,7 +37,7 @@ from ._validation import (
 )
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
-_ROUNDING = 1e-5
+_ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 
 _GAMMAS = ("scale", "auto")
 
@@ -58,7 +58,7 @@ class SVC(Classifier):
         of values itself; or a function of two matrices of rows that gives theirs.
     degree : int >= 0, default=3
     gamma : {'scale', 'auto'} or float >= 0, default='scale'
-        'scale' is 1 / (n_features * X.var()), 'auto' 1 / n_features.
+        'scale' is 1 / (n_features * X.var()), where rows count by their weights; 'auto' 1 / n_features.
     coef0 : float, default=0.0
     shrinking : bool, default=True
         Whether rows that seem to stay at a bound are left out until the end, where all are looked at again.
@@ -108,8 +108,8 @@ class SVC(Classifier):
     fit_status_ : int
         0 if every pair converged, else 1.
     violation_, duality_gap_ : float
-        The largest of any pair: what is left of the optimality conditions, max f - min f over the rows whose alpha y may
-        fall and those whose may rise, all rows of the problem; primal less dual objective.
+        The largest of any pair: what is left of the optimality conditions, max f - min f over the rows whose alpha y
+        may fall and those whose may rise, all rows of the problem; primal less dual objective.
     violations_, dual_objective_, margin_ : ndarray of shape (n_pairs,)
         `margin_` is 1 / |w|; of a hard margin, the distance of the closest row.
     shape_fit_ : tuple of int
@@ -128,7 +128,8 @@ class SVC(Classifier):
     References
     ----------
     Cortes, Vapnik (1995), Support-vector networks; Fan, Chen, Lin (2005), Working set selection using second order
-    information; Joachims (1998), Making large-scale SVM learning practical; Platt (2000), Probabilities for SV machines.
+    information; Joachims (1998), Making large-scale SVM learning practical; Platt (2000), Probabilities for SV
+    machines.
 
     Examples
     --------
@@ -195,9 +196,13 @@ class SVC(Classifier):
             fitted |= _machine.fit_sigmoids(problem, options, self.random_state, watch)
         support = fitted["support_"]
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
-        attributes |= columns | fitted | {
-            "_support_rows_": X[support] if self.kernel != "precomputed" else np.empty((0, 0)),
+        rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[support]
+        attributes |= columns | fitted
+        attributes |= {
+            "_support_rows_": rows,
+            "_support_norms_": np.empty(0) if self._is_table() else Rows(rows).norm,
             "shape_fit_": tuple(X.shape),
+            "_dtype_": self._score_dtype(problem.gram, fitted["dual_coef_"]),
             "fit_status_": int(not converged),
         }
         if not converged:
@@ -237,7 +242,7 @@ class SVC(Classifier):
         }
 
     def _as_rows(self, X, owner):
-        return as_matrix(X, owner) if self.kernel == "precomputed" or callable(self.kernel) else as_rows(X, owner)
+        return as_matrix(X, owner) if self._is_table() else as_rows(X, owner)
 
     def _training_rows(self, X):
         array = self._as_rows(X, "SVC")
@@ -260,7 +265,7 @@ class SVC(Classifier):
             raise ValueError(
                 f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
             )
-        class_weight = self._class_weights(classes, codes)
+        class_weight = class_weights(self.class_weight, classes, codes)
         C = np.zeros(n)
         C[there] = class_weight[codes]
         if np.isinf(self.C):
@@ -272,50 +277,29 @@ class SVC(Classifier):
         all_codes[C == 0] = -1
         if (np.bincount(all_codes[all_codes >= 0], minlength=len(classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = self._gamma_of(X)
+        gamma = self._gamma_of(X, weight)
         gram = self._gram(X, gamma, options["threads"])
         attributes = {
             "classes_": classes,
             "class_weight_": class_weight,
             "_gamma_": gamma,
-            "_dtype_": gram.dtype.name,
         }
         return Problem(gram, all_codes, C, len(classes)), attributes
 
-    def _class_weights(self, classes, codes):
-        weight = np.ones(len(classes))
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-        if not isinstance(self.class_weight, dict):
-            raise ValueError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-        known = {label: k for k, label in enumerate(classes.tolist())}
-        for label, factor in self.class_weight.items():
-            if label not in known:
-                raise ValueError(f"class_weight has {label!r}, which is no class; those are {classes.tolist()}")
-            weight[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-        if not np.isfinite(weight).all():
-            raise ValueError(f"class_weight is {self.class_weight}; finite numbers are wanted")
-        return weight
-
-    def _gamma_of(self, X):
+    def _gamma_of(self, X, weight):
         if self.gamma == "auto":
             return 1.0 / X.shape[1]
         if self.gamma != "scale":
             return float(self.gamma)
         if self.kernel in ("precomputed", "linear") or callable(self.kernel):
             return 1.0
-        entries = X.data[: X.size] if isinstance(X, Csr) else X
-        size = X.shape[0] * X.shape[1]
-        mean = entries.sum(dtype=np.float64) / size
-        if isinstance(X, Csr):
-            variance = float(np.square(entries, dtype=np.float64).sum()) / size - mean**2
-        else:
-            variance = float(X.var(dtype=np.float64))
+        variance = variance_of(X, np.ones(X.shape[0]) if weight is None else weight)
         if not np.isfinite(variance):
             raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+    def _is_table(self):
+        return self.kernel == "precomputed" or callable(self.kernel)
 
     def _kernel(self, gamma):
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
@@ -332,6 +316,11 @@ class SVC(Classifier):
         single = kernel.rounding(rows, np.float32) <= _ROUNDING
         return Gram(kernel, rows, self.kernel_dtype or ("float32" if single else "float64"), threads)
 
+    def _score_dtype(self, gram, coef):
+        """The type of kernel values for new rows: float64 where a score would be off by more than _SCORE_ROUNDING."""
+        off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
+        return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
+
     def _called(self, A, B):
         values = as_array(self.kernel(A, B), "kernel's result")
         if values.shape != (len(A), len(B)):
@@ -340,10 +329,6 @@ class SVC(Classifier):
         if not np.isfinite(values).all():
             raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
         return values
-
-    def _support(self):
-        """`support_vectors_` as `Rows`."""
-        return Rows(self._support_rows_)
 
     @property
     def support_vectors_(self):
@@ -373,7 +358,7 @@ class SVC(Classifier):
                 lambda start, stop: self._called(X[start:stop], self._support_rows_), len(X), self.dual_coef_, starts
             )
         else:
-            kernel, support, rows = self._kernel(self._gamma_), self._support(), Rows(X)
+            kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)
             S = partial_scores(kernel, support, rows, self.dual_coef_, starts, self._dtype_, n_threads(self.n_jobs))
         return pair_scores(S, self.intercept_)
 
@@ -440,9 +425,7 @@ class SVC(Classifier):
         problem, attributes = self._problem(X, y, sample_weight, options)
         if X.shape != self.shape_fit_ or not np.array_equal(attributes["classes_"], self.classes_):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
-        return max(
-            _machine.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs
-        )
+        return max(_machine.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs)
 
     def _check_state(self):
         super()._check_state()
@@ -464,6 +447,8 @@ class SVC(Classifier):
         else:
             floats = [np.float32, np.float64]
             require_array("_support_rows_", self._support_rows_, floats, (n, self.n_features_in_))
+        if not self._is_table():
+            require_array("_support_norms_", self._support_norms_, [np.float64], (n,))
         require_choice("_dtype_", self._dtype_, ("float32", "float64"))
         require_number("_gamma_", self._gamma_, 0)
         if hasattr(self, "probA_"):

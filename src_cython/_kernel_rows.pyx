@@ -9,10 +9,11 @@
 #
 # `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A row r may have a slot of a cache, from
 # which its values are read, or into which they are written.
-from cython cimport cdivision, floating
+from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from _kernel_matrix cimport as_matrix, begin, matrix_t
 from _kernel_functions cimport LINEAR, POLY, RBF, exp_at_most_0, kernel_t, power, tanh_of
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen
 
@@ -23,29 +24,29 @@ cdef enum:
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
 
-ctypedef struct matrix_t:
-    const float* single      # the entries: of one of these types
-    const double* double_
-    const int64_t* indptr    # where each sparse row begins, or NULL
-    const int32_t* index
-    const double* norm       # |x|^2
-    Py_ssize_t d
-
 ctypedef struct packed_t:
     Py_ssize_t n_lines
     const int32_t* line      # of each column, or -1
+    const int32_t* column    # of each line
     const int64_t* indptr    # NULL: rows of n_lines values
     const int32_t* index
     const double* norm
 
 
 cdef void put_row(
-    const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, vec* panel, Py_ssize_t place, bint clear
+    const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
 ) noexcept nogil:
     """Write the entries of a row into its place of the panel's lines, or zeros (`clear`)."""
     cdef Py_ssize_t j, at
+    if index == NULL:
+        for at in range(Z.n_lines):
+            if vec is vec_f:
+                (<float*> panel)[at * HALF * LANES_F + place] = <float> x[Z.column[at]]
+            else:
+                (<double*> panel)[at * HALF * LANES_D + place] = x[Z.column[at]]
+        return
     for j in range(n):
-        at = line[j] if index == NULL else line[index[j]]
+        at = Z.line[index[j]]
         if at < 0:
             continue
         if vec is vec_f:
@@ -71,9 +72,9 @@ cdef void put_panel(
         else:
             first, length, index = X.indptr[row], X.indptr[row + 1] - X.indptr[row], X.index + X.indptr[row]
         if X.single != NULL:
-            put_row(X.single + first, index, length, Z.line, half, place, clear)
+            put_row(X.single + first, index, length, Z, half, place, clear)
         else:
-            put_row(X.double_ + first, index, length, Z.line, half, place, clear)
+            put_row(X.double_ + first, index, length, Z, half, place, clear)
 
 
 cdef inline void meet_sparse(
@@ -327,42 +328,16 @@ cdef void add_range(
         i += n
 
 
-cdef matrix_t as_matrix(X):
-    """The pointers into the arrays of `_kernels.Rows`, which outlives them."""
-    cdef matrix_t out
-    cdef const float[::1] single
-    cdef const double[::1] double_
-    cdef const int64_t[::1] indptr
-    cdef const int32_t[::1] index
-    cdef const double[::1] norm = X.norm
-    out.single = NULL
-    out.double_ = NULL
-    out.indptr = NULL
-    out.index = NULL
-    out.norm = &norm[0]
-    out.d = X.n_columns
-    if X.single:
-        single = X.entries
-        out.single = &single[0]
-    else:
-        double_ = X.entries
-        out.double_ = &double_[0]
-    if X.indptr is not None:
-        indptr = X.indptr
-        index = X.index
-        out.indptr = &indptr[0]
-        out.index = &index[0]
-    return out
-
-
 cdef packed_t as_packed(Z):
     cdef packed_t out
     cdef const int32_t[::1] line = Z.line
+    cdef const int32_t[::1] column = Z.columns
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] index
     cdef const double[::1] norm = Z.norm
     out.n_lines = Z.n_lines
     out.line = &line[0]
+    out.column = &column[0]
     out.indptr = NULL
     out.index = NULL
     out.norm = &norm[0]
@@ -387,19 +362,6 @@ cdef const int64_t* as_list(numbers):
         return NULL
     view = numbers
     return &view[0]
-
-
-cdef void* begin(array):
-    """The pointer into an array of floats or doubles, which outlives it, or NULL for None."""
-    cdef float[::1] single
-    cdef double[::1] double_
-    if array is None:
-        return NULL
-    if array.dtype == "f":
-        single = array.reshape(-1)
-        return &single[0]
-    double_ = array.reshape(-1)
-    return &double_[0]
 
 
 def width(bint single):
@@ -475,103 +437,3 @@ def add(
                 <vec_d*> panel, <vec_d*> block, <const vec_d**> &source[0], &new[0], tile, slot_, ready_,
                 <vec_d*> cache_, cache_width, &f[0, 0], f.shape[1]
             )
-
-
-cdef Py_ssize_t mark_entries(
-    const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
-) noexcept nogil:
-    """Set line[column] = 0 where a row has an entry that is not zero; returns how many."""
-    cdef Py_ssize_t j, count = 0
-    for j in range(n):
-        if x[j] != 0:
-            line[j if index == NULL else index[j]] = 0
-            count += 1
-    return count
-
-
-cdef Py_ssize_t pack_row(
-    const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, vec* values, Py_ssize_t at,
-    int32_t* lines
-) noexcept nogil:
-    """Append a row's entries to the list at position `at`, whose end is returned; lines NULL: a row of n_lines."""
-    cdef Py_ssize_t j, here
-    for j in range(n):
-        if x[j] != 0:
-            here = line[j if index == NULL else index[j]]
-            if lines != NULL:
-                lines[at] = <int32_t> here
-                here = at
-                at += 1
-            else:
-                here += at
-            if vec is vec_f:
-                (<float*> values)[here] = <float> x[j]
-            else:
-                (<double*> values)[here] = x[j]
-    return at
-
-
-cdef void pack_rows(
-    const matrix_t* X, const int64_t* rows, Py_ssize_t n_rows, const int32_t* line, Py_ssize_t n_lines,
-    const int64_t* begins, vec* values, int32_t* lines
-) noexcept nogil:
-    cdef Py_ssize_t r, first, length
-    cdef const int32_t* index
-    for r in range(n_rows):
-        if X.indptr == NULL:
-            first, length, index = rows[r] * X.d, X.d, NULL
-        else:
-            first, length, index = X.indptr[rows[r]], X.indptr[rows[r] + 1] - X.indptr[rows[r]], X.index + X.indptr[rows[r]]
-        if X.single != NULL:
-            pack_row(X.single + first, index, length, line, values, r * n_lines if lines == NULL else begins[r], lines)
-        else:
-            pack_row(X.double_ + first, index, length, line, values, r * n_lines if lines == NULL else begins[r], lines)
-
-
-def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
-    """Number the columns that these rows have in `line` (filled with -1) and count their entries up in `begins`.
-
-    Returns the number of such columns.
-    """
-    cdef matrix_t x = as_matrix(X)
-    cdef Py_ssize_t r, j, row, n_lines = 0, n_rows = rows.shape[0], d = x.d
-    with nogil:
-        begins[0] = 0
-        for r in range(n_rows):
-            row = rows[r]
-            if x.indptr == NULL:
-                if x.single != NULL:
-                    begins[r + 1] = begins[r] + mark_entries(x.single + row * d, NULL, d, &line[0])
-                else:
-                    begins[r + 1] = begins[r] + mark_entries(x.double_ + row * d, NULL, d, &line[0])
-            else:
-                j = x.indptr[row]
-                if x.single != NULL:
-                    begins[r + 1] = begins[r] + mark_entries(x.single + j, x.index + j, x.indptr[row + 1] - j, &line[0])
-                else:
-                    begins[r + 1] = begins[r] + mark_entries(
-                        x.double_ + j, x.index + j, x.indptr[row + 1] - j, &line[0]
-                    )
-        for j in range(d):
-            if line[j] == 0:
-                line[j] = <int32_t> n_lines
-                n_lines += 1
-    return n_lines
-
-
-def pack(X, const int64_t[::1] rows, const int32_t[::1] line, Py_ssize_t n_lines, const int64_t[::1] begins, values,
-         lines):
-    """Write rows as lists of (line, value), or with lines None as zeros and values of n_lines each."""
-    cdef matrix_t x = as_matrix(X)
-    cdef void* to = begin(values)
-    cdef int32_t[::1] lines_view
-    cdef int32_t* lines_ = NULL
-    cdef bint single = values.dtype == "f"
-    if lines is not None:
-        lines_view = lines
-        lines_ = &lines_view[0]
-    with nogil:
-        if single:
-            pack_rows(&x, &rows[0], rows.shape[0], &line[0], n_lines, &begins[0], <vec_f*> to, lines_)
-        else:
-            pack_rows(&x, &rows[0], rows.shape[0], &line[0], n_lines, &begins[0], <vec_d*> to, lines_)

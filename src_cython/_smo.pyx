@@ -45,7 +45,9 @@ cdef inline void sift(double* key, int64_t* row, Py_ssize_t n, Py_ssize_t at) no
     key[at], row[at] = k, r
 
 
-cdef inline Py_ssize_t offer(double k, int64_t r, double* key, int64_t* row, Py_ssize_t n, Py_ssize_t room) noexcept nogil:
+cdef inline Py_ssize_t offer(
+    double k, int64_t r, double* key, int64_t* row, Py_ssize_t n, Py_ssize_t room
+) noexcept nogil:
     """Keep the `room` largest keys seen, of equal ones those that came first; returns how many are kept."""
     cdef Py_ssize_t at
     if n == room:
