@@ -5,7 +5,7 @@ from importlib import import_module
 
 import data
 import numpy as np
-from comparison import Work, comparison, estimator, same_labels
+from comparison import Work, comparison, estimator, refused_fallback, same_labels
 
 
 def noisy(n, dtype="float32", d=30):
@@ -31,7 +31,16 @@ class Fitted(tuple):
     def __iter__(self):
         model, X, y = self[0], self[1], self[2]
         yield model.score(X, y)
-        yield model.get_n_leaves()
+        yield sum(tree.get_n_leaves() for tree in getattr(model, "estimators_", [model]))
+
+
+def binned_forest(kind, X, y, threads, parameters):
+    """The call that fits a forest of one tree on all rows and features, of thresholds among 256 a feature."""
+    make = getattr(import_module("sklearnex.ensemble"), kind.replace("DecisionTree", "RandomForest"))
+    model = make(n_estimators=1, bootstrap=False, max_features=None, n_jobs=threads, random_state=0, **parameters)
+    with refused_fallback():
+        model.fit(X[:100], y[:100])
+    return lambda block: Fitted(model.fit(X, y), X, y)
 
 
 def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
@@ -42,6 +51,8 @@ def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
         return lambda block: Fitted(make(**parameters, **own).fit(X, y), X, y)
 
     peers = {"sklearn": partial(fits, "sklearn.tree", random_state=0)}
+    if "criterion" not in parameters:  # it has no other than gini and squared errors
+        peers["sklearnex"] = partial(binned_forest, kind, X, y, threads, parameters)
     return Work([X], partial(fits, "fastclf", n_jobs=threads), peers, partial(close_fits, 1e-3), items=1)
 
 
@@ -52,14 +63,14 @@ def tree_entropy(scale, threads):
     return grown(X, y, threads, criterion="entropy")
 
 
-@comparison("Tree gini to the end", threads=(1,), sklearn=15)
-@comparison("Tree gini to the end", threads=(2,), sklearn=25)
+@comparison("Tree gini to the end", threads=(1,), sklearn=15, sklearnex=1.3)
+@comparison("Tree gini to the end", threads=(2,), sklearn=25, sklearnex=2)
 def tree_gini(scale, threads):
     X, y, _ = noisy(int(200_000 * scale))
     return grown(X, y, threads)
 
 
-@comparison("Tree gini depth 10", threads=(2,), sklearn=20)
+@comparison("Tree gini depth 10", threads=(2,), sklearn=20, sklearnex=1.4)
 def tree_depth_10(scale, threads):
     X, y, _ = noisy(int(200_000 * scale))
     return grown(X, y, threads, max_depth=10)
@@ -71,14 +82,14 @@ def tree_depth_10_double(scale, threads):
     return grown(X, y, threads, max_depth=10)
 
 
-@comparison("Tree mnist10k", threads=(2,), sklearn=10)
+@comparison("Tree mnist10k", threads=(2,), sklearn=10, sklearnex=5)
 def tree_mnist(scale, threads):
     X, y = data.mnist10k()
     n = int(10_000 * scale)
     return grown(X[:n], y[:n], threads)
 
 
-@comparison("Tree regression", threads=(2,), sklearn=10)
+@comparison("Tree regression", threads=(2,), sklearn=10, sklearnex=2)
 def tree_regression(scale, threads):
     X, _, y = noisy(int(200_000 * scale))
     return grown(X, y, threads, "DecisionTreeRegressor")
@@ -92,7 +103,28 @@ def tree_two_values(scale, threads):
     return grown(X, rng.integers(0, 2, n), threads)
 
 
-@comparison("Tree pruning path", threads=(1,), sklearn=100)
+@comparison("Tree absolute error", threads=(2,))
+def tree_distances(scale, threads):
+    X, _, y = noisy(int(5_000 * scale))
+    return grown(X, y, threads, "DecisionTreeRegressor", criterion="absolute_error")
+
+
+@comparison("Tree pruned by 10 folds", threads=(1,), one_fit=1 / 12)
+@comparison("Tree pruned by 10 folds", threads=(2,), one_fit=1 / 12)
+def tree_folds(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
+
+    def fits(**parameters):
+        model = import_module("fastclf").DecisionTreeClassifier(n_jobs=threads, **parameters)
+        return lambda block: model.fit(X, y).get_n_leaves()
+
+    def agree(ours, theirs):
+        return ours[0] < theirs[0], f"{ours[0]} leaves of {theirs[0]}"
+
+    return Work([X], partial(fits, ccp_alpha="cv"), {"one fit": fits}, agree, items=1)
+
+
+@comparison("Tree pruning path", threads=(1,), sklearn=100, its_fit=20)
 def tree_path(scale, threads):
     X, y, _ = noisy(int(200_000 * scale))
 
@@ -106,10 +138,15 @@ def tree_path(scale, threads):
 
         return lambda block: ccp_pruning_path(model.tree_)["impurities"][-1]
 
+    def fit():
+        model = import_module("fastclf").DecisionTreeClassifier(n_jobs=threads)
+        return lambda block: model.fit(X, y).tree_.impurity[0]
+
     def agree(ours, theirs):
         return bool(np.isclose(ours[0], theirs[0])), f"impurity of the root {ours[0]} and {theirs[0]}"
 
-    return Work([X], partial(paths, "fastclf"), {"sklearn": partial(paths, "sklearn.tree")}, agree, items=1)
+    peers = {"sklearn": partial(paths, "sklearn.tree"), "its fit": fit}
+    return Work([X], partial(paths, "fastclf"), peers, agree, items=1)
 
 
 def predicted(blocks, threads, calls):

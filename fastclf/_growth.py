@@ -146,7 +146,7 @@ class _Part:
 
 def longer(array, least=8):
     """A copy with room for more."""
-    copy = np.empty((len(array) + len(array) // 2 + least, *array.shape[1:]), array.dtype)
+    copy = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
     copy[: len(array)] = array
     return copy
 
@@ -163,6 +163,7 @@ class Growth:
 
     def __init__(self, lists, limits, target, n_codes, weight, total_weight):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        lists.items = None
         self.criterion = CRITERIA.index(limits.criterion)
         self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
         self.weight, self.total_weight = weight, total_weight
@@ -170,7 +171,7 @@ class Growth:
         self.most_codes = 0 if n_codes is None else int(n_codes.max())
         self.most_words = 0 if n_codes is None else 1 + (self.most_codes + 63) // 64
         exact = limits.criterion == "entropy" and weight is None
-        self.table = fixed_log_table(lists.items.shape[1]) if exact else None
+        self.table = fixed_log_table(self.items.shape[1]) if exact else None
         self.side = np.empty(1 << self.row_bits, np.uint8)
         self.max_depth, self.min_split, self.min_leaf = limits.max_depth, limits.min_split, limits.min_leaf
         self.min_leaf_weight, self.min_decrease = limits.min_leaf_weight, limits.min_decrease
@@ -210,6 +211,7 @@ class Growth:
         run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)
         if progress.stopped:
             return None
+        self.items = None  # before the nodes need twice their room
         return _joined(top.finished(), grown, self.n_codes)
 
     def _split_large(self, part, start, stop, depth, path, threads):
@@ -247,6 +249,8 @@ class Growth:
 def _joined(top, parts, n_codes):
     """The nodes with those of each part in the place that is kept for it."""
     nodes, numbers, subsets = top
+    if len(nodes) == 1 and parts:
+        return parts[0]
     place = np.where(nodes[:, FEATURE] < -1, -2 - nodes[:, FEATURE], -1)
     length = np.ones(len(nodes), np.intp)
     length[place >= 0] = [len(parts[number][0]) for number in place[place >= 0]]

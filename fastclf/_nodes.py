@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _descend
 from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, RIGHT, SIZE, WEIGHT, by_subset
-from ._threads import ranges, run
+from ._threads import n_threads, ranges, run
 from ._validation import require_array
 
 # Rows that go down a tree in 30 ms at first.
@@ -152,7 +152,7 @@ def cut_short(nodes, collapsed):
     return {name: made[name] if name in made else np.ascontiguousarray(array[stays]) for name, array in nodes.items()}
 
 
-def leaves_of(nodes, X, threads):
+def leaves_of(nodes, X, n_jobs):
     """The leaf of each row of X, int64."""
     leaf = np.empty(len(X), np.int64)
 
@@ -164,6 +164,7 @@ def leaves_of(nodes, X, threads):
     if len(X) < _FEW_ROWS:
         _descend.apply(nodes["steps"], nodes["subsets"], X, 0, len(X), leaf)
         return leaf
+    threads = n_threads(n_jobs)
     edges = np.linspace(0, len(X), threads + 1).astype(int).tolist()
     run(work, list(pairwise(edges)), threads)
     return leaf

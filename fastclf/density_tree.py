@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _density_kernel
-from ._estimator import Estimator, not_fitted_error
+from ._estimator import Estimator
 from ._growth import VALUES, Sorted, Target, longer
 from ._nodes import Tree, check_nodes, leaves_of, made_nodes
 from ._pruning import (
@@ -137,8 +137,7 @@ class DensityTree(Estimator):
 
     @property
     def tree_(self):
-        if "_nodes" not in vars(self):
-            raise not_fitted_error("This DensityTree instance is not fitted yet. Call 'fit' with appropriate arguments")
+        self._require_fitted()
         return Tree(self._nodes, self.n_features_in_, np.ones(1, np.int64))
 
     def _check_state(self):
@@ -241,7 +240,7 @@ class DensityTree(Estimator):
     def apply(self, X):
         """The node of `tree_` that each row ends in, int64; of a row beyond the bounds that of the nearest part."""
         self._require_fitted()
-        return leaves_of(self._nodes, self._new_samples(X), n_threads(self.n_jobs))
+        return leaves_of(self._nodes, self._new_samples(X), self.n_jobs)
 
     def score_samples(self, X):
         """The logarithm of the density at each row.
@@ -257,7 +256,7 @@ class DensityTree(Estimator):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        leaf = leaves_of(self._nodes, X, n_threads(self.n_jobs))
+        leaf = leaves_of(self._nodes, X, self.n_jobs)
         inside = ((self.bounds_[0] <= X) & (self.bounds_[1] >= X)).all(axis=1)
         return np.where(inside, self._nodes["value"][leaf, 0], -np.inf)
 

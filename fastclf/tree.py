@@ -194,6 +194,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         leaf = self.apply(X)
         value = self._nodes["value"]
         few = len(leaf) < len(value)
+        if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):  # a single row's time counts
+            return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)
         columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
         return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)

@@ -7,17 +7,20 @@
 # mean response, of which some cut is the best of all subsets for two classes and one number (Fisher 1958; Breiman et
 # al. 1984, theorem 4.5). With more classes or numbers the best by any of them, each against the rest, is taken.
 #
-# Without weights, scores of classes are from whole numbers (others are in `_sides.pxd`), l and r the rows of the sides:
+# Without weights scores of classes are from whole numbers, l and r the rows of the sides (others are in `_sides.pxd`):
 #
 #     gini, two classes      (n l_1 - l n_1)^2 / (l r)                            integers, then one rounded division
 #     gini                   (r sum_k l_k^2 + l sum_k r_k^2) / (l r)
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
+#     squared error          (sum_left (y - m))^2 / (l r),  m the node's mean
+#
+# Of the value that more than half of the rows have, classes are not counted but are what the others leave.
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
 # which it is met; of equal scores the smaller threshold wins.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from _grown cimport (
     ABSOLUTE_ERROR,
@@ -46,19 +49,53 @@ ctypedef struct split_t:
     Py_ssize_t feature, cut, how  # feature -1: none; cut: rows on the left
 
 
+cdef inline Py_ssize_t first_cut(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
+    """Behind the first value's rows if they are more than half, else 1: before it there is no cut."""
+    cdef Py_ssize_t low = n >> 1, high = n - 1, middle
+    if not same_value(g, list[0], list[low]):
+        return 1
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if same_value(g, list[0], list[middle]):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+cdef inline Py_ssize_t last_cut(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
+    """Before the last value's rows if they are more than half, else n - 1: behind it there is no cut."""
+    cdef Py_ssize_t low = 0, high = n >> 1, middle
+    if not same_value(g, list[n - 1], list[high]):
+        return n - 1
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if same_value(g, list[n - 1], list[middle]):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 cdef inline void scan_two(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* score_out,
     Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
+    cdef int64_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
     cdef double best = -1, bar = -1, score, difference
     cdef Py_ssize_t cut = -1
     cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
     cdef uint64_t item, next_item
-    for k in range(first - 1):
+    if begin > 1:
+        l_1 = n_1
+        for k in range(begin - 1, n):
+            l_1 -= list[k] >> row_bits & 1
+    first = max(first, begin)
+    for k in range(begin - 1, first - 1):
         l_1 += list[k] >> row_bits & 1
     next_item = list[first - 1]
-    for k in range(first, n - g.min_leaf + 1):
+    for k in range(first, last + 1):
         item = next_item
         next_item = list[k]
         l_1 += item >> row_bits & 1
@@ -77,14 +114,20 @@ cdef inline void scan_gini(
     Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
+    cdef Py_ssize_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
     cdef double best = -1, bar = -1, score, left = 0, right = 0
     cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_values
+    memcpy(r, node.values, g.n_values * sizeof(double))
+    if begin > 1:
+        memset(r, 0, g.n_values * sizeof(double))
+        for k in range(begin - 1, n):
+            r[class_of(g, list[k])] += 1
     for c in range(g.n_values):
-        l[c] = 0
-        r[c] = node.values[c]
+        l[c] = node.values[c] - r[c]
+        left += l[c] * l[c]
         right += r[c] * r[c]
-    for k in range(1, n - g.min_leaf + 1):
+    for k in range(begin, last + 1):
         c = class_of(g, list[k - 1])
         left += 2 * l[c] + 1
         right -= 2 * r[c] - 1
@@ -104,15 +147,20 @@ cdef inline void scan_entropy(
     Py_ssize_t* cut_out
 ) noexcept nogil:
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
+    cdef Py_ssize_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
     cdef const double* t = g.table
     cdef double best = -1e300, score, total = 0
     cdef int64_t* l = <int64_t*> sides  # no-cython-lint
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
-        l[c] = 0
-        r[c] = <int64_t> node.values[c]
-        total += t[r[c]]
-    for k in range(1, n - g.min_leaf + 1):
+        r[c] = 0 if begin > 1 else <int64_t> node.values[c]
+    if begin > 1:
+        for k in range(begin - 1, n):
+            r[class_of(g, list[k])] += 1
+    for c in range(g.n_values):
+        l[c] = <int64_t> node.values[c] - r[c]
+        total += t[l[c]] + t[r[c]]
+    for k in range(begin, last + 1):
         c = class_of(g, list[k - 1])
         l_c = l[c]
         r_c = r[c]
@@ -124,6 +172,23 @@ cdef inline void scan_entropy(
         score = total - (t[k] + t[n - k])
         if score > best:
             best = score
+            cut = k
+    score_out[0] = best
+    cut_out[0] = cut
+
+
+cdef inline void scan_squares(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* score_out,
+    Py_ssize_t* cut_out
+) noexcept nogil:
+    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k
+    cdef double best = -1, bar = -1, score, mean = node.values[0], total = 0
+    for k in range(1, n - g.min_leaf + 1):
+        total += g.y[row_of(g, list[k - 1])] - mean
+        if k < first or same_value(g, list[k - 1], list[k]):
+            continue
+        score = total * total / (<double> k * <double> (n - k))
+        if score > bar and beats(score, &best, &bar):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -192,15 +257,17 @@ cdef inline void scan(
     """Take the list's best cut, from the place `first` on, if it is better."""
     cdef double score = 0
     cdef Py_ssize_t cut = -1
-    cdef bint plain = g.weight == NULL and g.y == NULL and g.monotonic == NULL
+    cdef bint plain = g.weight == NULL and g.monotonic == NULL
     first = max(first, g.min_leaf)
     if first > node.stop - node.start - g.min_leaf:
         return
-    if g.criterion == ENTROPY and plain:
+    if g.criterion == SQUARED_ERROR and plain and g.n_outputs == 1:
+        scan_squares(g, node, list, first, &score, &cut)
+    elif g.criterion == ENTROPY and plain and g.y == NULL:
         scan_entropy(g, node, list, first, room.sides, &score, &cut)
-    elif g.criterion == GINI and plain and g.n_values == 2:
+    elif g.criterion == GINI and plain and g.y == NULL and g.n_values == 2:
         scan_two(g, node, list, first, &score, &cut)
-    elif g.criterion == GINI and plain:
+    elif g.criterion == GINI and plain and g.y == NULL:
         scan_gini(g, node, list, first, room.sides, &score, &cut)
     elif g.criterion < SQUARED_ERROR:
         scan_classes(g, node, list, first, feature, room, &score, &cut)

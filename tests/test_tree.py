@@ -3,8 +3,10 @@
 import copy
 import itertools
 import pickle
+import tracemalloc
 
 import numpy as np
+import pandas
 import pytest
 import reference_tree as reference
 from conftest import seconds_to_obey_ctrl_c
@@ -372,6 +374,37 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
     with pytest.raises(RuntimeError, match="the callback stopped fit"):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype):
+    n, d = 20_000, 30
+    X = rng.standard_normal((n, d)).astype(dtype)
+    noise = rng.standard_normal(n)
+    y = X[:, 0] + noise if kind is DecisionTreeRegressor else (X[:, 0] > 0) ^ (noise > 1.3)
+    tracemalloc.start()
+    kind(n_jobs=2).fit(X, y)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used <= 12 * n * d + 100 * n
+
+
+def test_adult_with_its_categories_is_pruned_to_14_6_percent(data_file):
+    """Rows without unknowns, original split; C4.5 errs in 15.54 % of the test rows, C4.5-auto in 14.46 %."""
+    X, y, X_test, y_test = adult(data_file)
+    model = DecisionTreeClassifier(ccp_alpha="cv").fit(X, y)
+    assert 1 - model.score(X_test, y_test) <= 0.146
+    assert sum(known is not None for known in model.categories_) == 8
+
+
+def adult(data_file):
+    parts = []
+    for name in ("adult_train.csv.gz", "adult_test.csv.gz"):
+        table = pandas.read_csv(data_file(name), na_values="?", skipinitialspace=True).dropna()
+        parts += [table.drop(columns="income"), table["income"].str.strip(" .").to_numpy(str)]
+    return parts
 
 
 @pytest.mark.once

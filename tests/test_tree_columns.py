@@ -10,7 +10,7 @@ import reference_tree as reference
 from scipy import sparse
 from sklearn import tree as sklearn_tree
 
-from fastclf import DecisionTreeClassifier, DecisionTreeRegressor, load, save
+from fastclf import DecisionTreeClassifier, DecisionTreeRegressor, _growth, load, save
 
 KINDS = {"gini": DecisionTreeClassifier, "squared_error": DecisionTreeRegressor}
 
@@ -101,6 +101,31 @@ def test_many_classes_and_categories_are_told_apart(rng):
         other = DecisionTreeClassifier(categorical_features=[0], n_jobs=threads).fit(X, label[codes])
         np.testing.assert_array_equal(other._nodes["steps"], model._nodes["steps"])
         np.testing.assert_array_equal(other._nodes["subsets"], model._nodes["subsets"])
+
+
+OPTIONS = {
+    "gini": (DecisionTreeClassifier, {}),
+    "weighted": (DecisionTreeClassifier, {"class_weight": {0: 2.5}}),
+    "drawn": (DecisionTreeClassifier, {"max_features": 2, "random_state": 1}),
+    "in order": (DecisionTreeRegressor, {"monotonic_cst": [0, 1, -1], "min_samples_leaf": 3}),
+    "medians": (DecisionTreeRegressor, {"criterion": "absolute_error", "max_depth": 5}),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_threads_and_pieces_change_nothing(rng, monkeypatch, name):
+    kind, options = OPTIONS[name]
+    X = np.column_stack([rng.integers(0, 99, 800), with_missing(rng, 800, 2)])
+    y = (rng.standard_normal(800) + np.nan_to_num(X[:, 1]) > 0).astype(int)
+    trees = []
+    for threads, cells in itertools.product([1, 3], [1 << 22, 1 << 8]):
+        monkeypatch.setattr(_growth, "_MANY_CELLS", cells)
+        monkeypatch.setattr(_growth, "_MANY_CELLS_ALONE", cells)
+        trees.append(kind(categorical_features=[0], n_jobs=threads, **options).fit(X, y))
+    for other in trees[1:]:
+        np.testing.assert_array_equal(other.apply(X), trees[0].apply(X))
+        for column in ("impurity", "value"):
+            np.testing.assert_array_equal(other._nodes[column], trees[0]._nodes[column])
 
 
 COLOURS = ["red", "green", "blue", "green", None, "red", "blue", "green"]
