@@ -129,6 +129,9 @@ def as_csr(X, owner, name="X"):
     if not ascends(X.indices, X.indptr):
         X = _summed(X)
     for start, stop in ranges(0, X.size, _CHECK_ENTRIES):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(X.data[start:stop].sum()):
+                continue
         bad = np.flatnonzero(~np.isfinite(X.data[start:stop]))
         if len(bad):
             entry = start + bad[0]
@@ -151,8 +154,10 @@ def ascends(entries, starts, strictly=True):
     """Whether each of some lists of entries ascends, list i from starts[i] to starts[i + 1]."""
     compare = np.less_equal if strictly else np.less
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
-        drop = start + 1 + np.flatnonzero(compare(entries[start + 1 : stop + 1], entries[start:stop]))
-        if (starts[np.searchsorted(starts, drop)] != drop).any():
+        drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
+        first, last = np.searchsorted(starts, [start + 1, stop + 1])
+        drops[starts[first:last] - (start + 1)] = False  # where a list begins
+        if drops.any():
             return False
     return True
 

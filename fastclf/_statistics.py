@@ -203,10 +203,9 @@ def category_counts(X, codes, weight, n_classes, first, n_jobs):
 
 def in_lanes(by_class):
     """An array (n_classes, ...) with the classes as its last axis, filled up with zeros to whole vectors."""
-    turned = np.moveaxis(np.asarray(by_class, np.float64), 0, -1)
-    lanes = kernels.LANES
-    filled = np.zeros((*turned.shape[:-1], -(-turned.shape[-1] // lanes) * lanes))
-    filled[..., : turned.shape[-1]] = turned
+    turned = by_class.T
+    filled = np.zeros((*turned.shape[:-1], -(-len(by_class) // kernels.LANES) * kernels.LANES))
+    filled[..., : len(by_class)] = turned
     return filled
 
 

@@ -129,17 +129,14 @@ class GaussianNB(NaiveBayesBase):
         learned = self._conclude(self._sums(X, codes, None, len(classes)))
         with np.errstate(divide="ignore"):
             log_prior = np.log(learned["class_prior_"])
-        found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
         n, *whole = learned["_whole"]
         state = [np.append(learned["class_count_"], n[0])]
         state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
-        over_rows(
-            X,
-            self.n_jobs,
-            lambda i, j: kernels.leave_out(
-                X, codes, *state, log_prior, self.priors is None, self.var_smoothing, i, j, found, lost
-            ),
-        )
+        variance = np.maximum(learned["var_"], 1e-300)
+        sums = np.stack([np.log(variance).sum(axis=1), (1 / variance).sum(axis=1), (1 / variance).max(axis=1)], axis=1)
+        state += [log_prior, self.priors is None, self.var_smoothing, learned["epsilon_"], 1 / variance, sums]
+        found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
+        over_rows(X, self.n_jobs, lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost))
         for row in np.flatnonzero(lost):
             rest = np.arange(len(X)) != row
             state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))

@@ -2,7 +2,7 @@
 #
 # Classes lie side by side in the lanes and columns are added in their order, four rows at a time to hide the latency of
 # a sum. Arrays by class have `width` columns: the classes, filled up to whole vectors.
-from libc.math cimport INFINITY, exp, log, sqrt
+from libc.math cimport INFINITY, exp, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
@@ -213,57 +213,101 @@ cdef void decide_rows(
 #
 # and so for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M' remain,
 # `lost` says so, and the row is to be fitted anew. Each (mean, squares) row K is that of all classes together.
+#
+# Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
+# small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v).
 cdef void leave_out_rows(
     const number* X, const int32_t* code, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop,
     const double* count, const double* mean, const double* squares, const double* log_prior, bint learned_prior,
-    double smoothing, int32_t* left_code, uint8_t* lost, double* room
+    double smoothing, double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost,
+    double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, k, own
+    cdef Py_ssize_t i, k, own
     cdef const double* x
-    cdef const double* m
-    cdef const double* M
-    cdef double n, t, left, epsilon, v, q, product, logs, score, best
+    cdef double n, logs, score, best, left, delta
     cdef double total = count[n_classes]
     for i in range(start, stop):
         own = code[i]
         x = as_doubles(X + i * d, d, room)
-        epsilon = 0
-        lost[i] = 0
-        m = mean + n_classes * d
-        M = squares + n_classes * d
-        for j in range(d):
-            t = x[j] - m[j]
-            left = M[j] - t * t * (total / (total - 1))
-            lost[i] |= left < 1e-8 * M[j]
-            epsilon = max(epsilon, left)
-        epsilon *= smoothing / (total - 1)
+        left = smoothing * largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
+        left /= total - 1
+        delta = left - epsilon
         best = -INFINITY
         left_code[i] = 0
         for k in range(n_classes):
-            m = mean + k * d
-            M = squares + k * d
             n = count[k] - (k == own)
             if n == 0:
                 continue
-            q = logs = 0
-            product = 1
-            for j in range(d):
-                t = x[j] - m[j]
-                v = M[j]
-                if k == own:
-                    v -= t * t * ((n + 1) / n)
-                    lost[i] |= v < 1e-8 * M[j]
-                    t *= (n + 1) / n
-                v = v / n + epsilon
-                q += t * t / v
-                product *= v
-                if not 1e-100 < product < 1e100:
-                    logs += log(product)
-                    product = 1
-            score = (log(n) if learned_prior else log_prior[k]) - 0.5 * (q + logs + log(product))
+            logs = log(n) if learned_prior else log_prior[k]
+            if k != own and fabs(delta) * sums[3 * k + 2] < 1e-8:
+                score = logs - 0.5 * (
+                    near_distance(x, d, mean + k * d, inverse + k * d, delta) + sums[3 * k] + delta * sums[3 * k + 1]
+                )
+            else:
+                score = logs - 0.5 * distance_without(
+                    x, d, mean + k * d, squares + k * d, n, k == own, left, &lost[i]
+                )
             if score > best:
                 best = score
                 left_code[i] = k
+
+
+cdef double largest_left(
+    const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
+) noexcept nogil:
+    """The largest of the M' of all rows together."""
+    cdef Py_ssize_t j
+    cdef double t, left, largest = 0, share = n / (n - 1)
+    cdef bint few = False
+    for j in range(d):
+        t = x[j] - m[j]
+        left = M[j] - t * t * share
+        few |= left < 1e-8 * M[j]
+        largest = left if left > largest else largest
+    lost[0] = few
+    return largest
+
+
+cdef double near_distance(
+    const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
+) noexcept nogil:
+    """sum (x - m)^2 / (v + delta) to first order in delta."""
+    cdef Py_ssize_t j = 0
+    cdef double t, total
+    cdef vec_d u, w, s = spread_d(0)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        w = (<const vec_d*> (inverse + j))[0]
+        s = fmadd_d(u * u * w, fmadd_d(spread_d(-delta), w, spread_d(1)), s)
+        j += LANES_D
+    total = sum_d(s)
+    while j < d:
+        t = x[j] - m[j]
+        total += t * t * inverse[j] * (1 - delta * inverse[j])
+        j += 1
+    return total
+
+
+cdef double distance_without(
+    const double* x, Py_ssize_t d, const double* m, const double* M, double n, bint own, double epsilon, uint8_t* lost
+) noexcept nogil:
+    """sum (x - m)^2 / v + log v of a class that has n rows without x, which is `own` or not."""
+    cdef Py_ssize_t j
+    cdef double t, v, q = 0, logs = 0, product = 1, share = (n + 1) / n if own else 0, step = share if own else 1
+    cdef bint few = False
+    for j in range(d):
+        t = x[j] - m[j]
+        v = M[j] - t * t * share
+        few |= own and v < 1e-8 * M[j]
+        v = v / n + epsilon
+        t *= step
+        q += t * t / v
+        product *= v
+        if not 1e-100 < product < 1e100:
+            logs += log(product)
+            product = 1
+    lost[0] |= few
+    return q + logs + log(product)
 
 
 def squares(
@@ -347,13 +391,15 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 
 def leave_out(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
-    const double[:, ::1] squares, const double[::1] log_prior, bint learned_prior, double smoothing,
-    Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
+    const double[:, ::1] squares, const double[::1] log_prior, bint learned_prior, double smoothing, double epsilon,
+    const double[:, ::1] inverse, const double[:, ::1] sums, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code,
+    uint8_t[::1] lost
 ):
     """The class of each row by the Gaussian classes of all others."""
     cdef double[::1] room = np.empty(X.shape[1])
     with nogil:
         leave_out_rows(
             &X[0, 0], &code[0], X.shape[1], log_prior.shape[0], start, stop, &count[0], &mean[0, 0], &squares[0, 0],
-            &log_prior[0], learned_prior, smoothing, &left_code[0], &lost[0], &room[0]
+            &log_prior[0], learned_prior, smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0],
+            &room[0]
         )
