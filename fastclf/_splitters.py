@@ -52,7 +52,7 @@ def as_folds(cv, X, y, groups=None, random_state=0, repeats=1):
             rng = np.random.default_rng(random_state) if repeats > 1 else random_state
             return Folds(n, [dealt(y, cv, rng) for _ in range(repeats)], cv)
         cv = GroupKFold(cv)
-    if isinstance(cv, LeaveOneOut):
+    if isinstance(cv, LeaveOneOut) or _is_scikit_learns(cv, "LeaveOneOut"):
         return Folds(n, [np.arange(n)], n)
     if isinstance(cv, _Partition):
         return Folds(n, [cv._fold(n, y, groups)], cv.n_splits)
@@ -69,7 +69,24 @@ def as_folds(cv, X, y, groups=None, random_state=0, repeats=1):
         raise ValueError(f"cv gives something else than pairs of indices into {n} rows: {error}") from error
     if smallest == 0:
         raise ValueError("cv gives no fold, or one without rows; rows to train on and to test on are wanted")
-    return Folds(n, pairs=pairs)
+    fold = _as_partition(pairs, n)
+    return Folds(n, pairs=pairs) if fold is None else Folds(n, [fold], len(pairs))
+
+
+def _is_scikit_learns(cv, name):
+    return type(cv).__name__ == name and type(cv).__module__.startswith("sklearn.")
+
+
+def _as_partition(pairs, n):
+    """The fold of each row, if each is in one of the tests, and each train side is all other rows; else None."""
+    rows, fold = np.arange(n), np.full(n, -1)
+    for i, (_, test) in enumerate(pairs):
+        test = rows[test]
+        if (fold[test] >= 0).any() or (np.diff(test) <= 0).any():
+            return None
+        fold[test] = i
+    same = (np.array_equal(rows[train], np.flatnonzero(fold != i)) for i, (train, _) in enumerate(pairs))
+    return fold if (fold >= 0).all() and all(same) else None
 
 
 def stratified_folds(y, n_folds=10, random_state=0):

@@ -66,7 +66,6 @@ def answers(estimator, X, y, cv):
         GaussianNB(priors=[0.2, 0.3, 0.5]),
         NaiveBayes("gaussian"),
         NaiveBayes("exponential"),
-        SVC(kernel="linear", tol=1e-6),
         SVC(gamma=0.01, tol=1e-6),
     ],
     ids=repr,
@@ -163,6 +162,19 @@ def test_what_cannot_be_shown_to_be_equal_is_left_to_the_loop(estimator, X, y, c
     groups = IRIS[1] if isinstance(cv, GroupKFold) else None
     with warnings.catch_warnings(action="ignore"):
         assert not cross_validate(estimator, X, y, cv=cv, groups=groups).shortcut
+
+
+def test_splitters_of_scikit_learn_and_pairs_of_indices_have_shortcuts_too():
+    X, y = IRIS
+    for cv in (model_selection.LeaveOneOut(), model_selection.KFold(5, shuffle=True, random_state=1)):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, cv))
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, list(cv.split(X))))
+    for pairs in (
+        [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(50, 150))],
+        [(np.arange(149, 49, -1), np.arange(50)), (np.arange(50), np.arange(50, 150))],
+        [(np.arange(50, 150), np.arange(50))],
+    ):
+        assert not cross_validate(LeastSquaresClassifier(), X[::-1], np.tile([0, 1, 2], 50), cv=pairs).shortcut
 
 
 def test_a_subclass_is_fitted_one_by_one():
