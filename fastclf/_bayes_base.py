@@ -5,23 +5,24 @@ import warnings
 
 import numpy as np
 
-from ._estimator import Classifier
+from ._estimator import Classifier, clone
 from ._statistics import (
     as_number_rows,
     class_counts,
     column_sums,
     decide,
-    encode,
     normalise,
     require_finite,
     require_positive,
 )
-from ._validation import as_matrix, as_sample_weight, as_targets, encode_labels, require_array
+from ._validation import as_array, as_matrix, as_sample_weight, as_targets, encode_labels, require_array, require_choice
 
 SHARED = """classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names."""
+
+METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
 _PARAMETERS = """alpha : float >= 0 or array-like of shape (n_features,), default=1.0
         Added to each count (Laplace, Lidstone); 0: maximum likelihood.
@@ -56,25 +57,68 @@ def as_priors(name, values, n_classes):
     return priors
 
 
+def all_but_one(parts, merge):
+    """For each part the others, merged, by two merges a part: sums that grow, of which nothing is subtracted."""
+    after = [None]
+    for part in reversed(parts[1:]):
+        after.append(part if after[-1] is None else merge(part, after[-1]))
+    before = None
+    for part in parts:
+        rest = after.pop()
+        yield rest if before is None else before if rest is None else merge(before, rest)
+        before = part if before is None else merge(before, part)
+
+
+def rows_by_fold(folds, weight, n):
+    """The rows of each fold, ascending."""
+    folds = as_array(folds, "folds")
+    if folds.shape != (n,):
+        raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
+    _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
+    rows = np.split(np.argsort(fold, kind="stable"), np.cumsum(sizes)[:-1])
+    if sum(weight is None or weight[own].any() for own in rows) < 2:
+        raise ValueError("folds has fewer than two folds with a row that counts; at least two are wanted")
+    return rows
+
+
+def among(weight, rows):
+    return None if weight is None else weight[rows]
+
+
+def begin_joint(n, prior):
+    """n rows of the logs of priors."""
+    joint = np.empty((n, len(prior)))
+    with np.errstate(divide="ignore"):
+        joint[:] = np.log(prior)
+    return joint
+
+
 class NaiveBayesBase(Classifier):
-    """A subclass has `_learn`, the attributes that rows give, and `_joint`, log P(x, class) of rows."""
+    """A subclass has these, besides its parameters:
+
+    _check_parameters(d, n_classes)    refuses what is wrong before any work
+    _sums(X, codes, weight, n_classes) what rows say, as attributes that add up
+    _together(sums, more)              those of both together
+    _conclude(sums)                    all attributes that follow from them
+    _joint(X)                          log P(x, class)
+    """
 
     _takes_sparse = False
 
     def _as_rows(self, X, owner):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
-    def _checked(self, X, y, sample_weight, classes):
-        """(rows, codes, weight, classes, attributes of columns)"""
+    def _checked_labels(self, y, n, sample_weight, classes):
+        """(codes, weight, classes), where `classes`, unless None, are all that may be there."""
         name = type(self).__name__
-        rows = self._as_rows(X, name)
-        y = as_targets(y, len(rows), name, labels=True)
+        y = as_targets(y, n, name, labels=True)
         if y.ndim != 1:
             raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        weight = as_sample_weight(sample_weight, len(rows))
+        weight = as_sample_weight(sample_weight, n)
         if weight is not None and not weight.any():
             raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
-        found, codes = encode(y)
+        found, codes = encode_labels(y)
+        codes = codes.astype(np.int32)
         if classes is not None:
             place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
             unknown = classes[place] != found
@@ -83,7 +127,14 @@ class NaiveBayesBase(Classifier):
                     f"The target label(s) {found[unknown]} in y do not exist in the initial classes {classes}"
                 )
             codes, found = place.astype(np.int32)[codes], classes
-        return rows, codes, weight, found, self._fitted_columns(X, rows)
+        return codes, weight, found
+
+    def _checked(self, X, y, sample_weight, classes=None):
+        """(rows, codes, weight, classes)"""
+        rows = self._as_rows(X, type(self).__name__)
+        codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
+        self._check_parameters(rows.shape[1], len(classes))
+        return rows, codes, weight, classes
 
     def fit(self, X, y, sample_weight=None):
         """Learn from rows, in one read of them.
@@ -101,8 +152,9 @@ class NaiveBayesBase(Classifier):
         -------
         self
         """
-        rows, codes, weight, classes, columns = self._checked(X, y, sample_weight, None)
-        return self._become(classes_=classes, **columns, **self._learn(rows, codes, weight, classes, None))
+        rows, codes, weight, classes = self._checked(X, y, sample_weight)
+        learned = self._conclude(self._sums(rows, codes, weight, len(classes)))
+        return self._become(classes_=classes, **self._fitted_columns(X, rows), **learned)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from more rows; the result is that of a fit of all of them.
@@ -128,20 +180,72 @@ class NaiveBayesBase(Classifier):
                 )
         if fitted is not None:
             self._new_samples(X)
-        known = classes if fitted is None else fitted
-        rows, codes, weight, known, columns = self._checked(X, y, sample_weight, known)
-        learned = self._learn(rows, codes, weight, known, None if fitted is None else self)
+        rows, codes, weight, known = self._checked(X, y, sample_weight, classes if fitted is None else fitted)
+        sums = self._sums(rows, codes, weight, len(known))
         if fitted is None:
-            return self._become(classes_=known, **columns, **learned)
-        vars(self).update(learned)
+            return self._become(classes_=known, **self._fitted_columns(X, rows), **self._conclude(sums))
+        vars(self).update(self._conclude(self._together(vars(self), sums)))
         return self
 
-    def _begin_joint(self, X, prior=None, log_prior=None):
-        if log_prior is None:
-            with np.errstate(divide="ignore"):
-                log_prior = np.log(prior)
-        joint = np.empty((len(X), len(self.classes_)))
-        joint[:] = log_prior
+    def merge(self, other):
+        """A model of the rows of both, which have the same classes and columns: their sums are added.
+
+        Counts are exact, moments to rounding.
+
+        Parameters
+        ----------
+        other : fitted estimator of this class
+
+        Returns
+        -------
+        merged : a new one, with the parameters of this one
+        """
+        self._require_mergeable(other)
+        names = ("classes_", "n_features_in_", "feature_names_in_")
+        state = {name: value for name, value in vars(self).items() if name in names}
+        self._check_parameters(self.n_features_in_, len(self.classes_))
+        merged = clone(self)
+        return merged._become(**state, **merged._conclude(self._together(vars(self), vars(other))))
+
+    def _require_mergeable(self, other):
+        self._require_fitted()
+        if type(other) is not type(self):
+            raise TypeError(f"other is {other!r}; a fitted {type(self).__name__} is wanted")
+        other._require_fitted()
+        if not np.array_equal(self.classes_, other.classes_) or self.n_features_in_ != other.n_features_in_:
+            raise ValueError("other has other classes or another number of columns; a model with the same is wanted")
+
+    def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
+        """What a fit of all rows of the other folds predicts for each row; the estimator is left as it is.
+
+        Each fold is read once: sums of all others come from merging theirs, so that k folds cost about one fit and one
+        prediction. A class that no other fold has is impossible.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as `fit` takes them
+        folds : array-like of shape (n_samples,)
+            The fold of each row, at least two in all: numbers, groups, anything sortable.
+        method : {"predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"}, default="predict"
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What the method gives for each row.
+        """
+        require_choice("method", method, METHODS)
+        rows, codes, weight, classes = self._checked(X, y, sample_weight)
+        folds = rows_by_fold(folds, weight, len(rows))
+        joint = self._fold_joints(rows, codes, weight, classes, folds)
+        return clone(self)._become(classes_=classes)._answer(method, joint)
+
+    def _fold_joints(self, rows, codes, weight, classes, folds):
+        parts = [self._sums(rows[own], codes[own], among(weight, own), len(classes)) for own in folds]
+        joint = np.empty((len(rows), len(classes)))
+        model = clone(self)
+        for own, sums in zip(folds, all_but_one(parts, self._together)):
+            model._become(classes_=classes, n_features_in_=rows.shape[1], **self._conclude(sums))
+            joint[own] = np.where(model.class_count_ > 0, model._joint(rows[own]), -np.inf)
         return joint
 
     def _ask(self, X):
@@ -154,16 +258,21 @@ class NaiveBayesBase(Classifier):
 
     def predict(self, X):
         """The most probable label of each row, of shape (n_samples,); the first of equal ones."""
-        joint = self._ask(X)
-        return self.classes_[decide(joint, self.n_jobs)]
+        return self._answer("predict", self._ask(X))
 
     def predict_log_proba(self, X):
         """log P(class | x), of shape (n_samples, n_classes); where all classes are impossible, all are alike."""
-        return normalise(self._ask(X), self.n_jobs, True)
+        return self._answer("predict_log_proba", self._ask(X))
 
     def predict_proba(self, X):
         """P(class | x), of shape (n_samples, n_classes)."""
-        return normalise(self._ask(X), self.n_jobs, False)
+        return self._answer("predict_proba", self._ask(X))
+
+    def _answer(self, method, joint):
+        """What a method says where these are the log joints, which it may overwrite."""
+        if method == "predict":
+            return self.classes_[decide(joint, self.n_jobs)]
+        return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
     def _check_state(self):
         super()._check_state()
@@ -172,39 +281,42 @@ class NaiveBayesBase(Classifier):
             raise ValueError("classes_ is empty; at least one class is wanted")
 
 
+# What scikit-learn takes a smaller alpha for, unless it is forced.
+_LEAST_ALPHA = 1e-10
+
+
 class DiscreteBayes(NaiveBayesBase):
     """A model of counts; a subclass has `_count`, what it counts, and `_estimate`, what follows from the counts."""
 
-    _takes_sparse = True
+    _takes_sparse = _positive_only = True
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.positive_only = self._positive_only
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _learn(self, X, codes, weight, classes, past):
-        alpha = self._smoothing(X.shape[1])
-        counted = self._count(X, codes, weight, len(classes))
-        state = {"class_count_": class_counts(codes, weight, len(classes))}
-        if past is not None:
-            counted = self._together(counted, vars(past))
-            state["class_count_"] += past.class_count_
-        state |= counted
-        with np.errstate(divide="ignore", invalid="ignore"):
-            state |= self._estimate(state, alpha)
-            state["class_log_prior_"] = self._log_prior(state["class_count_"])
-        return state
+    def _sums(self, X, codes, weight, n_classes):
+        return {"class_count_": class_counts(codes, weight, n_classes)} | self._count(X, codes, weight, n_classes)
 
-    def _together(self, counted, past):
-        return {name: count + past[name] for name, count in counted.items()}
+    def _together(self, sums, more):
+        return {name: sums[name] + more[name] for name in ("class_count_", "feature_count_")}
+
+    def _conclude(self, sums):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_prior = self._log_prior(sums["class_count_"])
+            return sums | self._estimate(sums, self._smoothing()) | {"class_log_prior_": log_prior}
 
     def _log_prior(self, count):
         if self.class_prior is not None:
             return np.log(as_priors("class_prior", self.class_prior, len(count)))
         return np.log(count) - np.log(count.sum()) if self.fit_prior else np.full(len(count), -np.log(len(count)))
 
-    def _smoothing(self, d):
+    def _check_parameters(self, d, n_classes):
         alpha = np.asarray(self.alpha)
         if alpha.dtype.kind not in "iuf" or alpha.ndim > 1:
             raise TypeError(f"alpha is {self.alpha!r}; a number or one for each feature is wanted")
@@ -214,22 +326,30 @@ class DiscreteBayes(NaiveBayesBase):
             )
         if not ((alpha >= 0) & (alpha < np.inf)).all():
             raise ValueError(f"All values in alpha must be greater than 0 and finite; alpha is {self.alpha!r}.")
-        if not self.force_alpha and alpha.min() < 1e-10:
+        if not self.force_alpha and alpha.min() < _LEAST_ALPHA:
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep"
                 " alpha unchanged.",
                 stacklevel=4,
             )
-            alpha = np.maximum(alpha, 1e-10)
+        if self.class_prior is not None:
+            as_priors("class_prior", self.class_prior, n_classes)
+
+    def _smoothing(self):
+        alpha = np.asarray(self.alpha) if self.force_alpha else np.maximum(self.alpha, _LEAST_ALPHA)
         return alpha if alpha.ndim else float(alpha)
 
-    def _positive_sums(self, X, codes, weight, n_classes):
+    def _count(self, X, codes, weight, n_classes):
+        """Sums of counts from 0 up."""
         sums = column_sums(X, codes, weight, n_classes, self.n_jobs)
         name = type(self).__name__
         if not np.isfinite(sums).all():
             require_finite(X, name)
         require_positive(X, name)
-        return sums
+        return {"feature_count_": sums}
+
+    def _begin_joint(self, X):
+        return np.tile(self.class_log_prior_, (len(X), 1))
 
     def _told(self, joint, X):
         """The joint, unless what is not finite in it came from X."""

@@ -8,7 +8,10 @@ from ._validation import as_array, feature_names, require_matrix
 
 
 def as_columns(X, owner):
-    """The columns of a table or array: numbers (NaN: missing) or objects that are strings (None: missing)."""
+    """(columns, missing) of a table or array: columns of numbers, or of objects that are strings.
+
+    missing[j] says which values of column j are (NaN; of strings None), or is None where none is.
+    """
     if feature_names(X) is not None:
         get = X.column if hasattr(X, "column_names") else X.__getitem__
         columns = [np.asarray(get(name)) for name in feature_names(X)]
@@ -18,16 +21,24 @@ def as_columns(X, owner):
         array = as_array(X, "X")
         require_matrix(array, "X", owner)
         columns = list(array.T)
-    return [_as_column(column, j) for j, column in enumerate(columns)]
+        if array.dtype.kind == "f":
+            with np.errstate(all="ignore"):
+                finite = np.isfinite(array.sum(axis=0))  # in one read; a column that overflows is looked at again
+            if finite.all():
+                return columns, [None] * len(columns)
+    pairs = [_as_column(column, j) for j, column in enumerate(columns)]
+    return [column for column, _ in pairs], [missing for _, missing in pairs]
 
 
 def _as_column(column, j):
+    """(column, which values are missing or None)"""
     if column.dtype.kind in "biu":
-        return column
+        return column, None
     if column.dtype.kind == "f":
         if np.isinf(column).any():
             raise ValueError(f"Input X contains infinity (column {j}); finite numbers are wanted")
-        return column
+        missing = np.isnan(column)
+        return column, missing if missing.any() else None
     if column.dtype.kind not in "OUT":
         raise TypeError(f"column {j} of X has dtype {column.dtype}; numbers or strings are wanted")
     values = column.tolist()
@@ -40,10 +51,5 @@ def _as_column(column, j):
                 f"column {j} of X holds {value!r}; an argument must be a string or a real number, and a column's of one"
                 " kind"
             )
-    return np.array([None if gone else str(value) for value, gone in zip(values, missing)], dtype=object)
-
-
-def is_missing(column):
-    if column.dtype.kind == "O":
-        return np.equal(column, None).astype(bool)
-    return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), bool)
+    column = np.array([None if gone else str(value) for value, gone in zip(values, missing)], dtype=object)
+    return column, np.array(missing) if any(missing) else None

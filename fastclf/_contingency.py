@@ -275,6 +275,18 @@ class ContingencyTable:
         others = self.n - self._true
         return _divided(others - self._predicted + self.counts.diagonal(), others)
 
+    def figures(self):
+        """All figures by name, the errors that have to be beaten beside, as a dict of numbers."""
+        names = ["accuracy", "error", "majority_error", "uniform_error", "proportional_error", "balanced_accuracy"]
+        found = {name: getattr(self, name) for name in [*names, "kappa", "mcc"]}
+        for name in ("precision", "recall", "f1"):
+            found[f"{name}_macro"] = getattr(self, name)("macro")
+        if len(self.counts) == 2:
+            found |= {name: getattr(self, name)("binary") for name in ("precision", "recall", "f1")}
+            found |= {"specificity": float(self.specificity()[1])}
+            found |= {name: getattr(self, name) for name in ("TP", "FP", "FN", "TN")}
+        return found
+
     def cost(self, cost_matrix):
         """The mean cost of a row.
 

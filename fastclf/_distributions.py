@@ -1,72 +1,129 @@
-"""Class-conditional distributions of one column: what `NaiveBayes` is made of.
+"""Distributions of columns: what `NaiveBayes` is made of.
 
-A distribution is a class of static methods on its statistics, a dict of arrays with the classes as first axis:
+A distribution is a class of methods on its statistics, a dict of arrays with the classes as first axis. Columns are
+lists of vectors, of known values.
 
-    learn(x, codes, weight, n_classes, options)   statistics of known values x of classes `codes`
-    merge(one, other)                             those of both together
-    score(state, x, options)                      log density of x by class, (len(x), n_classes)
-    left(state, x, codes, weight, options)        `score` of each x of a fit by the statistics without it
-    sample(state, k, n, rng, options)             n values of class k
+    learn(columns, codes, weight, n_classes, options)   the statistics of each column (of the multinomial: of all)
+    merge(one, other)                                   those of both together
+    scorer(states, options)                             add(joint, columns): adds log densities, (rows, n_classes)
+    left(state, columns, codes, weight, options)        log densities of rows of the fit by the statistics without each
+    sample(state, k, n, rng, options)                   n rows of class k
+    log_evidence(state, options)                        log P(columns | classes), parameters integrated out
+    check(state, n_classes)                             refuses what are no statistics
 
-Statistics are sums, so that merging adds and leaving out subtracts.
+Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be there is no `left`, and where
+there is no prior no `log_evidence`.
 """
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from ._mdl import mdl_cuts
-from ._statistics import class_counts, class_moments, merge_moments
+from ._statistics import (
+    add_gaussian,
+    add_linear,
+    class_counts,
+    class_moments,
+    column_sums,
+    divide,
+    merge_moments,
+    pool,
+)
+from ._validation import require_array
+
+# Columns that are copied side by side at a time.
+_BLOCK = 8
+
+# Rows that are worked on at a time.
+_ROWS = 1 << 11
+
+log_gamma = np.vectorize(math.lgamma, otypes=[float])
 
 
-def sums(x, codes, weight, n_classes):
-    return np.bincount(codes, x if weight is None else weight * x, minlength=n_classes).astype(np.float64)
+class Options(NamedTuple):
+    """Parameters of `NaiveBayes`, and which columns of X they are for, which errors name."""
+
+    alpha: float
+    var_smoothing: float
+    bins: int
+    n_jobs: int | None
+    places: list
 
 
-def divide(a, b):
-    """a / b, and 0 where b is."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
+def refuse(columns, bad, places, wanted):
+    """Raise for the first value that is bad, if there is one; bad(x) says which."""
+    for x, place in zip(columns, places):
+        found = bad(x)
+        if found.any():
+            raise ValueError(f"column {place} of X holds {x[found][0]}{wanted}")
+
+
+def side_by_side(columns):
+    """Columns as a matrix of floats, some rows at a time, whose cache lines columns of a matrix share."""
+    dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
+    block = np.empty((len(columns[0]), len(columns)), dtype)
+    for start in range(0, len(block), _ROWS):
+        own = slice(start, start + _ROWS)
+        np.stack([x[own] for x in columns], axis=1, out=block[own])
+    return block
+
+
+def by_column(states, name):
+    return np.stack([state[name] for state in states], axis=1)
 
 
 def ones_or(weight, x):
     return np.ones(len(x)) if weight is None else weight
 
 
+def require_arrays(state, shapes):
+    """Refuse statistics that are not float64 arrays of these names and shapes."""
+    if not isinstance(state, dict) or set(state) != set(shapes):
+        raise ValueError(f"statistics_ has an entry that is not a dict of {', '.join(shapes)}")
+    for name, shape in shapes.items():
+        require_array(f"statistics_[...][{name!r}]", state[name], [np.float64], shape)
+
+
 class Gaussian:
     """Mean and variance by maximum likelihood, plus a share of the column's variance over all classes."""
 
     @staticmethod
-    def learn(x, codes, weight, n_classes, options):
-        values = np.ascontiguousarray(x, np.float32 if x.dtype == np.float32 else np.float64)[:, None]
-        count, mean, squares = (
-            part[:, 0] for part in class_moments(values, codes, weight, n_classes, options["n_jobs"])
-        )
-        return {"count": count, "mean": mean, "squares": squares}
+    def learn(columns, codes, weight, n_classes, options):
+        states = []
+        for start in range(0, len(columns), _BLOCK):
+            block = side_by_side(columns[start : start + _BLOCK])
+            count, mean, squares = class_moments(block, codes, weight, n_classes, options.n_jobs)
+            if not np.isfinite(squares).all():
+                raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+            for j in range(block.shape[1]):
+                states.append({"count": count[:, 0], "mean": mean[:, j].copy(), "squares": squares[:, j].copy()})
+        return states
 
     @staticmethod
     def merge(one, other):
         return dict(zip(one, merge_moments(*one.values(), *other.values())))
 
     @staticmethod
-    def pooled(state):
-        total = state["count"].sum()
-        centre = divide((state["count"] * state["mean"]).sum(), total)
-        return total, centre, (state["squares"] + state["count"] * (state["mean"] - centre) ** 2).sum()
+    def spread(state):
+        """The column's variance over all classes."""
+        total, _, squares = pool(state["count"], state["mean"], state["squares"])
+        return divide(squares, total)
 
     @staticmethod
     def variances(state, options):
-        total, _, squares = Gaussian.pooled(state)
-        floor = options["var_smoothing"] * divide(squares, total)
+        floor = options.var_smoothing * Gaussian.spread(state)
         return np.maximum(divide(state["squares"], state["count"]) + floor, 1e-300)
 
     @staticmethod
-    def log_density(x, mean, variance):
-        return -0.5 * (np.log(2 * np.pi * variance) + (x - mean) ** 2 / variance)
+    def scorer(states, options):
+        mean = by_column(states, "mean")
+        variance = np.stack([Gaussian.variances(state, options) for state in states], axis=1)
+        return lambda joint, columns: add_gaussian(joint, side_by_side(columns), mean, variance, 1)
 
     @staticmethod
-    def score(state, x, options):
-        return Gaussian.log_density(x[:, None].astype(float), state["mean"], Gaussian.variances(state, options))
-
-    @staticmethod
-    def left(state, x, codes, weight, options):
+    def left(state, columns, codes, weight, options):
+        [x] = columns
         w, rows = ones_or(weight, x), np.arange(len(x))
         count, squares = (np.tile(state[name], (len(x), 1)) for name in ("count", "squares"))
         mean = np.tile(state["mean"], (len(x), 1))
@@ -83,55 +140,101 @@ class Gaussian:
         total = count.sum(axis=1, keepdims=True)
         centre = divide((count * mean).sum(axis=1, keepdims=True), total)
         pooled = (squares + count * (mean - centre) ** 2).sum(axis=1, keepdims=True)
-        floor = options["var_smoothing"] * divide(pooled, total)
-        return Gaussian.log_density(x[:, None], mean, np.maximum(divide(squares, count) + floor, 1e-300))
+        floor = options.var_smoothing * divide(pooled, total)
+        variance = np.maximum(divide(squares, count) + floor, 1e-300)
+        return -0.5 * (np.log(2 * np.pi * variance) + (x[:, None] - mean) ** 2 / variance)
 
     @staticmethod
     def sample(state, k, n, rng, options):
         return rng.normal(state["mean"][k], np.sqrt(Gaussian.variances(state, options)[k]), n)
 
+    @staticmethod
+    def log_evidence(state, options):
+        """Mean and variance have the conjugate prior of `alpha` rows with the column's own over all classes.
+
+        A column that is constant says nothing, and counts 0.
+        """
+        count, mean, squares = state["count"], state["mean"], state["squares"]
+        alpha, (_, centre, _), spread = options.alpha, pool(count, mean, squares), Gaussian.spread(state)
+        if spread == 0:
+            return 0.0
+        rows = alpha + count
+        scatter = alpha * spread + squares + alpha * count / rows * (mean - centre) ** 2
+        logs = log_gamma(rows / 2) - math.lgamma(alpha / 2) + 0.5 * np.log(alpha / rows) - count / 2 * np.log(np.pi)
+        return float((logs + alpha / 2 * np.log(alpha * spread) - rows / 2 * np.log(scatter)).sum())
+
+    @staticmethod
+    def check(state, n_classes):
+        require_arrays(state, dict.fromkeys(("count", "mean", "squares"), (n_classes,)))
+
 
 class Rate:
-    """What Poisson and exponential share: how much, in how many rows, plus `alpha` rows of 1."""
+    """What Poisson and exponential share: how much, in how many rows, plus `alpha` rows of 1.
+
+    That is the posterior mean under a gamma distribution of shape and rate `alpha`: of Poisson's rate, and of the rate
+    of which exponential's mean is the inverse.
+    """
+
+    names = ("count", "sum")
+
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        cls.require(columns, options)
+        states, count = [], class_counts(codes, weight, n_classes)
+        for start in range(0, len(columns), _BLOCK):
+            block = side_by_side(columns[start : start + _BLOCK])
+            sums = column_sums(block, codes, weight, n_classes, options.n_jobs)
+            states += [{"count": count, "sum": sums[:, j].copy()} for j in range(block.shape[1])]
+        return states
 
     @staticmethod
     def merge(one, other):
         return {name: one[name] + other[name] for name in one}
 
-    @classmethod
-    def learn(cls, x, codes, weight, n_classes, options):
-        cls.require(x, options)
-        return {"count": class_counts(codes, weight, n_classes), "sum": sums(x, codes, weight, n_classes)}
-
     @staticmethod
     def mean(count, total, options):
-        return divide(total + options["alpha"], count + options["alpha"])
+        return divide(total + options.alpha, count + options.alpha)
 
     @classmethod
-    def score(cls, state, x, options):
-        cls.require(x, options)
-        return cls.log_density(x[:, None].astype(float), Rate.mean(state["count"], state["sum"], options))
+    def means(cls, states, options):
+        return cls.mean(by_column(states, "count"), by_column(states, "sum"), options)
 
     @classmethod
-    def left(cls, state, x, codes, weight, options):
+    def left(cls, state, columns, codes, weight, options):
+        [x] = columns
         w, rows = ones_or(weight, x), np.arange(len(x))
         count, total = (np.tile(state[name], (len(x), 1)) for name in ("count", "sum"))
         count[rows, codes] -= w
         total[rows, codes] -= w * x
         return cls.log_density(x[:, None].astype(float), Rate.mean(count, total, options))
 
+    @classmethod
+    def check(cls, state, n_classes):
+        require_arrays(state, dict.fromkeys(cls.names, (n_classes,)))
+
 
 class Poisson(Rate):
     """Counts; the rate is their mean."""
 
+    names = ("count", "sum", "log_factorials")
+
     @staticmethod
-    def require(x, options):
-        bad = (x < 0) | (x != np.floor(x))
-        if bad.any():
-            raise ValueError(
-                f"{options['column']} holds {x[bad][0]}, which is no count; whole numbers from 0 up are wanted for"
-                " distribution 'poisson'"
-            )
+    def require(columns, options):
+        refuse(
+            columns,
+            lambda x: (x < 0) | (x != np.floor(x)),
+            options.places,
+            ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'",
+        )
+
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        states = super().learn(columns, codes, weight, n_classes, options)
+        for state, x in zip(states, columns):
+            logs = log_factorial(x)
+            logs = np.bincount(codes, logs if weight is None else weight * logs, n_classes)
+            state["log_factorials"] = logs.astype(np.float64)
+        return states
 
     @staticmethod
     def log_density(x, mean):
@@ -139,19 +242,37 @@ class Poisson(Rate):
             return np.where(x == 0, 0, x * np.log(mean)) - mean - log_factorial(x)
 
     @staticmethod
+    def scorer(states, options):
+        mean = Poisson.means(states, options)
+        with np.errstate(divide="ignore"):
+            logs = np.log(mean)
+
+        def add(joint, columns):
+            Poisson.require(columns, options)
+            block = side_by_side(columns)
+            joint -= mean.sum(axis=1) + log_factorial(block).sum(axis=1)[:, None]
+            add_linear(joint, block, logs, 1)
+
+        return add
+
+    @staticmethod
     def sample(state, k, n, rng, options):
-        return rng.poisson(Rate.mean(state["count"], state["sum"], options)[k], n)
+        return rng.poisson(Poisson.means([state], options)[k, 0], n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        a, count, total = options.alpha, state["count"], state["sum"]
+        logs = a * np.log(a) - math.lgamma(a) + log_gamma(a + total) - (a + total) * np.log(a + count)
+        return float((logs - state["log_factorials"]).sum())
 
 
 class Exponential(Rate):
     """Positive numbers; 1 / rate is their mean."""
 
     @staticmethod
-    def require(x, options):
-        if (x < 0).any():
-            raise ValueError(
-                f"{options['column']} holds {x[x < 0][0]}; numbers from 0 up are wanted for distribution 'exponential'"
-            )
+    def require(columns, options):
+        wanted = "; numbers from 0 up are wanted for distribution 'exponential'"
+        refuse(columns, lambda x: x < 0, options.places, wanted)
 
     @staticmethod
     def log_density(x, mean):
@@ -159,227 +280,110 @@ class Exponential(Rate):
         return -np.log(mean) - x / mean
 
     @staticmethod
+    def scorer(states, options):
+        mean = np.maximum(Exponential.means(states, options), 1e-300)
+
+        def add(joint, columns):
+            Exponential.require(columns, options)
+            joint -= np.log(mean).sum(axis=1)
+            add_linear(joint, side_by_side(columns), -1 / mean, 1)
+
+        return add
+
+    @staticmethod
     def sample(state, k, n, rng, options):
-        return rng.exponential(Rate.mean(state["count"], state["sum"], options)[k], n)
+        return rng.exponential(Exponential.means([state], options)[k, 0], n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        a, count, total = options.alpha, state["count"], state["sum"]
+        return float((a * np.log(a) - math.lgamma(a) + log_gamma(a + count) - (a + count) * np.log(a + total)).sum())
+
+
+_LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
 
 
 def log_factorial(x):
     """log x! of whole numbers: a table below 256, Stirling's series above, exact to rounding there."""
-    table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
-    large = np.maximum(x, 256) + 1.0
-    series = (large - 0.5) * np.log(large) - large + 0.5 * np.log(2 * np.pi) + 1 / (12 * large) - 1 / (360 * large**3)
-    return np.where(x < 256, table[np.minimum(x, 255).astype(np.intp)], series)
+    logs = _LOG_FACTORIALS[np.minimum(x, 255).astype(np.intp)]
+    above = x > 255
+    if above.any():
+        large = x[above] + 1.0
+        logs[above] = (large - 0.5) * np.log(large) - large + 0.5 * np.log(2 * np.pi)
+        logs[above] += 1 / (12 * large) - 1 / (360 * large**3)
+    return logs
 
 
-class Table:
-    """Counts of cells with `alpha` added to each; a value has one cell, or none: the last, which has the count 0."""
+class Multinomial:
+    """Counts in a group of columns: each unit that a row has is one of them, with `alpha` added to each.
 
-    @classmethod
-    def learn(cls, x, codes, weight, n_classes, options):
-        state = {"cells": cls.cells(x, codes, options)}
-        m = cls.size(state)
-        place = cls.places(state, x, options)
-        counts = np.bincount(codes * np.intp(m) + place, weight, minlength=n_classes * m)
-        return state | {"counts": counts.reshape(n_classes, m).astype(np.float64)}
-
-    @staticmethod
-    def logs(count, total, m, options):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(count + options["alpha"]) - np.log(total + options["alpha"] * m)
-
-    @classmethod
-    def score(cls, state, x, options):
-        counts = np.concatenate([state["counts"], np.zeros((len(state["counts"]), 1))], axis=1)
-        m = cls.size(state)
-        logs = np.nan_to_num(cls.logs(counts, counts.sum(axis=1, keepdims=True), m, options), nan=-np.inf)
-        place = cls.places(state, x, options)
-        return logs.T[place] - cls.log_widths(state)[place][:, None]
-
-    @classmethod
-    def draw(cls, state, k, n, rng, options):
-        p = state["counts"][k] + options["alpha"]
-        return rng.choice(len(p), n, p=p / p.sum())
-
-
-class Categorical(Table):
-    """Categories, of any type that sorts; one never seen has the count 0."""
-
-    @staticmethod
-    def cells(x, codes, options):
-        return np.unique(x)
-
-    @staticmethod
-    def size(state):
-        return len(state["cells"])
-
-    @staticmethod
-    def places(state, x, options):
-        cells = state["cells"]
-        if (x.dtype.kind in "OU" and cells.dtype.kind not in "OU") or (
-            x.dtype.kind not in "OU" and cells.dtype.kind in "OU"
-        ):
-            return np.full(len(x), len(cells))
-        place = np.minimum(np.searchsorted(cells, x), len(cells) - 1)
-        return np.where(cells[place] == x, place, len(cells))
-
-    @classmethod
-    def left(cls, state, x, codes, weight, options):
-        w, place, rows = ones_or(weight, x), cls.places(state, x, options), np.arange(len(x))
-        count, total = state["counts"].T[place], np.tile(state["counts"].sum(axis=1), (len(x), 1))
-        count[rows, codes] -= w
-        total[rows, codes] -= w
-        m = cls.left_size(state, count)
-        return np.nan_to_num(cls.logs(count, total, m, options), nan=-np.inf)
-
-    @staticmethod
-    def left_size(state, count):
-        """A category that no other row has is none without it."""
-        return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
-
-    @staticmethod
-    def log_widths(state):
-        return np.zeros(len(state["cells"]) + 1)
-
-    @staticmethod
-    def merge(one, other):
-        cells = np.unique(np.concatenate([one["cells"], other["cells"]]))
-        counts = np.zeros((len(one["counts"]), len(cells)))
-        for state in (one, other):
-            counts[:, np.searchsorted(cells, state["cells"])] += state["counts"]
-        return {"cells": cells, "counts": counts}
-
-    @classmethod
-    def sample(cls, state, k, n, rng, options):
-        return state["cells"][cls.draw(state, k, n, rng, options)]
-
-
-class Bernoulli(Categorical):
-    """Two values, 0 and 1."""
-
-    @staticmethod
-    def cells(x, codes, options):
-        return np.array([0.0, 1.0])
-
-    @staticmethod
-    def places(state, x, options):
-        bad = (x != 0) & (x != 1)
-        if bad.any():
-            raise ValueError(
-                f"{options['column']} holds {x[bad][0]!r}; 0 and 1 are wanted for distribution 'bernoulli'"
-            )
-        return x.astype(np.intp)
-
-    @staticmethod
-    def left_size(state, count):
-        return 2
-
-
-class Histogram(Table):
-    """Bins between cuts that are fixed at the first fit; what lies beyond the first and last falls into them."""
-
-    cut = "equal"
-
-    @classmethod
-    def cells(cls, x, codes, options):
-        low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-        if cls.cut == "equal":
-            edges = np.linspace(low, high, options["bins"] + 1)
-        elif cls.cut == "quantile":
-            edges = np.quantile(x.astype(float), np.linspace(0, 1, options["bins"] + 1)) if len(x) else [low, high]
-        else:
-            edges = np.concatenate([[low], mdl_cuts(x, codes), [high]])
-        edges = np.unique(edges)
-        return edges if len(edges) > 1 else np.array([low, low + max(abs(low), 1.0)])
-
-    @staticmethod
-    def size(state):
-        return len(state["cells"]) - 1
-
-    @staticmethod
-    def places(state, x, options):
-        return np.searchsorted(state["cells"][1:-1], x, side="right")
-
-    @staticmethod
-    def log_widths(state):
-        return np.append(np.log(np.diff(state["cells"])), 0)
-
-    @staticmethod
-    def merge(one, other):
-        if not np.array_equal(one["cells"], other["cells"]):
-            raise ValueError("the histograms of the models have other bins; those of one `partial_fit` are wanted")
-        return {"cells": one["cells"], "counts": one["counts"] + other["counts"]}
-
-    @classmethod
-    def sample(cls, state, k, n, rng, options):
-        place = cls.draw(state, k, n, rng, options)
-        return rng.uniform(state["cells"][place], state["cells"][place + 1])
-
-
-class QuantileHistogram(Histogram):
-    cut = "quantile"
-
-
-class MdlHistogram(Histogram):
-    cut = "mdl"
-
-
-class Kernel:
-    """The mean of normal densities about each value of a class, of width 1 / sqrt(n) of the column's own scale.
-
-    John, Langley (1995), Estimating continuous distributions in Bayesian classifiers.
+    The coefficient of the multinomial, which all classes share, is left out: the density is that of units in order.
     """
 
     @staticmethod
-    def learn(x, codes, weight, n_classes, options):
-        atoms, place = np.unique(x.astype(float), return_inverse=True)
-        counts = np.bincount(codes * np.intp(len(atoms)) + place, weight, minlength=n_classes * len(atoms))
-        return {"atoms": atoms, "counts": counts.reshape(n_classes, len(atoms)).astype(np.float64)}
+    def require(columns, options):
+        wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
+        refuse(columns, lambda x: x < 0, options.places, wanted)
 
     @staticmethod
-    def merge(one, other):
-        merged = Categorical.merge(*({"cells": s["atoms"], "counts": s["counts"]} for s in (one, other)))
-        return {"atoms": merged["cells"], "counts": merged["counts"]}
+    def learn(columns, codes, weight, n_classes, options):
+        Multinomial.require(columns, options)
+        sums = [
+            column_sums(side_by_side(columns[start : start + _BLOCK]), codes, weight, n_classes, options.n_jobs)
+            for start in range(0, len(columns), _BLOCK)
+        ]
+        return [{"count": class_counts(codes, weight, n_classes), "sum": np.concatenate(sums, axis=1)}]
+
+    merge = Rate.merge
 
     @staticmethod
-    def widths(state):
-        """A class's bandwidth: the column's standard deviation / sqrt(n)."""
-        count = state["counts"].sum(axis=0)
-        if count.sum() == 0:
-            return np.ones(len(state["counts"]))
-        mean = np.average(state["atoms"], weights=count)
-        scale = np.sqrt(np.average((state["atoms"] - mean) ** 2, weights=count)) or 1.0
-        return scale / np.sqrt(np.maximum(state["counts"].sum(axis=1), 1))
+    def logs(total, options):
+        smoothed = total + options.alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(smoothed) - np.log(smoothed.sum(axis=-1, keepdims=True))
+        return np.where(smoothed > 0, logs, -np.inf)
 
     @staticmethod
-    def score(state, x, options):
-        values, place = np.unique(x.astype(float), return_inverse=True)
-        scores = np.full((len(values), len(state["counts"])), -np.inf)
-        step = max(1, (1 << 20) // max(1, len(state["atoms"])))
-        for k, (counts, h) in enumerate(zip(state["counts"], Kernel.widths(state))):
-            there = counts > 0
-            atoms, logs = state["atoms"][there], np.log(counts[there])
-            for start in range(0, len(values) if there.any() else 0, step):
-                terms = values[start : start + step, None] - atoms
-                terms = logs - 0.5 * (terms / h) ** 2
-                high = terms.max(axis=1)
-                total = high + np.log(np.exp(terms - high[:, None]).sum(axis=1))
-                scores[start : start + step, k] = total - np.log(counts.sum() * h * np.sqrt(2 * np.pi))
-        return scores[place]
+    def scorer(states, options):
+        [state] = states
+        logs = Multinomial.logs(state["sum"], options)
+
+        def add(joint, columns):
+            Multinomial.require(columns, options)
+            add_linear(joint, side_by_side(columns), logs, 1)
+
+        return add
+
+    @staticmethod
+    def left(state, columns, codes, weight, options):
+        joint = np.zeros((len(codes), len(state["count"])))
+        Multinomial.scorer([state], options)(joint, columns)
+        w = ones_or(weight, codes)
+        for start in range(0, len(codes), _ROWS):
+            own = slice(start, start + _ROWS)
+            x = side_by_side([column[own] for column in columns])
+            logs = Multinomial.logs(state["sum"][codes[own]] - w[own, None] * x, options)
+            with np.errstate(invalid="ignore"):
+                joint[np.arange(len(codes))[own], codes[own]] = np.where(x == 0, 0, x * logs).sum(axis=1)
+        return joint
 
     @staticmethod
     def sample(state, k, n, rng, options):
-        p = state["counts"][k]
-        return rng.normal(rng.choice(state["atoms"], n, p=p / p.sum()), Kernel.widths(state)[k])
+        """Rows of as many units as the class has on average."""
+        p = np.exp(Multinomial.logs(state["sum"][k], options))
+        return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        return float(log_dirichlet(state["sum"], options.alpha).sum())
+
+    @staticmethod
+    def check(state, n_classes):
+        require_arrays(state, {"count": (n_classes,), "sum": (n_classes, None)})
 
 
-DISTRIBUTIONS = {
-    "gaussian": Gaussian,
-    "poisson": Poisson,
-    "exponential": Exponential,
-    "bernoulli": Bernoulli,
-    "categorical": Categorical,
-    "histogram": Histogram,
-    "quantile": QuantileHistogram,
-    "mdl": MdlHistogram,
-    "kernel": Kernel,
-}
+def log_dirichlet(counts, alpha):
+    """log P of units with these counts in order, by row, their probabilities having a Dirichlet prior of `alpha`."""
+    whole = alpha * counts.shape[1]
+    logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))
+    return logs + (log_gamma(alpha + counts) - math.lgamma(alpha)).sum(axis=1)

@@ -1,21 +1,69 @@
-"""Trees for reading: as text, as rules, and as a Graphviz graph."""
+"""Trees for reading: as text, as rules, as a Graphviz graph, and as a picture."""
+
+import numpy as np
 
 from ._validation import require_integer
 
 
-def _names(model, feature_names, class_names):
-    model._require_fitted()
-    d = model.n_features_in_
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
-    if len(feature_names) != d:
-        raise ValueError(f"feature_names has {len(feature_names)} names; {d}, one a feature, are wanted")
-    classes = getattr(model, "classes_", None)
-    if classes is not None and class_names is not None:
-        if len(class_names) != len(classes):
-            raise ValueError(f"class_names has {len(class_names)} names; {len(classes)}, one a class, are wanted")
-        classes = class_names
-    return list(map(str, feature_names)), classes
+class _Shown:
+    """What is said of the nodes of a fitted tree."""
+
+    def __init__(self, model, feature_names, class_names, decimals):
+        model._require_fitted()
+        self.tree, self.decimals = model.tree_, require_integer("decimals", decimals, 0)
+        self.categories = getattr(model, "categories_", None)
+        d = model.n_features_in_
+        if feature_names is None:
+            feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
+        if len(feature_names) != d:
+            raise ValueError(f"feature_names has {len(feature_names)} names; {d}, one a feature, are wanted")
+        self.names = list(map(str, feature_names))
+        self.labels = None
+        if hasattr(model, "classes_"):
+            classes = model._labels
+            if class_names is not None:
+                if len(classes) > 1 or len(class_names) != len(classes[0]):
+                    raise ValueError(
+                        f"class_names has {len(class_names)} names; {len(classes[0])}, one a class of a single output,"
+                        " are wanted"
+                    )
+                classes = [np.asarray(class_names, dtype=object)]
+            self.codes = model._decision.codes(model._nodes["value"])
+            self.labels = [labels[code] for labels, code in zip(classes, self.codes)]
+
+    def left(self, node):
+        """The categories that go left, or None."""
+        codes = self.tree.codes_left(node)
+        return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
+
+    def tests(self, node):
+        """What holds on the left, and on the right."""
+        name, left = self.names[self.tree.feature[node]], self.left(node)
+        if left is None:
+            threshold = f"{self.tree.threshold[node]:.{self.decimals}f}"
+            return f"{name} <= {threshold}", f"{name} >  {threshold}"
+        listed = "{" + ", ".join(map(str, left)) + "}"
+        return f"{name} in {listed}", f"{name} not in {listed}"
+
+    def prediction(self, node):
+        """The label or the number; a tuple of several outputs'."""
+        if self.labels is None:
+            said = [float(value) for value in self.tree.value[node, :, 0]]
+        else:
+            said = [labels[node] for labels in self.labels]
+        return said[0] if len(said) == 1 else tuple(said)
+
+    def said(self, node):
+        """The prediction as text."""
+        if self.labels is None:
+            return ", ".join(f"{value:.{self.decimals}f}" for value in self.tree.value[node, :, 0])
+        return ", ".join(str(labels[node]) for labels in self.labels)
+
+    def share(self, node):
+        """The share of the label that is predicted; None for numbers and for several outputs."""
+        if self.labels is None or len(self.labels) > 1:
+            return None
+        return float(self.tree.value[node, 0, self.codes[0][node]])
 
 
 def export_text(
@@ -57,9 +105,8 @@ def export_text(
     """
     max_depth = require_integer("max_depth", max_depth, 0)
     spacing = require_integer("spacing", spacing, 1)
-    decimals = require_integer("decimals", decimals, 0)
-    names, classes = _names(decision_tree, feature_names, class_names)
-    tree = decision_tree.tree_
+    shown = _Shown(decision_tree, feature_names, class_names, decimals)
+    tree = shown.tree
     lines = []
     waiting = [(0, 0, None)]
     while waiting:
@@ -68,25 +115,18 @@ def export_text(
             lines.append(line)
         indent = ("|" + " " * spacing) * depth + "|" + "-" * spacing + " "
         if depth <= max_depth and tree.children_left[node] >= 0:
-            name, threshold = names[tree.feature[node]], f"{tree.threshold[node]:.{decimals}f}"
-            waiting.append((tree.children_right[node], depth + 1, f"{indent}{name} >  {threshold}"))
-            waiting.append((tree.children_left[node], depth + 1, f"{indent}{name} <= {threshold}"))
+            left, right = shown.tests(node)
+            waiting.append((tree.children_right[node], depth + 1, indent + right))
+            waiting.append((tree.children_left[node], depth + 1, indent + left))
         elif tree.children_left[node] >= 0:
             lines.append(f"{indent}truncated branch of depth {_height(tree, node)}")
+        elif shown.labels is None:
+            lines.append(f"{indent}value: [{shown.said(node)}]")
         else:
-            lines.append(indent + _leaf_text(tree, node, classes, decimals, show_weights))
+            weights = tree.value[node, 0] * tree.weighted_n_node_samples[node]
+            listed = ", ".join(f"{weight:.{decimals}f}" for weight in weights)
+            lines.append(f"{indent}{f'weights: [{listed}] ' if show_weights else ''}class: {shown.said(node)}")
     return "\n".join(lines) + "\n"
-
-
-def _leaf_text(tree, node, classes, decimals, show_weights):
-    value = tree.value[node, 0]
-    if classes is None:
-        return f"value: [{value[0]:.{decimals}f}]"
-    text = f"class: {classes[value.argmax()]}"
-    if not show_weights:
-        return text
-    weights = ", ".join(f"{weight:.{decimals}f}" for weight in value * tree.weighted_n_node_samples[node])
-    return f"weights: [{weights}] {text}"
 
 
 def _height(tree, node):
@@ -107,8 +147,9 @@ def rules(decision_tree):
     Returns
     -------
     rules : list of dict
-        `conditions`: list of (feature, '<=' or '>', threshold), by feature, at most one of each kind a feature;
-        `prediction`: the label or the mean; `share`: of the predicted class, or None; `n_samples`: int.
+        `conditions`: list of (feature, '<=' or '>', threshold) or (feature, 'in' or 'not in', categories), by feature,
+        at most one of each kind a feature; `missing`: the features of the conditions that may be missing;
+        `prediction`: the label or the number; `share`: of the predicted class, or None; `n_samples`: int.
 
     Examples
     --------
@@ -118,27 +159,86 @@ def rules(decision_tree):
     [(0, '<=', 1.5)] a 1
     [(0, '>', 1.5)] b 1
     """
-    _, classes = _names(decision_tree, None, None)
-    tree = decision_tree.tree_
+    return _rules(_Shown(decision_tree, None, None, 2))
+
+
+def _rules(shown):
+    tree = shown.tree
     found = []
-    waiting = [(0, {})]
+    waiting = [(0, {}, {})]
     while waiting:
-        node, bounds = waiting.pop()
+        node, bounds, missing = waiting.pop()
         if tree.children_left[node] >= 0:
-            feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
-            waiting.append((tree.children_right[node], bounds | {(feature, ">"): threshold}))
-            waiting.append((tree.children_left[node], bounds | {(feature, "<="): threshold}))
+            feature, left = int(tree.feature[node]), shown.left(node)
+            for child, side in ((tree.children_right[node], ">"), (tree.children_left[node], "<=")):
+                may_miss = missing.get(feature, True) and bool(tree.missing_go_to_left[node]) == (side == "<=")
+                if left is None:
+                    narrower = bounds | {(feature, side): float(tree.threshold[node])}
+                else:
+                    narrower = bounds | _subset_bounds(bounds, feature, left, side == "<=")
+                waiting.append((child, narrower, missing | {feature: may_miss}))
             continue
-        value = tree.value[node, 0]
+        conditions = [
+            (f, side, sorted(bound) if isinstance(bound, frozenset) else bound)
+            for (f, side), bound in sorted(bounds.items(), key=lambda item: item[0])
+            if not (side == "not in" and (f, "in") in bounds)
+        ]
         found.append(
             {
-                "conditions": [(f, side, bounds[f, side]) for f, side in sorted(bounds)],
-                "prediction": float(value[0]) if classes is None else classes[value.argmax()],
-                "share": None if classes is None else float(value.max()),
+                "conditions": conditions,
+                "missing": sorted(feature for feature, may in missing.items() if may),
+                "prediction": shown.prediction(node),
+                "share": shown.share(node),
                 "n_samples": int(tree.n_node_samples[node]),
             }
         )
     return found
+
+
+def _subset_bounds(bounds, feature, left, inside):
+    """What is known of a category on one side of a subset."""
+    among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
+    if inside:
+        among = frozenset(left) if among is None else among & frozenset(left)
+    else:
+        without |= frozenset(left)
+    return {(feature, "not in"): without} if among is None else {(feature, "in"): among - without}
+
+
+def export_rules(decision_tree, *, feature_names=None, class_names=None, decimals=2):
+    """The rules of the leaves as text, a line each.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+    feature_names, class_names : sequence of str, default=None
+        None: the fitted names, or feature_0 and so on; the labels.
+    decimals : int, default=2
+        Digits behind the point.
+
+    Returns
+    -------
+    text : str
+        Behind a label its share and the number of rows, behind a number that of rows.
+
+    Examples
+    --------
+    >>> from fastclf.tree import DecisionTreeClassifier, export_rules
+    >>> print(export_rules(DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "b"]), feature_names=["x"]), end="")
+    IF x <= 1.50 THEN a (1.00, 1)
+    IF x > 1.50 THEN b (1.00, 1)
+    """
+    shown = _Shown(decision_tree, feature_names, class_names, decimals)
+    leaves = np.flatnonzero(shown.tree.children_left < 0)
+    lines = []
+    for leaf, rule in zip(leaves, _rules(shown)):
+        tests = []
+        for feature, side, bound in rule["conditions"]:
+            listed = "{" + ", ".join(map(str, bound)) + "}" if isinstance(bound, list) else f"{bound:.{decimals}f}"
+            tests.append(f"{shown.names[feature]} {side} {listed}")
+        share = "" if rule["share"] is None else f"{rule['share']:.{decimals}f}, "
+        lines.append(f"IF {' AND '.join(tests) or 'TRUE'} THEN {shown.said(leaf)} ({share}{rule['n_samples']})")
+    return "\n".join(lines) + "\n"
 
 
 def export_graphviz(decision_tree, *, feature_names=None, class_names=None, precision=3):
@@ -169,19 +269,69 @@ def export_graphviz(decision_tree, *, feature_names=None, class_names=None, prec
     0 -> 2 [label="no"] ;
     }
     """
-    precision = require_integer("precision", precision, 0)
-    names, classes = _names(decision_tree, feature_names, class_names)
-    tree = decision_tree.tree_
+    shown = _Shown(decision_tree, feature_names, class_names, require_integer("precision", precision, 0))
+    tree = shown.tree
     nodes, edges = [], []
     for node in range(tree.node_count):
-        value = tree.value[node, 0]
+        what = shown.said(node)
         if tree.children_left[node] >= 0:
-            what = f"{names[tree.feature[node]]} <= {tree.threshold[node]:.{precision}f}"
+            what = shown.tests(node)[0]
             edges.append(f'{node} -> {tree.children_left[node]} [label="yes"] ;')
             edges.append(f'{node} -> {tree.children_right[node]} [label="no"] ;')
-        else:
-            what = f"{value[0]:.{precision}f}" if classes is None else str(classes[value.argmax()])
         what = what.replace("\\", "\\\\").replace('"', '\\"')
         impurity = f"{tree.impurity[node]:.{precision}f}"
         nodes.append(f'{node} [label="{what}\\nimpurity = {impurity}\\nsamples = {tree.n_node_samples[node]}"] ;')
     return "\n".join(["digraph Tree {", "node [shape=box] ;", *nodes, *edges, "}"]) + "\n"
+
+
+def plot_tree(
+    decision_tree, *, max_depth=None, feature_names=None, class_names=None, precision=3, ax=None, fontsize=None
+):
+    """Draw the tree with matplotlib: yes goes left; a box is the fuller, the less impure its node is.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+    max_depth : int >= 0, default=None
+        Nodes that are deeper are not drawn; None: all are.
+    feature_names, class_names : sequence of str, default=None
+        None: the fitted names, or feature_0 and so on; the labels.
+    precision : int, default=3
+        Digits behind the point.
+    ax : matplotlib axes, default=None
+        None: the current ones.
+    fontsize : float, default=None
+
+    Returns
+    -------
+    boxes : list of matplotlib.text.Annotation
+        One a node, in the order of `tree_`.
+    """
+    shown = _Shown(decision_tree, feature_names, class_names, require_integer("precision", precision, 0))
+    tree = shown.tree
+    depth = tree.depths
+    last = int(depth.max()) if max_depth is None else require_integer("max_depth", max_depth, 0)
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.gca()
+    drawn = np.flatnonzero(depth <= last)
+    end = (tree.children_left < 0) | (depth == last)
+    x = np.zeros(tree.node_count)
+    x[drawn[end[drawn]]] = np.arange(np.count_nonzero(end[drawn]))
+    for node in drawn[::-1]:
+        if not end[node]:
+            x[node] = (x[tree.children_left[node]] + x[tree.children_right[node]]) / 2
+    most = tree.impurity.max() or 1.0
+    boxes = []
+    for node in drawn:
+        what = shown.said(node) if tree.children_left[node] < 0 else shown.tests(node)[0]
+        text = f"{what}\nimpurity = {tree.impurity[node]:.{precision}f}\nsamples = {tree.n_node_samples[node]}"
+        colour = "white" if shown.labels is None else f"C{int(shown.codes[0][node]) % 10}"
+        box = {"boxstyle": "round", "facecolor": colour, "alpha": 1 - 0.8 * tree.impurity[node] / most}
+        boxes.append(ax.annotate(text, (x[node], -depth[node]), ha="center", va="center", bbox=box, fontsize=fontsize))
+        if not end[node]:
+            for child in (tree.children_left[node], tree.children_right[node]):
+                ax.plot([x[node], x[child]], [-depth[node], -depth[child]], color="black", linewidth=0.8, zorder=0)
+    ax.set_axis_off()
+    return boxes

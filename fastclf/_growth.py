@@ -9,10 +9,10 @@ from ._threads import ranges, run
 
 _tree = _simd.load("_tree")
 
-CRITERIA = ("gini", "entropy", "misclassification", "squared_error")
+CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
 # Columns of a part's nodes and numbers, as in `_tree.pyx`.
-FEATURE, RIGHT, SIZE, BELOW, ABOVE = range(5)
+FEATURE, RIGHT, SIZE, BELOW, ABOVE, MISSING = range(6)
 WEIGHT, IMPURITY, VALUES = range(3)
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
@@ -37,6 +37,24 @@ class Limits(NamedTuple):
     min_decrease: float
     max_features: int
     seed: int
+    monotonic: np.ndarray | None  # (n_features,), int8
+
+
+class Target(NamedTuple):
+    """What is predicted."""
+
+    codes: np.ndarray | None  # (n,), int32: the class of each row, of a single output
+    y: np.ndarray | None  # (n, n_outputs), float64: numbers, or the places of the classes among all outputs' classes
+    first_value: np.ndarray  # (n_outputs + 1,), int32: where the values of an output begin
+
+    @property
+    def n_values(self):
+        return int(self.first_value[-1])
+
+    def of(self, rows):
+        return self._replace(
+            codes=None if self.codes is None else self.codes[rows], y=None if self.y is None else self.y[rows]
+        )
 
 
 class Sorted:
@@ -45,22 +63,38 @@ class Sorted:
     Memory: 8 bytes a cell, and while it is made 8 (float32) or 16 bytes a row and thread.
     """
 
-    def __init__(self, X, rows, codes, n_classes, threads):
+    def __init__(self, X, rows, target, n_codes, threads):
         n, d = len(X) if rows is None else len(rows), X.shape[1]
+        n_classes = 1 if target.codes is None else target.n_values
         self.row_bits = max(1, (n - 1).bit_length())
         self.rank_shift = self.row_bits + (n_classes - 1).bit_length()
-        if self.rank_shift + self.row_bits > 64 or n >= 1 << 31:
+        if self.rank_shift + self.row_bits > 63 or n >= 1 << 31:
             raise ValueError(f"X has {n} rows of {n_classes} classes, more than trees are grown on")
         self.items = np.empty((d, n), np.uint64)
         scratch = 1 if X.dtype == np.float32 else 2
 
         def work(columns):
             buffers = np.empty((scratch, n), np.uint64), np.empty(3 << 11, np.uint32)
+            codes = target.codes, n_codes, self.row_bits, self.rank_shift
             for first, last in ranges(*columns, 8, 64):
-                _presort.sort(X, rows, codes, self.row_bits, self.rank_shift, first, last, self.items, *buffers)
+                _presort.sort(X, rows, *codes, first, last, self.items, *buffers)
                 yield
 
         run(work, _blocks(d, 8, threads), threads)
+
+    def kept(self, rows, threads):
+        """The lists of those rows (n,), bool, alone, which keep their numbers."""
+        lists = object.__new__(Sorted)
+        lists.row_bits, lists.rank_shift = self.row_bits, self.rank_shift
+        lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
+
+        def work(columns):
+            for first, last in ranges(*columns, 1):
+                _presort.keep(self.items, rows.view(np.uint8), (1 << self.row_bits) - 1, first, last, lists.items)
+                yield
+
+        run(work, _blocks(len(self.items), 1, threads), threads)
+        return lists
 
 
 def _blocks(n, size, threads):
@@ -69,38 +103,52 @@ def _blocks(n, size, threads):
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+class _Room:
+    """What a search for splits needs beside the lists, for a node of n rows."""
+
+    def __init__(self, growth, n):
+        self.sides = np.empty(2 * growth.n_values)
+        self.items = np.empty(n, np.uint64)
+        self.groups = np.empty((growth.most_codes + 1, 3))
+        self.losses = np.empty(7 * n if growth.criterion == CRITERIA.index("absolute_error") else 1)
+
+
 class _Part:
     """A subtree as it grows: its nodes, and those that wait to be split."""
 
     def __init__(self, growth, n_rows):
-        width = VALUES + growth.n_values
-        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
+        width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
+        self.nodes, self.numbers = np.empty((64, 6), np.int32), np.empty((64, width))
         self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
-        self.n_nodes = self.n_waiting = 0
-        self.sides = np.empty((2, 2 * growth.n_values))
+        self.subsets = np.empty(max(1, growth.most_words), np.uint64)
+        self.n_nodes = self.n_waiting = self.n_words = 0
+        self.children = np.empty((2, width - VALUES))
         self.features = np.empty(growth.items.shape[0], np.int32)
-        self.scratch = np.empty(n_rows, np.uint64)
+        self.room = _Room(growth, n_rows)
 
-    def make_room(self):
-        """Room for one more node and for two more that wait."""
+    def make_room(self, growth):
+        """Room for one more node, for two more that wait, and for a subset."""
         if self.n_nodes == len(self.nodes):
-            self.nodes, self.numbers = _longer(self.nodes), _longer(self.numbers)
+            self.nodes, self.numbers = longer(self.nodes), longer(self.numbers)
         if self.n_waiting >= len(self.stack) - 2:
-            self.stack, self.waiting = _longer(self.stack), _longer(self.waiting)
+            self.stack, self.waiting = longer(self.stack), longer(self.waiting)
+        if self.n_words + growth.most_words > len(self.subsets):
+            self.subsets = longer(self.subsets, growth.most_words)
 
     def grow(self, growth, budget):
         """Grow for about so many cells; how many rows are now in leaves."""
-        self.make_room()
+        self.make_room(growth)
         return _tree.grow(growth, self, budget)
 
     def finished(self):
-        return self.nodes[: self.n_nodes], self.numbers[: self.n_nodes]
+        return self.nodes[: self.n_nodes], self.numbers[: self.n_nodes], self.subsets[: self.n_words]
 
 
-def _longer(array):
-    longer = np.empty((len(array) + len(array) // 2 + 8, array.shape[1]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+def longer(array, least=8):
+    """A copy with room for more."""
+    copy = np.empty((len(array) + len(array) // 2 + least, *array.shape[1:]), array.dtype)
+    copy[: len(array)] = array
+    return copy
 
 
 def fixed_log_table(n):
@@ -113,10 +161,14 @@ def fixed_log_table(n):
 class Growth:
     """What the kernels read while a tree grows on `lists`, which it uses up."""
 
-    def __init__(self, lists, limits, n_values, y, weight, total_weight):
+    def __init__(self, lists, limits, target, n_codes, weight, total_weight):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
         self.criterion = CRITERIA.index(limits.criterion)
-        self.n_values, self.y, self.weight, self.total_weight = n_values, y, weight, total_weight
+        self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
+        self.weight, self.total_weight = weight, total_weight
+        self.n_codes, self.monotonic = n_codes, limits.monotonic
+        self.most_codes = 0 if n_codes is None else int(n_codes.max())
+        self.most_words = 0 if n_codes is None else 1 + (self.most_codes + 63) // 64
         exact = limits.criterion == "entropy" and weight is None
         self.table = fixed_log_table(lists.items.shape[1]) if exact else None
         self.side = np.empty(1 << self.row_bits, np.uint8)
@@ -125,21 +177,21 @@ class Growth:
         self.max_features, self.seed = limits.max_features, limits.seed
 
     def grow(self, threads, progress):
-        """(nodes, numbers) in pre-order."""
+        """(nodes, numbers, subsets), the nodes in pre-order."""
         n, d = self.items.shape[1], self.items.shape[0]
         # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
         top = _Part(self, n)
-        _tree.open_part(self, top, 0, n, 0, 0, 0)
+        _tree.open_part(self, top, 0, n, 0, 0, 0, None)
         parts = []
         while top.n_waiting and not progress.stopped:
-            top.make_room()
+            top.make_room(self)
             start, stop, depth, path, feature, leaf = _tree.take_top(self, top)
             if leaf:
                 progress.advance(stop - start)
             elif (stop - start) * d < many:
                 top.nodes[top.n_nodes - 1, FEATURE] = -2 - len(parts)
-                parts.append((start, stop, depth, path, feature))
+                parts.append((start, stop, depth, path, feature, top.numbers[top.n_nodes - 1, VALUES:].copy()))
             elif not self._split_large(top, start, stop, depth, path, threads):
                 progress.advance(stop - start)
         grown = [None] * len(parts)
@@ -158,7 +210,7 @@ class Growth:
         run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)
         if progress.stopped:
             return None
-        return _joined(*top.finished(), grown)
+        return _joined(top.finished(), grown, self.n_codes)
 
     def _split_large(self, part, start, stop, depth, path, threads):
         """Split the last node of the part, by work that is cut into ranges of features; False: it is a leaf."""
@@ -166,9 +218,9 @@ class Growth:
         found = []
 
         def search(features):
-            sides = np.empty((1, 2 * self.n_values))
+            room = _Room(self, stop - start)
             for first, last in ranges(*features, size):
-                found.append(_tree.find_split(self, part, sides, start, stop, depth, path, first, last))
+                found.append(_tree.find_split(self, part, room, start, stop, depth, path, first, last))
                 yield
 
         def move(features):
@@ -178,34 +230,48 @@ class Growth:
                 yield
 
         if self.max_features < n_features:
-            found.append(_tree.find_split(self, part, part.sides, start, stop, depth, path, 0, n_features))
+            found.append(_tree.find_split(self, part, part.room, start, stop, depth, path, 0, n_features))
         else:
             run(search, _blocks(n_features, 1, threads), threads)
         found = [split for split in found if split[1] >= 0]
         if not found:
             return False
-        _, feature, cut = min(found, key=lambda split: (-split[0], split[1]))
-        done, left, right = _tree.split_node(self, part, start, stop, depth, path, feature, cut)
+        _, feature, n_left, how = min(found, key=lambda split: (-split[0], split[1]))
+        cut = start + n_left
+        done, left, right = _tree.split_node(self, part, start, stop, depth, path, feature, n_left, how)
         if left or right:
             run(move, _blocks(n_features, 1, threads), threads)
         return done
 
 
-def _joined(nodes, numbers, parts):
+def _joined(top, parts, n_codes):
     """The nodes with those of each part in the place that is kept for it."""
+    nodes, numbers, subsets = top
     place = np.where(nodes[:, FEATURE] < -1, -2 - nodes[:, FEATURE], -1)
     length = np.ones(len(nodes), np.intp)
     length[place >= 0] = [len(parts[number][0]) for number in place[place >= 0]]
     start = np.cumsum(length) - length
     all_nodes = np.empty((length.sum(), nodes.shape[1]), nodes.dtype)
     all_numbers = np.empty((len(all_nodes), numbers.shape[1]))
+    all_subsets = [subsets]
+    n_words = len(subsets)
     single = start[place < 0]
     all_nodes[single], all_numbers[single] = nodes[place < 0], numbers[place < 0]
     inner = single[nodes[place < 0, FEATURE] >= 0]
     all_nodes[inner, RIGHT] = start[all_nodes[inner, RIGHT]]
     for at in np.flatnonzero(place >= 0):
-        part_nodes, part_numbers = parts[place[at]]
+        part_nodes, part_numbers, part_subsets = parts[place[at]]
         rows = slice(start[at], start[at] + length[at])
         all_nodes[rows], all_numbers[rows] = part_nodes, part_numbers
         all_nodes[rows, RIGHT][part_nodes[:, FEATURE] >= 0] += start[at]
-    return all_nodes, all_numbers
+        if len(part_subsets):
+            all_nodes[rows, BELOW][by_subset(part_nodes, n_codes)] += n_words
+            all_subsets.append(part_subsets)
+            n_words += len(part_subsets)
+    return all_nodes, all_numbers, np.concatenate(all_subsets)
+
+
+def by_subset(nodes, n_codes):
+    """Which nodes are split by a subset of categories."""
+    feature = nodes[:, FEATURE]
+    return (feature >= 0) & (n_codes[feature] > 0) if n_codes is not None else np.zeros(len(nodes), bool)

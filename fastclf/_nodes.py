@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from . import _descend
-from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, RIGHT, SIZE, WEIGHT
+from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, RIGHT, SIZE, WEIGHT, by_subset
 from ._threads import ranges, run
 from ._validation import require_array
 
@@ -17,30 +17,43 @@ _ROWS = 1 << 14
 # Fewer rows than this are not worth a second thread.
 _FEW_ROWS = 1 << 13
 
+# Bits beside a step's feature, as in `_descend.pyx`.
+_MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
-def made_nodes(X, rows, nodes, numbers, value):
+
+def made_nodes(X, rows, grown, n_codes, value):
     """A dict of arrays, as an estimator keeps it.
 
-    steps : (n_nodes, 2) int64, for `_descend.pyx`
+    steps : (n_nodes, 2) int64; subsets: (n_words,) uint64, for `_descend.pyx`
     impurity, weighted_n_node_samples : (n_nodes,) float64
     n_node_samples : (n_nodes,) int64
     value : (n_nodes, n_values) float64
 
-    A threshold is the middle of the two values beside it, or the left one if the middle is rounded to the right one.
+    A threshold is the middle of the two values beside it, or the left one if the middle is rounded to the right one;
+    infinity where only missing values go right. Where none were missing, they would go to the larger side.
     """
-    inner = np.flatnonzero(nodes[:, FEATURE] >= 0)
-    feature = np.where(nodes[:, FEATURE] >= 0, nodes[:, FEATURE], 0).astype(np.int32)
+    nodes, numbers, subsets = grown
+    subset = by_subset(nodes, n_codes)
+    inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
+    feature = np.maximum(nodes[:, FEATURE], 0)
     below, above = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
     below, above = (X[side, feature[inner]].astype(np.float64) + 0.0 for side in (below, above))
     middle = below / 2 + above / 2
     threshold = np.full(len(nodes), np.nan)
     threshold[inner] = np.where((middle >= below) & (middle < above), middle, below)
+    threshold[inner[np.isnan(above)]] = np.inf
+    threshold[subset] = nodes[subset, BELOW]
+    inner = np.flatnonzero(nodes[:, FEATURE] >= 0)
     right = np.arange(len(nodes), dtype=np.int32)
     right[inner] = nodes[inner, RIGHT]
+    size, missing = nodes[:, SIZE], nodes[inner, MISSING]
+    feature[inner] |= _MISSING_LEFT * np.where(missing < 0, size[inner + 1] > size[right[inner]], missing > 0)
+    feature[subset] |= _SUBSET
     return {
-        "steps": packed(threshold, feature, right),
+        "steps": packed(threshold, feature.astype(np.int32), right),
+        "subsets": subsets if len(subsets) else np.zeros(1, np.uint64),
         "impurity": numbers[:, IMPURITY].copy(),
-        "n_node_samples": nodes[:, SIZE].astype(np.int64),
+        "n_node_samples": size.astype(np.int64),
         "weighted_n_node_samples": numbers[:, WEIGHT].copy(),
         "value": np.ascontiguousarray(value),
     }
@@ -53,32 +66,46 @@ def packed(threshold, feature, right):
 
 
 def unpacked(nodes):
-    """(threshold, feature, right) of each node; a leaf is its own right child."""
+    """(threshold, feature with bits, right) of each node; a leaf is its own right child."""
     n = len(nodes["steps"])
     columns = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
     _descend.unpack(nodes["steps"], *columns)
     return columns
 
 
-def check_nodes(nodes, n_features, n_values):
-    """Refuse, as ValueError, what is no such dict."""
-    wanted = {"steps", "impurity", "n_node_samples", "weighted_n_node_samples", "value"}
+def check_nodes(nodes, categories, n_features, n_values):
+    """Refuse, as ValueError, what is no such dict; `categories`: of each feature, or None."""
+    wanted = {"steps", "subsets", "impurity", "n_node_samples", "weighted_n_node_samples", "value"}
     if not isinstance(nodes, dict) or set(nodes) != wanted:
         raise ValueError(f"_nodes is not a dict of {', '.join(sorted(wanted))}")
     require_array("steps", nodes["steps"], [np.int64], (None, 2))
+    require_array("subsets", nodes["subsets"], [np.uint64], (None,))
     n = len(nodes["steps"])
     if not 0 < n < 1 << 31:
         raise ValueError(f"the tree has {n} nodes; 1 to 2147483647 are wanted")
     threshold, feature, right = unpacked(nodes)
     leaf = right == np.arange(n)
-    if feature.min() < 0 or feature.max() >= n_features or not _descend.is_tree(right):
+    bits, column = feature & (_SUBSET | _MISSING_LEFT), feature & (_SUBSET - 1)
+    if feature.min() < 0 or column.max() >= n_features or not _descend.is_tree(right) or bits[leaf].any():
         raise ValueError("steps does not describe a tree")
     if (np.isnan(threshold) != leaf).any():
         raise ValueError("steps has a leaf with a threshold, or a node without")
+    _check_subsets(nodes["subsets"], threshold, column, bits & _SUBSET > 0, categories)
     require_array("n_node_samples", nodes["n_node_samples"], [np.int64], (n,))
     for name in ("impurity", "weighted_n_node_samples"):
         require_array(name, nodes[name], [np.float64], (n,))
     require_array("value", nodes["value"], [np.float64], (n, n_values))
+
+
+def _check_subsets(subsets, threshold, column, subset, categories):
+    """Refuse a subset that is not all there, or not of the feature's categories."""
+    start = threshold[subset]
+    if not len(subsets) or (subset.any() and not ((start >= 0) & (start < len(subsets))).all()):
+        raise ValueError("steps has a subset that is not there")
+    for first, feature in zip(start.astype(np.intp).tolist(), column[subset].tolist()):
+        listed = None if categories is None else categories[feature]
+        if listed is None or subsets[first] != len(listed) or first + 1 + (len(listed) + 63) // 64 > len(subsets):
+            raise ValueError("subsets does not fit the categories")
 
 
 def inner_nodes(right):
@@ -121,10 +148,8 @@ def cut_short(nodes, collapsed):
     threshold = np.where(leaf, np.nan, threshold[stays])
     feature = np.where(leaf, 0, feature[stays]).astype(np.int32)
     right = np.where(leaf, np.arange(len(stays)), number[right[stays]]).astype(np.int32)
-    return {
-        name: packed(threshold, feature, right) if name == "steps" else np.ascontiguousarray(array[stays])
-        for name, array in nodes.items()
-    }
+    made = {"steps": packed(threshold, feature, right), "subsets": nodes["subsets"]}
+    return {name: made[name] if name in made else np.ascontiguousarray(array[stays]) for name, array in nodes.items()}
 
 
 def leaves_of(nodes, X, threads):
@@ -133,13 +158,24 @@ def leaves_of(nodes, X, threads):
 
     def work(rows):
         for start, stop in ranges(*rows, _ROWS):
-            _descend.apply(nodes["steps"], X, start, stop, leaf)
+            _descend.apply(nodes["steps"], nodes["subsets"], X, start, stop, leaf)
             yield
 
-    n_blocks = threads if len(X) >= _FEW_ROWS else 1
-    edges = np.linspace(0, len(X), n_blocks + 1).astype(int).tolist()
+    if len(X) < _FEW_ROWS:
+        _descend.apply(nodes["steps"], nodes["subsets"], X, 0, len(X), leaf)
+        return leaf
+    edges = np.linspace(0, len(X), threads + 1).astype(int).tolist()
     run(work, list(pairwise(edges)), threads)
     return leaf
+
+
+def paths_of(nodes, depths, X, leaf):
+    """(indptr, indices): the nodes that each row goes through, in which `depths` are those of the nodes."""
+    indptr = np.concatenate([[0], np.cumsum(depths[leaf] + 1)])
+    indices = np.empty(indptr[-1], np.int64)
+    for start, stop in ranges(0, len(X), _ROWS):
+        _descend.paths(nodes["steps"], nodes["subsets"], X, start, stop, indptr, indices)
+    return indptr, indices
 
 
 class Tree:
@@ -148,29 +184,35 @@ class Tree:
     Attributes
     ----------
     node_count, n_leaves, max_depth, n_features, n_outputs, max_n_classes : int
-    n_classes : ndarray of shape (1,)
+    n_classes : ndarray of shape (n_outputs,)
     children_left, children_right : ndarray of shape (node_count,), int64
     feature : ndarray of shape (node_count,), int64
         -2 in leaves.
     threshold : ndarray of shape (node_count,), float64
-        Rows with x <= threshold go left; -2 in leaves.
-    value : ndarray of shape (node_count, 1, n_classes or 1)
-        Shares of the classes, or the mean.
+        Rows with x <= threshold go left; -2 in leaves, NaN where a subset of categories goes left.
+    value : ndarray of shape (node_count, n_outputs, max_n_classes or 1)
+        Shares of the classes, or the mean or median.
     impurity, weighted_n_node_samples : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), int64
     missing_go_to_left : ndarray of shape (node_count,), uint8
     """
 
-    n_outputs = 1
-
-    def __init__(self, nodes, n_features):
-        self._nodes, self.n_features = nodes, n_features
+    def __init__(self, nodes, n_features, n_classes):
+        self._nodes, self.n_features, self.n_classes = nodes, n_features, n_classes
         self.impurity, self.n_node_samples = nodes["impurity"], nodes["n_node_samples"]
         self.weighted_n_node_samples = nodes["weighted_n_node_samples"]
-        self.value = nodes["value"][:, None, :]
         self.node_count = self.capacity = len(self.impurity)
-        self.max_n_classes = self.value.shape[2]
-        self.n_classes = np.array([self.max_n_classes])
+        self.n_outputs, self.max_n_classes = len(n_classes), int(n_classes.max())
+
+    @cached_property
+    def value(self):
+        flat = self._nodes["value"]
+        if self.n_outputs == 1 or self.max_n_classes == 1:
+            return flat.reshape(self.node_count, self.n_outputs, self.max_n_classes)
+        value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
+        for o, part in enumerate(np.split(flat, np.cumsum(self.n_classes)[:-1], axis=1)):
+            value[:, o, : part.shape[1]] = part
+        return value
 
     @cached_property
     def _columns(self):
@@ -189,11 +231,11 @@ class Tree:
 
     @cached_property
     def threshold(self):
-        return np.where(self._leaf, -2.0, self._columns[0])
+        return np.where(self._leaf, -2.0, np.where(self._columns[1] & _SUBSET, np.nan, self._columns[0]))
 
     @cached_property
     def feature(self):
-        return np.where(self._leaf, -2, self._columns[1]).astype(np.int64)
+        return np.where(self._leaf, -2, self._columns[1] & (_SUBSET - 1)).astype(np.int64)
 
     @cached_property
     def children_left(self):
@@ -203,9 +245,18 @@ class Tree:
     def children_right(self):
         return np.where(self._leaf, -1, self._columns[2]).astype(np.int64)
 
-    @property
+    @cached_property
     def missing_go_to_left(self):
-        return np.zeros(self.node_count, np.uint8)
+        return (self._columns[1] & _MISSING_LEFT > 0).astype(np.uint8)
+
+    def codes_left(self, node):
+        """The codes of the categories that go left, or None where a threshold is the split."""
+        if not self._columns[1][node] & _SUBSET:
+            return None
+        words = self._nodes["subsets"][int(self._columns[0][node]) :]
+        n = int(words[0])
+        bits = np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits[:n])
 
     @property
     def n_leaves(self):
@@ -223,20 +274,18 @@ class Tree:
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def apply(self, X):
-        """The leaf of each row of a C-contiguous array of float32 or float64."""
+        """The leaf of each row of a C-contiguous array of float32 or float64, categories as their codes."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
         return leaves_of(self._nodes, X, 1)
 
     def predict(self, X):
         """The value of each row's leaf."""
-        return self._nodes["value"][self.apply(X)]
+        return self.value[self.apply(X)]
 
     def decision_path(self, X):
         """A SciPy CSR matrix that has 1 where a row (its row) goes through a node (its column)."""
         from scipy.sparse import csr_matrix
 
-        length = self.depths[self.apply(X)] + 1
-        indptr = np.concatenate([[0], np.cumsum(length)])
-        indices = np.empty(indptr[-1], np.int64)
-        for start, stop in ranges(0, len(X), _ROWS):
-            _descend.paths(self._nodes["steps"], X, start, stop, indptr, indices)
+        indptr, indices = paths_of(self._nodes, self.depths, X, self.apply(X))
         return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), self.node_count))

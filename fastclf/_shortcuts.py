@@ -16,7 +16,7 @@ from ._splitters import as_rows
 from ._threads import n_threads
 from ._validation import require_integer, require_number
 
-# Answers of a fold are taken from the fit of all rows where no eigenvalue of 1 - H is below this.
+# Answers of a fold are taken from the fit of all rows where the eigenvalues of 1 - H are above this.
 _ALONE = 1e-6
 
 # Scores nearer to each other than this, of their size, are left to a fit of their own.
@@ -112,19 +112,20 @@ def _neighbors_left_out(group, X, y, folds):
 
 
 def _pruning_path(group, X, y):
-    from ._nodes import cut_short
-    from ._pruning import at_most, weakest_links
+    from ._pruning import pruned, weakest_links
 
+    if any(isinstance(alpha, str) for alpha in group.values):
+        return _one_by_one(group, X, y)
     for alpha in group.values:
         require_number("ccp_alpha", alpha, 0)
     whole = group.with_value(0.0).fit(X, y)
-    at = weakest_links(whole._nodes).alpha
+    links = weakest_links(whole._nodes, whole._risk())
     models = []
     for alpha in group.values:
         model = copy.copy(whole)
-        model.ccp_alpha = alpha
+        model.ccp_alpha, model.ccp_alpha_ = alpha, float(alpha)
         if alpha > 0:
-            model._nodes = cut_short(whole._nodes, at_most(at, alpha))
+            model._nodes = pruned(whole._nodes, alpha, links)
         models.append(model)
     return models
 
@@ -146,27 +147,68 @@ def _warm_path(group, X, y):
     return models
 
 
+# Support vector machines: each C starts from the alphas of the one before; a row that is no support vector changes
+# nothing when it is left out.
+
+
+def _machine_path(group, X, y):
+    from .svm import svm_path
+
+    given = group.estimator.get_params(deep=False)
+    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
+    parameters = {name: clone(value) for name, value in given.items() if name not in ("C", "warm_start")}
+    path = svm_path(X, y, [group.values[i] for i in order], **parameters)
+    models = [None] * len(path)
+    for i, model in zip(order, path):
+        models[i] = model.set_params(warm_start=given["warm_start"])
+    return models
+
+
+def _machine_left_out(group, X, y, folds):
+    model = group.estimator
+    moving = (model.gamma in ("scale", "auto") and model.kernel in ("rbf", "poly", "sigmoid")) or model.class_weight
+    if not folds.leave_one_out or moving or model.kernel == "precomputed" or not _stays(y, folds):
+        return None
+    return [_answers_by_support(group.with_value(value), X, y) for value in group.values]
+
+
+def _answers_by_support(model, X, y):
+    """The answer for each row of the machine without it: that of all rows, unless it is a support vector or near."""
+    fitted, source = model.fit(X, y), as_rows(X)
+    answers = fitted.predict(X)
+    pairs = copy.copy(fitted)
+    pairs.decision_function_shape = "ovo"
+    scores = np.abs(pairs.decision_function(X)).reshape(len(answers), -1)
+    refit = (scores <= 10 * model.tol).any(axis=1)
+    refit[fitted.support_] = True
+    for row in np.flatnonzero(refit):
+        others = np.delete(np.arange(len(answers)), row)
+        answers[row] = clone(model).fit(source[others], y[others]).predict(source[[row]])[0]
+    return answers
+
+
 # Naive Bayes: rows are subtracted from the sums.
+
+# More folds than this are not merged from the sums of each.
+_MANY_FOLDS = 100
 
 
 def _bayes_left_out(group, X, y, folds):
     model = group.estimator
-    if group.name is not None or folds.pairs is not None or not _stays(y, folds) or not _one_choice(model):
+    if group.name is not None or folds.pairs is not None or not _stays(y, folds):
         return None
-    if hasattr(model, "predict_folds"):
-        return [_in_turn(folds, lambda fold: model.predict_folds(X, y, fold))]
-    return [clone(model).leave_one_out(X, y)] if folds.leave_one_out and hasattr(model, "leave_one_out") else None
+    if folds.leave_one_out and hasattr(model, "leave_one_out"):
+        return [clone(model).leave_one_out(X, y)] if _one_choice(model) else None
+    if folds.n_folds > _MANY_FOLDS:
+        return None
+    return [_in_turn(folds, partial(model.predict_folds, X, y))]
 
 
 def _one_choice(model):
-    """Whether its distributions are the same for all folds, and sums that rows can be subtracted from."""
-    from ._distributions import DISTRIBUTIONS
-
-    wanted = getattr(model, "distributions", [])
-    if isinstance(wanted, dict):  # the columns that it does not name are chosen anew for each fold
-        return False
-    wanted = [wanted] if isinstance(wanted, str) else wanted
-    return all(hasattr(DISTRIBUTIONS.get(kind), "left") for kind in wanted)
+    """Whether its distributions are the same whatever the rows are."""
+    wanted = getattr(model, "distributions", "")
+    # the columns that a dict does not name are "auto"
+    return not isinstance(wanted, dict) and "auto" not in ([wanted] if isinstance(wanted, str) else list(wanted))
 
 
 # Least squares: without the rows of a fold e becomes (1 - H)^-1 e, H = ZZ' being that of these rows.
@@ -219,10 +261,13 @@ def _without(Z, error):
     """(1 - ZZ')^-1 error by the smaller of ZZ' and Z'Z; NaN where that is near to singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
-    values, vectors = np.linalg.eigh(np.eye(len(product)) - product)
-    if values[0] <= _ALONE:
+    try:
+        inverse = np.linalg.inv(np.eye(len(product)) - product)
+    except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    inverse = vectors / values @ vectors.T
+    # the norm of the inverse is at least 1 over the smallest eigenvalue
+    if not np.linalg.norm(inverse) < 1 / _ALONE:
+        return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
 
 
@@ -241,14 +286,14 @@ def _in_turn(folds, answers):
     return np.concatenate([answers(fold)[np.argsort(fold, kind="stable")] for fold in folds.partitions])
 
 
-# A method's path along a parameter: path(group, X, y) gives the fitted models. A solver that carries its state along C
-# (support vectors, say) joins here.
+# A method's path along a parameter: path(group, X, y) gives the fitted models.
 _PATHS = {
     ("KNeighborsClassifier", "n_neighbors"): _neighbor_path,
     ("KNeighborsRegressor", "n_neighbors"): _neighbor_path,
     ("DecisionTreeClassifier", "ccp_alpha"): _pruning_path,
     ("DecisionTreeRegressor", "ccp_alpha"): _pruning_path,
     ("LogisticRegression", "C"): _warm_path,
+    ("SVC", "C"): _machine_path,
 }
 
 # A method's way to answer for all folds at once: whole(group, X, y, folds) gives an array for each value, or None.
@@ -256,6 +301,7 @@ _WHOLE = {
     "KNeighborsClassifier": _neighbors_left_out,
     "KNeighborsRegressor": _neighbors_left_out,
     "LeastSquaresClassifier": _squares_left_out,
+    "SVC": _machine_left_out,
 } | dict.fromkeys(
     ["BernoulliNB", "CategoricalNB", "GaussianNB", "MultinomialNB", "NaiveBayes", "PoissonNB"], _bayes_left_out
 )

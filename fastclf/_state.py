@@ -6,7 +6,7 @@ without a word about it, or its type is told when the first estimator with it is
 
 In JSON a string, a bool, an int, None and a list stand for themselves, and all else is a dict of one tag:
 {"float": hex}, {"scalar": [dtype, hex]}, {"array": number}, {"objects": [shape, values]}, {"tuple": list},
-{"dict": dict}, {"object": [class, attributes]}.
+{"dict": dict}, {"items": [[key, value], ...]} of a dict with other keys than strings, {"object": [class, attributes]}.
 """
 
 import math
@@ -101,6 +101,8 @@ def encode(value, name):
             return items if kind is list else {"tuple": items}
         if kind is dict and all(type(key) is str for key in value):
             return {"dict": {key: tree(item, f"{name}[{key!r}]") for key, item in value.items()}}
+        if kind is dict:
+            return {"items": [[tree(key, f"a key of {name}"), tree(item, name)] for key, item in value.items()]}
         if kind in (np.ndarray, np.memmap):
             return array(value, name)
         if isinstance(value, np.generic) and dtype_name(value.dtype, _NUMBERS) is not None:
@@ -133,6 +135,9 @@ def decode(tree, arrays):
         return tuple(decode(_require(list, content), arrays))
     if tag == "dict":
         return {key: decode(item, arrays) for key, item in _require(dict, content).items()}
+    if tag == "items":
+        pairs = [_require(list, pair) for pair in _require(list, content)]
+        return {decode(key, arrays): decode(item, arrays) for key, item in pairs}
     if tag == "array":
         if not 0 <= _require(int, content) < len(arrays):
             raise ValueError(f"the header names array {content} of {len(arrays)}")

@@ -5,7 +5,7 @@ import numpy as np
 from . import _simd
 from ._csr import Csr, as_csr, is_sparse
 from ._threads import copy_rows, n_threads, ranges, run
-from ._validation import as_array, as_float, as_matrix, encode_labels, require_matrix
+from ._validation import as_array, as_float, as_matrix, require_matrix
 
 kernels = _simd.load("_bayes")
 class_sums = _simd.load("_class_sums")
@@ -46,19 +46,6 @@ def require_finite(X, owner):
     """Raise if rows that gave sums or scores that are not finite hold NaN or infinity."""
     if not isinstance(X, Csr) and X.dtype.kind == "f":
         as_matrix(X, owner)
-
-
-def encode(y):
-    """(classes, int32 codes) as `encode_labels`, by a table where labels are integers close together."""
-    if y.dtype.kind in "iub" and len(y):
-        low, high = int(y.min()), int(y.max())
-        if high - low < 1 << 16 and high < 1 << 63:
-            shifted = np.subtract(y, low, dtype=np.int64) if low else y.astype(np.intp, copy=False)
-            there = np.bincount(shifted, minlength=high - low + 1) > 0
-            classes = (np.flatnonzero(there) + low).astype(y.dtype)
-            return classes, (np.cumsum(there, dtype=np.int32) - 1)[shifted]
-    classes, codes = encode_labels(y)
-    return classes, codes.astype(np.int32)
 
 
 def threads_for(X, n_jobs):
@@ -109,9 +96,23 @@ def over_rows(X, n_jobs, add):
 def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
     """(count, mean, squares about it) of two sets together (Chan, Golub, LeVeque 1979), where either may be empty."""
     total = count + more_count
-    share = np.divide(more_count, total, out=np.zeros_like(total), where=total > 0)
+    share = divide(more_count, total)
     step = more_mean - mean
     return total, mean + share * step, squares + more_squares + share * count * step**2
+
+
+def divide(a, b):
+    """a / b, and 0 where b is."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
+
+
+def pool(count, mean, squares):
+    """(count, mean, squares) of all classes together, each of the shape of the columns."""
+    total = np.broadcast_to(count, mean.shape).sum(axis=0)
+    centre = divide((count * mean).sum(axis=0), total)
+    with np.errstate(over="ignore"):
+        # about a centre that is rounded: the sum of squares is off by no more than its rounding
+        return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
 
 
 def class_moments(X, codes, weight, n_classes, n_jobs):
@@ -132,7 +133,7 @@ def class_moments(X, codes, weight, n_classes, n_jobs):
             lambda state, i, j: class_sums.moments(X, codes, weight, i, j, *state),
         ):
             count = count.reshape(found[0].shape)
-            drift = np.divide(sums, count, out=np.zeros(shape), where=count > 0)
+            drift = divide(sums, count)
             found = merge_moments(*found, count, shift + drift, np.maximum(squares - drift * sums, 0))
     return found
 

@@ -8,22 +8,48 @@ import numpy as np
 from ._validation import require_choice, require_integer, require_number
 
 
-def one_column(y):
-    if y.ndim == 2:
-        raise ValueError(f"y has shape {y.shape}; one output, of shape (n_samples,), is wanted")
-    return y
-
-
-def scaled(y):
+def scaled(y, centred=True):
     """(y', centre, scale): y = centre + scale y' with y' at most 1 in size, whose squares do not overflow."""
     with np.errstate(over="ignore"):
-        low, high = y.min(), y.max()
-        centre = low if low == high else low / 2 + high / 2
-        spread = high / 2 - low / 2
+        low, high = (y.min(axis=0), y.max(axis=0)) if centred else (-abs(y).max(axis=0), abs(y).max(axis=0))
+        centre = np.where(low == high, low, low / 2 + high / 2)
+        spread = (high / 2 - low / 2).max()
     if spread > 1e150:
-        raise ValueError(f"y lies between {low:g} and {high:g}, whose squares overflow; values within 1e150 are wanted")
+        raise ValueError(
+            f"y lies between {y.min():g} and {y.max():g}, whose squares overflow; values within 1e150 are wanted"
+        )
     scale = 2.0 ** np.ceil(np.log2(spread)) if spread > 1e-150 else 1.0
     return (y - centre) / scale, centre, scale
+
+
+def as_monotonic(value, d, n_outputs, n_classes):
+    """monotonic_cst as int8, or None where nothing is constrained."""
+    if value is None:
+        return None
+    cst = np.asarray(value)
+    if cst.shape != (d,):
+        raise ValueError(f"monotonic_cst has shape {cst.shape}; ({d},), one a feature, is wanted")
+    if not np.isin(cst, (-1, 0, 1)).all():
+        raise ValueError(f"monotonic_cst is {value!r}; None or -1, 0 or 1 for each feature is wanted")
+    if n_classes > 2:
+        raise ValueError(f"monotonic_cst is set and y has {n_classes} classes; at most two are wanted")
+    if n_outputs > 1:
+        raise ValueError(f"monotonic_cst is set and y has {n_outputs} outputs; one is wanted")
+    return np.ascontiguousarray(cst, np.int8) if cst.any() and n_classes != 1 else None
+
+
+def as_cost_matrix(value, n_classes, n_outputs):
+    """cost_matrix as float64, or None."""
+    if value is None:
+        return None
+    cost = np.ascontiguousarray(value, np.float64)
+    if n_outputs > 1:
+        raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; one is wanted")
+    if cost.shape != (n_classes, n_classes):
+        raise ValueError(f"cost_matrix has shape {cost.shape}; ({n_classes}, {n_classes}), of the classes, is wanted")
+    if not (np.isfinite(cost) & (cost >= 0)).all():
+        raise ValueError("cost_matrix has an entry that is negative, NaN or infinite; costs from 0 up are wanted")
+    return cost
 
 
 def as_row_count(name, value, n, low, high):
@@ -60,22 +86,33 @@ def as_seed(random_state):
 
 
 def class_weighted(class_weight, classes, codes, weight):
-    """sample_weight times the weight of each row's class; None: all are 1."""
+    """sample_weight times the weights of each row's classes; None: all are 1. A list has one entry an output."""
     if class_weight is None:
         return weight
-    if isinstance(class_weight, str):
-        require_choice("class_weight", class_weight, ["balanced"])
-        factors = len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-    elif isinstance(class_weight, dict):
-        known = {label: i for i, label in enumerate(classes.tolist())}
-        unknown = [label for label in class_weight if label not in known]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is no label of y; labels of y are wanted")
-        factors = np.ones(len(classes))
-        for label, factor in class_weight.items():
-            factors[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-    else:
-        raise TypeError(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
+    listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
+    if len(listed) != len(classes):
+        raise ValueError(f"class_weight has {len(listed)} entries; {len(classes)}, one an output, are wanted")
+    if isinstance(class_weight, dict) and len(classes) > 1:
+        raise ValueError("class_weight is a dict and y has several outputs; a list of dicts or 'balanced' is wanted")
+    for given, labels, column in zip(listed, classes, codes.T):
+        factors = _class_factors(given, labels, column)
+        weight = factors[column] if weight is None else weight * factors[column]
+    return weight
+
+
+def _class_factors(given, labels, codes):
+    if isinstance(given, str):
+        require_choice("class_weight", given, ["balanced"])
+        return len(codes) / (len(labels) * np.bincount(codes, minlength=len(labels)))
+    if not isinstance(given, dict):
+        raise TypeError(f"class_weight is {given!r}; a dict, 'balanced' or None is wanted")
+    known = {label: i for i, label in enumerate(labels.tolist())}
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is no label of y; labels of y are wanted")
+    factors = np.ones(len(labels))
+    for label, factor in given.items():
+        factors[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
     if not np.isfinite(factors).all():
-        raise ValueError(f"class_weight is {class_weight!r}; finite weights are wanted")
-    return factors[codes] if weight is None else weight * factors[codes]
+        raise ValueError(f"class_weight is {given!r}; finite weights are wanted")
+    return factors

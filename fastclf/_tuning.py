@@ -33,8 +33,8 @@ class Tuning:
         is at most one standard error (of the best) below it.
     best_params, one_standard_error_params, chosen_params : dict
         `chosen_params` is the one of them that `rule` says.
-    estimator : estimator
-        Fitted to all rows with `chosen_params`.
+    estimator : estimator or None
+        Fitted to all rows with `chosen_params`, unless `refit` is False or folds were left out.
     error : float
         1 - the mean score of `chosen_params`: too good, as it is the choice's own; see `outer`.
     outer : CrossValidation or None
@@ -47,10 +47,14 @@ class Tuning:
     def __init__(self, params, results, rule, simpler):
         self.params, self.results = params, results
         self.interrupted = any(result.interrupted for result in results)
-        n_folds = min(len(result._scores) for result in results)
-        self.scores = np.array([result._scores[:n_folds] for result in results])
-        self.mean_score = np.array([np.mean(own) for own in self.scores])
-        self.standard_error = np.array([result.standard_error for result in results])
+        # those that all combinations have
+        folds = sorted(set.intersection(*(set(result.finished) for result in results)))
+        if not folds:
+            raise RuntimeError("the callback or Ctrl-C stopped tune before it had finished a fold")
+        self.scores = np.array([result._scores[np.isin(result.finished, folds)] for result in results])
+        self.mean_score = self.scores.mean(axis=1)
+        n = len(folds)
+        self.standard_error = self.scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
         self.best_index = int(np.argmax(self.mean_score))
         self.one_standard_error_index = self._simplest(simpler)
         self.chosen_index = self.best_index if rule == "best" else self.one_standard_error_index
@@ -218,7 +222,9 @@ def tune(
     asked = Asked(X, y, cv, repeats, groups, scoring, random_state)
     measured = asked.run(own_groups, n_jobs, verbose, callback, "tune")
     found = Tuning(params, [measured[g].result(v) for g, v in place], rule, simpler)
-    if outer is not None and not found.interrupted:
+    if found.interrupted:
+        return found
+    if outer is not None:
         options = {"cv": cv, "repeats": repeats, "scoring": scoring, "rule": rule, "simpler": simpler}
         options |= {"n_jobs": n_jobs, "random_state": random_state, "shortcuts": shortcuts}
         chooser = _Chooser(estimator, grid, options, groups)
@@ -245,6 +251,8 @@ class _Chooser:
 
     def fit(self, X, y):
         self.found_ = tune(self.estimator, self.grid, X, y, **self.options)
+        if self.found_.interrupted:
+            raise KeyboardInterrupt  # which ends the outer folds as well
         self.fitted_ = self.found_.estimator
         return self
 

@@ -23,7 +23,7 @@ _LABELS = 1 << 14
 
 def feature_names(X):
     """The column names of a table as an array of str, or None where there are none or none are strings."""
-    if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
+    if hasattr(X, "column_names"):  # pyarrow, whose columns are arrays
         names = list(X.column_names)
     elif hasattr(X, "columns"):  # pandas, polars
         names = list(X.columns)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._bayes_base import DiscreteBayes, NaiveBayesBase, as_priors, document
+from ._bayes_base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document
 from ._statistics import (
     add_gaussian,
     add_linear,
@@ -13,10 +13,12 @@ from ._statistics import (
     class_moments,
     column_sums,
     count_categories,
+    divide,
     in_lanes,
     kernels,
     merge_moments,
     over_rows,
+    pool,
     require_finite,
     require_positive,
 )
@@ -48,8 +50,8 @@ class GaussianNB(NaiveBayesBase):
     -----
     X is read once; its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. Time
     O(n d) for a fit, O(n d k) for predictions; memory beyond X O(k d) and n k numbers of the predictions.
-    A variance of 0 counts as the limit of small ones. After `partial_fit`, `epsilon_` is that of the last batch, as in
-    scikit-learn, whose `var_` keeps remains of those before.
+    A variance of 0 counts as the limit of small ones. After `partial_fit` all is as a fit of all rows would have it; in
+    scikit-learn `epsilon_` is of the last batch, and `var_` keeps remains of those before.
 
     References
     ----------
@@ -66,31 +68,42 @@ class GaussianNB(NaiveBayesBase):
     def __init__(self, *, priors=None, var_smoothing=1e-9, n_jobs=None):
         self._take(locals())
 
-    def _learn(self, X, codes, weight, classes, past):
-        smoothing = require_number("var_smoothing", self.var_smoothing, 0)
-        prior = None if self.priors is None else as_priors("priors", self.priors, len(classes))
-        moments = class_moments(X, codes, weight, len(classes), self.n_jobs)
-        # epsilon is of the rows without their weights
-        together = moments if weight is None else class_moments(X, np.zeros(len(X), np.int32), None, 1, self.n_jobs)
-        epsilon = smoothing * float(_pool(*together)[2].max()) / len(X)
-        if past is not None:
-            moments = merge_moments(past.class_count_[:, None], past.theta_, past._squares, *moments)
-        count, mean, squares = moments
+    def _check_parameters(self, d, n_classes):
+        require_number("var_smoothing", self.var_smoothing, 0)
+        if self.priors is not None:
+            as_priors("priors", self.priors, n_classes)
+
+    def _sums(self, X, codes, weight, n_classes):
+        count, mean, squares = class_moments(X, codes, weight, n_classes, self.n_jobs)
         if not np.isfinite(squares).all():
             require_finite(X, type(self).__name__)
+        # epsilon is of the rows without their weights
+        if weight is None:
+            whole = pool(count, mean, squares)
+        else:
+            whole = pool(*class_moments(X, np.zeros(len(X), np.int32), None, 1, self.n_jobs))
+        return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
+
+    def _together(self, sums, more):
+        moments = [[part["class_count_"][:, None], part["theta_"], part["_squares"]] for part in (sums, more)]
+        count, mean, squares = merge_moments(*moments[0], *moments[1])
+        whole = merge_moments(*sums["_whole"], *more["_whole"])
+        return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
+
+    def _conclude(self, sums):
+        count, squares = sums["class_count_"], sums["_squares"]
+        n, _, spread = sums["_whole"]
+        if not np.isfinite(spread).all():
             raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
-        count = count[:, 0]
-        return {
-            "class_count_": count,
-            "class_prior_": count / count.sum() if prior is None else prior,
+        epsilon = self.var_smoothing * float((spread / n).max())
+        return sums | {
+            "class_prior_": count / count.sum() if self.priors is None else np.array(self.priors, np.float64),
             "epsilon_": epsilon,
-            "theta_": mean,
-            "var_": np.divide(squares, count[:, None], out=np.zeros_like(mean), where=count[:, None] > 0) + epsilon,
-            "_squares": squares,
+            "var_": divide(squares, count[:, None]) + epsilon,
         }
 
     def _joint(self, X):
-        joint = self._begin_joint(X, self.class_prior_)
+        joint = begin_joint(len(X), self.class_prior_)
         add_gaussian(joint, X, self.theta_, self.var_, self.n_jobs)
         if not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
@@ -110,17 +123,16 @@ class GaussianNB(NaiveBayesBase):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        X, codes, _, classes, _ = self._checked(X, y, None, None)
-        learned = self._learn(X, codes, None, classes, None)
+        X, codes, _, classes = self._checked(X, y, None)
         if len(X) < 2:
             raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
-        count, mean, squares = (learned[name] for name in ("class_count_", "theta_", "_squares"))
-        _, *together = _pool(count[:, None], mean, squares)
-        together = len(X), *together
+        learned = self._conclude(self._sums(X, codes, None, len(classes)))
         with np.errstate(divide="ignore"):
             log_prior = np.log(learned["class_prior_"])
         found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
-        state = [np.concatenate([own, [all_of_them]]) for own, all_of_them in zip((count, mean, squares), together)]
+        n, *whole = learned["_whole"]
+        state = [np.append(learned["class_count_"], n[0])]
+        state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
         over_rows(
             X,
             self.n_jobs,
@@ -130,7 +142,7 @@ class GaussianNB(NaiveBayesBase):
         )
         for row in np.flatnonzero(lost):
             rest = np.arange(len(X)) != row
-            state = self._learn(np.ascontiguousarray(X[rest]), codes[rest], None, classes, None)
+            state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))
             other = type(self)(n_jobs=1)._become(classes_=classes, n_features_in_=X.shape[1], **state)
             found[row] = other._joint(X[row : row + 1]).argmax()
         return classes[found]
@@ -140,16 +152,9 @@ class GaussianNB(NaiveBayesBase):
         shape = (len(self.classes_), self.n_features_in_)
         for name in ("theta_", "var_", "_squares"):
             require_array(name, getattr(self, name), [np.float64], shape)
+        require_array("_whole", self._whole, [np.float64], (3, self.n_features_in_))
         for name in ("class_count_", "class_prior_"):
             require_array(name, getattr(self, name), [np.float64], shape[:1])
-
-
-def _pool(count, mean, squares):
-    """(count, mean, squares) of all classes together."""
-    total = count.sum(axis=0)
-    centre = (count * mean).sum(axis=0) / total
-    # about a centre that is rounded: the sum of squares is off by no more than its rounding
-    return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
 
 
 @document
@@ -177,23 +182,12 @@ class MultinomialNB(DiscreteBayes):
     array([1])
     """
 
-    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
-        self._take(locals())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-    def _count(self, X, codes, weight, n_classes):
-        return {"feature_count_": self._positive_sums(X, codes, weight, n_classes)}
-
     def _estimate(self, state, alpha):
         smoothed = state["feature_count_"] + alpha
         return {"feature_log_prob_": np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))}
 
     def _joint(self, X):
-        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        joint = self._begin_joint(X)
         add_linear(joint, X, self.feature_log_prob_, self.n_jobs)
         return self._told(joint, X)
 
@@ -221,8 +215,14 @@ class BernoulliNB(DiscreteBayes):
     array([1])
     """
 
+    _positive_only = False
+
     def __init__(self, *, alpha=1.0, force_alpha=True, binarize=0.0, fit_prior=True, class_prior=None, n_jobs=None):
         self._take(locals())
+
+    def _check_parameters(self, d, n_classes):
+        super()._check_parameters(d, n_classes)
+        self._threshold()
 
     def _threshold(self):
         return None if self.binarize is None else require_number("binarize", self.binarize, 0)
@@ -241,7 +241,7 @@ class BernoulliNB(DiscreteBayes):
         there = self.feature_log_prob_
         with np.errstate(divide="ignore"):
             absent = np.log1p(-np.exp(np.minimum(there, 0)))
-        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        joint = self._begin_joint(X)
         # sum_j absent_j + sum over the ones of (there_j - absent_j), where -inf is counted apart
         never_absent = np.isneginf(absent)
         absent = np.where(never_absent, 0, absent)
@@ -285,17 +285,6 @@ class PoissonNB(DiscreteBayes):
            [ 9.5]])
     """
 
-    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
-        self._take(locals())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-    def _count(self, X, codes, weight, n_classes):
-        return {"feature_count_": self._positive_sums(X, codes, weight, n_classes)}
-
     def _estimate(self, state, alpha):
         rows = state["class_count_"][:, None] + alpha
         sums = state["feature_count_"] + alpha
@@ -304,7 +293,7 @@ class PoissonNB(DiscreteBayes):
     def _joint(self, X):
         require_positive(X, type(self).__name__)
         with np.errstate(divide="ignore"):
-            joint = self._begin_joint(X, log_prior=self.class_log_prior_ - self.rate_.sum(axis=1))
+            joint = self._begin_joint(X) - self.rate_.sum(axis=1)
             add_linear(joint, X, np.log(self.rate_), self.n_jobs)
         return self._told(joint, X)
 
@@ -344,13 +333,17 @@ class CategoricalNB(DiscreteBayes):
     ):
         self._take(locals())
 
+    _takes_sparse = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.positive_only = True
-        tags.input_tags.sparse = False
+        tags.input_tags.categorical = True
         return tags
 
-    _takes_sparse = False
+    def _check_parameters(self, d, n_classes):
+        super()._check_parameters(d, n_classes)
+        if np.ndim(self.alpha):
+            raise ValueError("alpha is an array; a number is wanted for categories")
 
     def _count(self, X, codes, weight, n_classes):
         sizes = count_categories(X, self.n_jobs, type(self).__name__)
@@ -374,18 +367,17 @@ class CategoricalNB(DiscreteBayes):
         columns = [np.ascontiguousarray(counts[i:j].T) for i, j in pairwise(first)]
         return {"category_count_": columns, "n_categories_": sizes}
 
-    def _together(self, counted, past):
-        sizes = np.maximum(counted["n_categories_"], past["n_categories_"])
+    def _together(self, sums, more):
+        sizes = np.maximum(sums["n_categories_"], more["n_categories_"])
         columns = []
-        for size, new, old in zip(sizes, counted["category_count_"], past["category_count_"]):
-            columns.append(np.zeros((len(new), size)))
-            columns[-1][:, : old.shape[1]] += old
-            columns[-1][:, : new.shape[1]] += new
-        return {"category_count_": columns, "n_categories_": sizes}
+        for size, *parts in zip(sizes, sums["category_count_"], more["category_count_"]):
+            columns.append(np.zeros((len(parts[0]), size)))
+            for part in parts:
+                columns[-1][:, : part.shape[1]] += part
+        count = sums["class_count_"] + more["class_count_"]
+        return {"class_count_": count, "category_count_": columns, "n_categories_": sizes}
 
     def _estimate(self, state, alpha):
-        if np.ndim(alpha):
-            raise ValueError("alpha is an array; a number is wanted for categories")
         columns = [count + alpha for count in state["category_count_"]]
         return {
             "feature_log_prob_": [np.log(column) - np.log(column.sum(axis=1, keepdims=True)) for column in columns],
@@ -401,7 +393,7 @@ class CategoricalNB(DiscreteBayes):
                 size = known.shape[1]
                 table[:, start : start + size] = known
                 table[:, start + size] = np.log(self._alpha) - np.log(count.sum(axis=1) + self._alpha * size)
-        joint = self._begin_joint(X, log_prior=self.class_log_prior_)
+        joint = self._begin_joint(X)
         add_table(joint, X, first, in_lanes(table), self.n_jobs)
         return joint
 

@@ -6,8 +6,13 @@ import numpy as np
 
 from ._bayes_base import as_priors
 from ._estimator import Classifier, clone
-from ._statistics import encode, normalise
-from ._validation import as_targets, require_array, require_choice, require_integer
+from ._statistics import normalise
+from ._validation import as_matrix, as_targets, encode_labels, require_array, require_choice, require_integer
+
+# Panels that an integral begins with, and that it is not done with at most; terms of a sum at most.
+_PANELS = 512
+_MOST_PANELS = 1 << 14
+_MOST_TERMS = 1 << 20
 
 
 class Risk(NamedTuple):
@@ -60,6 +65,8 @@ class BayesClassifier:
         if len(kinds) != 1:
             raise TypeError(f"densities are of kinds {sorted(kinds)}; one kind is wanted")
         [self._kind] = kinds
+        if self._kind == "frozen" and len(set(map(_is_discrete, self.densities))) != 1:
+            raise TypeError("densities are of discrete and of continuous distributions; either alone are wanted")
         if self._kind == "table":
             self.densities = [np.asarray(table, np.float64) for table in self.densities]
             for table in self.densities:
@@ -99,16 +106,18 @@ class BayesClassifier:
         """The decision of least expected cost for each row, of shape (n_samples,)."""
         return self.expected_costs(X).argmin(axis=1)
 
-    def risk(self, n=100_000, random_state=None):
+    def risk(self, n=100_000, random_state=None, support=None):
         """The expected cost of these decisions, which no rule goes below.
 
-        Exact for tables, summed for discrete distributions of one variable, integrated for densities of one variable;
-        else the mean over `n` samples.
+        Exact for tables, summed for discrete distributions of one variable, integrated for densities of one variable,
+        of callables where `support` says between which bounds; else the mean over `n` samples.
 
         Parameters
         ----------
         n : int >= 2, default=100000
         random_state : int, numpy Generator or None
+        support : (float, float), default=None
+            Bounds outside of which callables of one variable are 0, or may be taken to be.
 
         Returns
         -------
@@ -118,34 +127,55 @@ class BayesClassifier:
         if self._kind == "table":
             joint = np.stack([prior * table.ravel() for prior, table in zip(self.priors, self.densities)], axis=1)
             return Risk(float((joint @ self.cost_matrix).min(axis=1).sum()), 0.0)
+        if self._kind == "callable" and support is not None:
+            low, high = map(float, support)
+            if not -np.inf < low < high < np.inf:
+                raise ValueError(f"support is {support!r}; two finite bounds, the lower one first, are wanted")
+            return Risk(self._integral(np.linspace(low, high, _PANELS + 1)), 0.0)
         if self._kind == "frozen" and all(hasattr(density, "ppf") for density in self.densities):
-            low = min(float(density.ppf(1e-14)) for density in self.densities)
-            high = max(float(density.isf(1e-14)) for density in self.densities)
-            if all(map(_is_discrete, self.densities)):
+            if not _is_discrete(self.densities[0]):
+                share = np.concatenate([np.logspace(-14, -3, 45), np.arange(1, _PANELS // 2) / _PANELS])
+                edges = [(density.ppf(share), density.isf(share)) for density in self.densities]
+                return Risk(self._integral(np.unique(np.concatenate(edges, axis=None))), 0.0)
+            if all(density.sf(_MOST_TERMS) + density.cdf(-_MOST_TERMS) < 1e-14 for density in self.densities):
+                low = min(float(density.ppf(1e-14)) for density in self.densities)
+                high = max(float(density.isf(1e-14)) for density in self.densities)
                 joint = np.exp(self.predict_joint_log_proba(np.arange(low, high + 1)))
                 return Risk(float((joint @ self.cost_matrix).min(axis=1).sum()), 0.0)
-            return Risk(self._integral(low, high), 0.0)
         X, _ = self.sample(require_integer("n", n, 2), random_state)
         costs = self.expected_costs(X).min(axis=1)
         return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(n)))
 
-    def _integral(self, low, high):
-        """Gauss-Legendre of 16 nodes on panels, halved until the decision is one on a panel, or a panel is nothing."""
+    def _integral(self, edges):
+        """Gauss-Legendre of 16 nodes on panels, each halved until that moves it by less than 1e-14 of the whole."""
         nodes, weights = np.polynomial.legendre.leggauss(16)
-        edges = np.linspace(low, high, 513)
-        start, stop, total = edges[:-1], edges[1:], 0.0
-        for halving in range(48):
+
+        def integrals(start, stop):
             half = (stop - start) / 2
             x = (start + half)[:, None] + half[:, None] * nodes
-            costs = np.exp(self.predict_joint_log_proba(x.ravel())) @ self.cost_matrix
-            decided = costs.argmin(axis=1).reshape(x.shape)
-            done = (decided == decided[:, :1]).all(axis=1) | (halving == 47)
-            total += float((half[:, None] * weights * costs.min(axis=1).reshape(x.shape))[done].sum())
-            start, stop, middle = start[~done], stop[~done], (start + half)[~done]
-            start, stop = np.concatenate([start, middle]), np.concatenate([middle, stop])
-            if len(start) == 0:
+            joint = np.exp(self.predict_joint_log_proba(x.ravel()))
+            joint[np.isinf(joint)] = 0  # a node that was rounded to a pole
+            values = np.column_stack([(joint @ self.cost_matrix).min(axis=1), joint])
+            return np.einsum("i,j,ijk->ik", half, weights, values.reshape(*x.shape, -1), order="C")
+
+        start, stop, total = edges[:-1], edges[1:], 0.0
+        whole = integrals(start, stop)
+        for _ in range(48):
+            middle = start + (stop - start) / 2
+            parts = integrals(start, middle), integrals(middle, stop)
+            done = np.abs(parts[0] + parts[1] - whole).max(axis=1) < 1e-14 * np.abs(self.cost_matrix).max(initial=1)
+            total = total + (parts[0] + parts[1])[done].sum(axis=0)
+            start, stop = np.append(start[~done], middle[~done]), np.append(middle[~done], stop[~done])
+            whole = np.concatenate([part[~done] for part in parts])
+            if not 0 < len(start) < _MOST_PANELS:
                 break
-        return total
+        total = total + whole.sum(axis=0)
+        if not np.allclose(total[1:], self.priors, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                f"densities times priors have the integrals {total[1:]}, not {self.priors}; densities, and a support"
+                " with all of their mass, are wanted"
+            )
+        return float(total[0])
 
     def sample(self, n=1, random_state=None):
         """(X, classes): n rows drawn from the distributions, X of shape (n, n_features).
@@ -193,19 +223,23 @@ class BayesOptimalClassifier(Classifier):
         With `predict_proba`, of this library or of scikit-learn.
     prior : array-like of shape (n_models,), default=None
         P(m); None: uniform.
-    evidence : {"cross-validation", "none"}, default="cross-validation"
-        Where log P(D | m) comes from: the log predictive probability of labels by `cv` folds, each by models of the
-        others; or from nowhere, so that the posterior is the prior.
+    evidence : {"auto", "cross-validation", "none"} or array-like of shape (n_models,), default="auto"
+        Where log P(D | m) comes from. "auto": the `log_evidence_` of each model, the marginal likelihood of the rows
+        that it was fitted to, where all models have it, else cross-validation. "cross-validation": the log predictive
+        probability of labels by `cv` folds, each by models of the others. "none": nowhere, so that the posterior is the
+        prior. Or the logarithms themselves.
     cv : int >= 2, default=5
         Row i is in fold i modulo cv.
     prefit : bool, default=False
-        Whether the models are fitted, and are taken as they are; then `evidence` must be "none".
+        Whether the models are fitted, and are taken as they are, without cross-validation.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     models_ : list of fitted estimators
     log_evidence_ : ndarray of shape (n_models,)
+    evidence_ : str
+        What it is: "marginal likelihood", "cross-validation", "none" or "given".
     posterior_ : ndarray of shape (n_models,)
     map_model_, ml_model_ : int
         The positions of the most probable model, and of the one with the most evidence.
@@ -227,7 +261,7 @@ class BayesOptimalClassifier(Classifier):
     array([False,  True])
     """
 
-    def __init__(self, models=(), prior=None, evidence="cross-validation", *, cv=5, prefit=False):
+    def __init__(self, models=(), prior=None, evidence="auto", *, cv=5, prefit=False):
         self._take(locals())
 
     def fit(self, X, y):
@@ -235,50 +269,71 @@ class BayesOptimalClassifier(Classifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, table or sparse matrix of shape (n_samples, n_features)
+            What all models take.
         y : array-like of shape (n_samples,)
         """
         models = list(self.models)
         if not models or not all(hasattr(model, "predict_proba") for model in models):
             raise ValueError("models is empty or has one without predict_proba; at least one, each with it, is wanted")
-        require_choice("evidence", self.evidence, ("cross-validation", "none"))
-        if self.prefit and self.evidence != "none":
-            raise ValueError("prefit is True, with which evidence='none' is wanted")
+        given = None
+        if not isinstance(self.evidence, str):
+            given = np.array(self.evidence, np.float64)
+            if given.shape != (len(models),) or np.isnan(given).any() or not given.max() > -np.inf:
+                raise ValueError(
+                    f"evidence is {self.evidence!r}; one logarithm for each of {len(models)} models is wanted"
+                )
+        else:
+            require_choice("evidence", self.evidence, ("auto", "cross-validation", "none"))
         rows = self._as_rows(X, type(self).__name__)
-        y = as_targets(y, len(rows), type(self).__name__, labels=True)
-        classes, codes = encode(y)
+        y = as_targets(y, rows.shape[0], type(self).__name__, labels=True)
+        classes, codes = encode_labels(y)
         prior = (
             np.full(len(models), 1 / len(models)) if self.prior is None else as_priors("prior", self.prior, len(models))
         )
-        evidence = np.zeros(len(models))
-        if self.evidence != "none":
-            evidence = np.array([self._log_evidence(model, rows, y, classes, codes) for model in models])
-        with np.errstate(divide="ignore"):
-            joint = (np.log(prior) + evidence)[None]
-        posterior = normalise(joint.copy(), 1, False)[0]
         fitted = models if self.prefit else [clone(model).fit(rows, y) for model in models]
+        if given is not None:
+            source, evidence = "given", given
+        elif self.evidence == "none":
+            source, evidence = "none", np.zeros(len(models))
+        elif self.evidence == "auto" and all(hasattr(model, "log_evidence_") for model in fitted):
+            source, evidence = "marginal likelihood", np.array([model.log_evidence_ for model in fitted])
+        elif self.prefit:
+            raise ValueError(
+                "prefit is True and models have no log_evidence_; evidence='none' is wanted, or logarithms"
+            )
+        else:
+            source = "cross-validation"
+            evidence = np.array([self._log_predictive(model, rows, y, classes, codes) for model in models])
+        with np.errstate(divide="ignore"):
+            joint = np.log(prior) + evidence
         return self._become(
             classes_=classes,
             models_=fitted,
+            evidence_=source,
             log_evidence_=evidence,
-            posterior_=posterior,
+            posterior_=normalise(joint[None].copy(), 1, False)[0],
             map_model_=int(joint.argmax()),
             ml_model_=int(evidence.argmax()),
             **self._fitted_columns(X, rows),
         )
 
-    def _log_evidence(self, model, X, y, classes, codes):
-        cv = require_integer("cv", self.cv, 2)
-        if len(X) < cv:
-            raise ValueError(f"X has n_samples = {len(X)}; at least one row for each of cv = {cv} folds is wanted")
-        fold = np.arange(len(X)) % cv
-        total = 0.0
+    @staticmethod
+    def _as_rows(X, owner):
+        """Tables, of which columns may be words, and sparse matrices as they are; else an array."""
+        return X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
+
+    def _log_predictive(self, model, X, y, classes, codes):
+        cv, n = require_integer("cv", self.cv, 2), len(y)
+        if n < cv:
+            raise ValueError(f"X has n_samples = {n}; at least one row for each of cv = {cv} folds is wanted")
+        fold, rows = np.arange(n) % cv, X.iloc if hasattr(X, "iloc") else X
+        proba = np.empty((n, len(classes)))
         for number in range(cv):
             out = fold == number
-            proba = _by_class(clone(model).fit(X[~out], y[~out]), X[out], classes)
-            # a label that a model gives no chance would rule it out for good
-            total += np.log(np.maximum(proba[np.arange(len(proba)), codes[out]], 1e-15)).sum()
-        return total
+            proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
+        # a label that a model gives no chance would rule it out for good
+        return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
 
     def predict_proba(self, X):
         """P(class | x), of shape (n_samples, n_classes)."""
@@ -294,12 +349,14 @@ class BayesOptimalClassifier(Classifier):
 
     def _check_state(self):
         super()._check_state()
-        require_array("posterior_", self.posterior_, [np.float64], (len(self.models_),))
+        require_array("classes_", self.classes_, None, (None,))
+        for name in ("posterior_", "log_evidence_"):
+            require_array(name, getattr(self, name), [np.float64], (len(self.models_),))
 
 
 def _by_class(model, X, classes):
     """What a model gives for each of `classes`, 0 for those it does not know."""
     known = np.isin(model.classes_, classes)
-    proba = np.zeros((len(X), len(classes)))
+    proba = np.zeros((X.shape[0], len(classes)))
     proba[:, np.searchsorted(classes, model.classes_[known])] = model.predict_proba(X)[:, known]
     return proba

@@ -1,21 +1,49 @@
 """Naive Bayes with a distribution of its own for each column."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ._bayes_base import SHARED, NaiveBayesBase, as_priors
-from ._columns import as_columns, is_missing
-from ._distributions import DISTRIBUTIONS
-from ._estimator import _different_names
-from ._statistics import class_counts, encode
-from ._validation import (
-    as_sample_weight,
-    as_targets,
-    feature_names,
-    require_array,
-    require_choice,
-    require_integer,
-    require_number,
-)
+from ._bayes_base import SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint
+from ._cells import Bernoulli, Categorical, Histogram, Kernel, MdlHistogram, QuantileHistogram
+from ._columns import as_columns
+from ._distributions import Exponential, Gaussian, Multinomial, Options, Poisson, log_dirichlet
+from ._estimator import _different_names, clone
+from ._statistics import class_counts, threads_for
+from ._threads import run
+from ._validation import feature_names, require_array, require_choice, require_integer, require_number
+
+DISTRIBUTIONS = {
+    "gaussian": Gaussian,
+    "poisson": Poisson,
+    "exponential": Exponential,
+    "bernoulli": Bernoulli,
+    "categorical": Categorical,
+    "multinomial": Multinomial,
+    "histogram": Histogram,
+    "quantile": QuantileHistogram,
+    "mdl": MdlHistogram,
+    "kernel": Kernel,
+}
+
+# Rows whose log densities are told at a time.
+_ROWS = 1 << 12
+
+
+class Table(NamedTuple):
+    """Columns of X, and for each which values are missing, or None."""
+
+    columns: list
+    missing: list
+    names: np.ndarray | None
+
+    def __len__(self):
+        return len(self.columns[0])
+
+    def among(self, rows):
+        """Those of an index."""
+        missing = [gone if gone is None else gone[rows] for gone in self.missing]
+        return Table([column[rows] for column in self.columns], missing, self.names)
 
 
 class NaiveBayes(NaiveBayesBase):
@@ -24,9 +52,10 @@ class NaiveBayes(NaiveBayesBase):
     Parameters
     ----------
     distributions : str, list of str or dict, default="auto"
-        One for all columns, one for each, or by name or position of a column (the others: "auto"). Each is "gaussian",
-        "poisson", "exponential", "bernoulli", "categorical", "histogram" (bins of equal widths), "quantile" (of equal
-        counts), "mdl" (cut where it pays to tell classes apart), "kernel" (a normal density about each value), "auto".
+        One for all columns, one for each, or by name or position of a column or by a tuple of them (the others:
+        "auto"). Each is "gaussian", "poisson", "exponential", "bernoulli", "categorical", "histogram" (bins of equal
+        widths), "quantile" (of equal counts), "mdl" (cut where it pays to tell classes apart), "kernel" (a normal
+        density about each value), "multinomial" (one over all columns that have it, or over those of a tuple), "auto".
     alpha : float >= 0, default=1.0
         Added to each count; to rates, as many rows of 1.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
@@ -47,13 +76,23 @@ class NaiveBayes(NaiveBayesBase):
         The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all is 0 or 1,
         "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian".
     class_count_, class_prior_ : ndarray of shape (n_classes,)
+    factors_ : list of list of int
+        Columns whose densities are multiplied: each by itself, or together those of a multinomial.
     statistics_ : list of dict
-        What each column's distribution knows.
+        What the distribution of each factor knows.
+    log_evidence_ : float
+        log P(X, y | model), the parameters integrated out; see Notes.
 
     Notes
     -----
-    Time O(n d k) beside the sorting for categories, quantiles and cuts; a kernel density costs the distinct values of a
-    class times those that are asked about. Bins are those of the first batch of `partial_fit`.
+    Time O(n d k) beside the sorting for categories, quantiles and cuts; of a kernel density, about the square root of a
+    class's rows for each value that is asked about. Memory beyond X and the statistics: a column and some rows for fits
+    and predictions. Bins are those of the first batch of `partial_fit`; `predict_folds` makes them, and what "auto"
+    chooses, anew for each fold.
+
+    The evidence has `alpha` as its priors: Dirichlet's of counts, the gamma distribution of shape and rate `alpha` of
+    rates, for a Gaussian as many rows with the mean and variance of the column. Priors of the classes that are learned
+    have a uniform prior. Cuts and bins count as given. A model with alpha=0 or a kernel density has none.
 
     References
     ----------
@@ -87,78 +126,95 @@ class NaiveBayes(NaiveBayesBase):
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
-    def _columns(self, X):
-        columns = as_columns(X, type(self).__name__)
+    def _table(self, X):
+        columns, missing = as_columns(X, type(self).__name__)
         require_choice("missing", self.missing, ("error", "ignore"))
-        for j, column in enumerate(columns):
-            if self.missing == "error" and is_missing(column).any():
-                [row, *_] = np.flatnonzero(is_missing(column))
+        for j, gone in enumerate(missing):
+            if gone is not None and self.missing == "error":
                 raise ValueError(
-                    f"Input X contains NaN or None (row {row}, column {j}); a value, or missing='ignore', is wanted"
+                    f"Input X contains NaN or None (row {gone.argmax()}, column {j}); a value, or missing='ignore', is"
+                    " wanted"
                 )
-        return columns
+        return Table(columns, missing, feature_names(X))
 
-    def _options(self, column):
-        return {
-            "alpha": require_number("alpha", self.alpha, 0),
-            "var_smoothing": require_number("var_smoothing", self.var_smoothing, 0),
-            "bins": require_integer("bins", self.bins, 1),
-            "n_jobs": self.n_jobs,
-            "column": f"column {column} of X",
-        }
+    def _options(self, places):
+        return Options(self.alpha, self.var_smoothing, self.bins, self.n_jobs, places)
 
-    def _wanted(self, columns, names, codes):
-        """The distribution of each column."""
-        wanted, d = self.distributions, len(columns)
+    def _checked(self, X, y, sample_weight, classes=None):
+        table = self._table(X)
+        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, classes)
+        self._check_parameters(len(table.columns), len(classes))
+        return table, codes, weight, classes
+
+    def _check_parameters(self, d, n_classes):
+        require_number("alpha", self.alpha, 0)
+        require_number("var_smoothing", self.var_smoothing, 0)
+        require_integer("bins", self.bins, 1)
+        self._prior(np.ones(n_classes))
+
+    def _wanted(self, table):
+        """The distribution of each column, and the groups of columns that were named together."""
+        wanted, d = self.distributions, len(table.columns)
+        groups = []
         if isinstance(wanted, dict):
-            places = {name: j for j, name in enumerate(names)} if names is not None else {}
+            position = {} if table.names is None else {name: j for j, name in enumerate(table.names)}
             chosen = ["auto"] * d
             for key, kind in wanted.items():
-                place = places.get(key, key)
-                if not isinstance(place, (int, np.integer)) or not 0 <= place < d:
+                group = [position.get(name, name) for name in (key if isinstance(key, tuple) else (key,))]
+                if not all(isinstance(place, (int, np.integer)) and 0 <= place < d for place in group):
                     raise ValueError(f"distributions names the column {key!r}, which X does not have")
-                chosen[place] = kind
+                for place in group:
+                    chosen[place] = kind
+                if isinstance(key, tuple) and kind == "multinomial":
+                    groups.append(sorted(set(map(int, group))))
         else:
             chosen = [wanted] * d if isinstance(wanted, str) else list(wanted)
         if len(chosen) != d:
             raise ValueError(f"distributions has {len(chosen)} entries; one for each of {d} columns is wanted")
         for kind in chosen:
             require_choice("distributions", kind, ("auto", *DISTRIBUTIONS))
-        chosen = [choose(column, codes) if kind == "auto" else kind for kind, column in zip(chosen, columns)]
-        for j, (kind, column) in enumerate(zip(chosen, columns)):
-            if column.dtype.kind == "O" and kind != "categorical":
-                raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
-        return chosen
+        if len({place for group in groups for place in group}) < sum(map(len, groups)):
+            raise ValueError("distributions has a column in two groups; groups without common columns are wanted")
+        return chosen, groups
 
-    def _fit(self, X, y, sample_weight, known, kinds):
-        columns = self._columns(X)
-        n, name = len(columns[0]), type(self).__name__
-        y = as_targets(y, n, name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        weight = as_sample_weight(sample_weight, n)
-        if weight is not None and not weight.any():
-            raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
-        classes, codes = encode(y)
-        if known is not None:
-            if not np.isin(classes, known).all():
-                raise ValueError(f"y has labels that are not among the classes {known}")
-            codes, classes = np.searchsorted(known, classes).astype(np.int32)[codes], known
-        names = feature_names(X)
-        kinds = kinds or self._wanted(columns, names, codes)
+    def _chosen(self, table, codes, rows):
+        """(distributions, factors) as the rows, an index, choose them."""
+        kinds, groups = self._wanted(table)
+        for j, (kind, column, gone) in enumerate(zip(kinds, table.columns, table.missing)):
+            if kind == "auto":
+                kinds[j] = choose(column[rows], codes[rows], None if gone is None else gone[rows])
+        _refuse_strings(kinds, table.columns)
+        rest = set(range(len(kinds))).difference(*groups)
+        rest = [j for j in rest if kinds[j] == "multinomial"]
+        groups += [rest] if rest else []
+        for group in groups:
+            for j in group:
+                if table.missing[j] is not None:
+                    raise ValueError(f"column {j} of X has missing values, which no multinomial can have")
+        grouped = {place for group in groups for place in group}
+        return kinds, sorted([[j] for j in range(len(kinds)) if j not in grouped] + groups)
+
+    def _learn(self, table, codes, weight, n_classes, kinds, factors, names=None):
+        """The statistics of each factor; `names` are what errors call the columns, where not their positions."""
+        statistics = [None] * len(factors)
+        for kind, gone, members in _batches(table, kinds, factors):
+            places = [j for i in members for j in factors[i]]
+            there = slice(None) if gone is None else ~gone
+            columns = [table.columns[j][there] for j in places]
+            own = codes[there], among(weight, there), n_classes, self._options(names or places)
+            for i, state in zip(members, DISTRIBUTIONS[kind].learn(columns, *own)):
+                statistics[i] = state
+        return statistics
+
+    def _fit(self, X, y, sample_weight, known, chosen):
+        table, codes, weight, classes = self._checked(X, y, sample_weight, known)
+        kinds, factors = chosen or self._chosen(table, codes, slice(None))
         count = class_counts(codes, weight, len(classes))
-        attributes = {"classes_": classes, "n_features_in_": len(columns), "distributions_": kinds}
-        if names is not None:
-            attributes["feature_names_in_"] = names
-        statistics = []
-        for j, (kind, column) in enumerate(zip(kinds, columns)):
-            there = ~is_missing(column)
-            known_weight = None if weight is None else weight[there]
-            statistics.append(
-                DISTRIBUTIONS[kind].learn(column[there], codes[there], known_weight, len(classes), self._options(j))
-            )
+        attributes = {"classes_": classes, "n_features_in_": len(kinds), "distributions_": kinds, "factors_": factors}
+        if table.names is not None:
+            attributes["feature_names_in_"] = table.names
         return attributes | {
-            "statistics_": statistics,
+            "statistics_": self._learn(table, codes, weight, len(classes), kinds, factors),
             "class_count_": count,
             "class_prior_": self._prior(count),
         }
@@ -190,7 +246,7 @@ class NaiveBayes(NaiveBayesBase):
         return self._become(**self._fit(X, y, sample_weight, None, None))
 
     def merge(self, other):
-        """A model of the rows of both, which have the same classes and distributions: sums are added.
+        """A model of the rows of both, which have the same classes and distributions: their sums are added.
 
         Counts are exact, moments to rounding.
 
@@ -200,20 +256,19 @@ class NaiveBayes(NaiveBayesBase):
 
         Returns
         -------
-        merged : NaiveBayes
+        merged : a new one, with the parameters of this one
         """
-        self._require_fitted()
-        other._require_fitted()
-        if not np.array_equal(self.classes_, other.classes_) or self.distributions_ != other.distributions_:
-            raise ValueError("other has other classes or distributions; a model with the same ones is wanted")
+        self._require_mergeable(other)
+        if (self.distributions_, self.factors_) != (other.distributions_, other.factors_):
+            raise ValueError("other has other distributions; a model with the same ones is wanted")
         count = self.class_count_ + other.class_count_
         state = {name: value for name, value in vars(self).items() if name.endswith("_")}
         state["class_count_"], state["class_prior_"] = count, self._prior(count)
         state["statistics_"] = [
-            DISTRIBUTIONS[kind].merge(*pair)
-            for kind, *pair in zip(self.distributions_, self.statistics_, other.statistics_)
+            DISTRIBUTIONS[self.distributions_[first]].merge(*pair)
+            for (first, *_), *pair in zip(self.factors_, self.statistics_, other.statistics_)
         ]
-        return type(self)(**self.get_params(deep=False))._become(**state)
+        return clone(self)._become(**state)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from more rows, with the distributions of the first; `classes`: all that may come.
@@ -228,66 +283,130 @@ class NaiveBayes(NaiveBayesBase):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             return self._become(**self._fit(X, y, sample_weight, np.unique(classes), None))
-        self._asked_columns(X)
-        new = type(self)(**self.get_params(deep=False))
-        fitted = new._fit(X, y, sample_weight, self.classes_, self.distributions_)
-        merged = self.merge(new._become(**fitted))
+        self._asked(X)
+        new = clone(self)
+        new._become(**new._fit(X, y, sample_weight, self.classes_, (self.distributions_, self.factors_)))
+        merged = self.merge(new)
         return self._become(**{name: value for name, value in vars(merged).items() if name.endswith("_")})
 
-    def _asked_columns(self, X):
+    def _asked(self, X):
         self._require_fitted()
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             raise ValueError(_different_names(fitted, names))
-        columns = self._columns(X)
-        if len(columns) != self.n_features_in_:
+        table = self._table(X)
+        if len(table.columns) != self.n_features_in_:
             raise ValueError(
-                f"X has {len(columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features"
-                " as input"
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting"
+                f" {self.n_features_in_} features as input"
             )
-        for j, (kind, column) in enumerate(zip(self.distributions_, columns)):
-            if column.dtype.kind == "O" and kind != "categorical":
-                raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
-        return columns
+        _refuse_strings(self.distributions_, table.columns)
+        return table
 
     def _ask(self, X):
-        columns = self._asked_columns(X)
-        joint = self._begin_joint(columns[0], self.class_prior_)
-        for j, (kind, state, column) in enumerate(zip(self.distributions_, self.statistics_, columns)):
-            there = ~is_missing(column)
-            if there.any():
-                joint[there] += DISTRIBUTIONS[kind].score(state, column[there], self._options(j))
+        table = self._asked(X)
+        joint = begin_joint(len(table), self.class_prior_)
+        self._add(joint, table, self.distributions_, self.factors_, self.statistics_)
         return joint
+
+    def _add(self, joint, table, kinds, factors, statistics):
+        """Add the log densities of all factors, some rows at a time."""
+        parts = []
+        for kind, gone, members in _batches(table, kinds, factors):
+            places = [j for i in members for j in factors[i]]
+            add = DISTRIBUTIONS[kind].scorer([statistics[i] for i in members], self._options(places))
+            parts.append(([table.columns[j] for j in places], gone, add))
+
+        def work(start):
+            stop = min(start + _ROWS, len(joint))
+            for columns, gone, add in parts:
+                columns = [column[start:stop] for column in columns]
+                if gone is None:
+                    add(joint[start:stop], columns)
+                else:
+                    there = ~gone[start:stop]
+                    known = np.zeros((there.sum(), joint.shape[1]))
+                    add(known, [column[there] for column in columns])
+                    joint[start:stop][there] += known
+                yield
+
+        run(work, range(0, len(joint), _ROWS), threads_for(joint, self.n_jobs))
+
+    @property
+    def log_evidence_(self):
+        self._require_fitted()
+        kinds = [self.distributions_[first] for first, *_ in self.factors_]
+        if "kernel" in kinds or not self.alpha > 0:
+            what = "a kernel density" if "kernel" in kinds else "alpha=0"
+            raise AttributeError(f"{self!r} has no log_evidence_: {what} states no prior of its parameters")
+        count = self.class_count_
+        if self.priors is None:
+            total = float(log_dirichlet(count[None], 1.0)[0])
+        else:
+            total = float((count * np.log(self.class_prior_, out=np.zeros_like(count), where=count > 0)).sum())
+        for kind, places, state in zip(kinds, self.factors_, self.statistics_):
+            total += DISTRIBUTIONS[kind].log_evidence(state, self._options(places))
+        return total
+
+    def _fold_joints(self, table, codes, weight, classes, folds):
+        n_classes = len(classes)
+        joint = np.empty((len(table), n_classes))
+        counts = np.array([class_counts(codes[own], among(weight, own), n_classes) for own in folds])
+        known = {}
+        for number, own in enumerate(folds):
+            kinds, factors = self._chosen(table, codes, np.delete(np.arange(len(table)), own))
+            for places in factors:
+                key = kinds[places[0]], *places
+                if key not in known:
+                    known[key] = self._other_statistics(table, codes, weight, n_classes, folds, *key)
+            statistics = [known[kinds[places[0]], *places][number] for places in factors]
+            asked = table.among(own)
+            rest = np.delete(counts, number, axis=0).sum(axis=0)
+            told = begin_joint(len(own), self._prior(rest))
+            self._add(told, asked, kinds, factors, statistics)
+            joint[own] = np.where(rest > 0, told, -np.inf)
+        return joint
+
+    def _other_statistics(self, table, codes, weight, n_classes, folds, kind, *places):
+        """For each fold the statistics of a factor in all others."""
+        table = Table([table.columns[j] for j in places], [table.missing[j] for j in places], None)
+
+        def learn(rows):
+            own = table.among(rows), codes[rows], among(weight, rows), n_classes
+            return self._learn(*own, [kind] * len(places), [list(range(len(places)))], places)[0]
+
+        if issubclass(DISTRIBUTIONS[kind], Histogram):
+            return [learn(np.delete(np.arange(len(table)), own)) for own in folds]
+        return list(all_but_one([learn(own) for own in folds], DISTRIBUTIONS[kind].merge))
 
     def leave_one_out(self, X, y, sample_weight=None):
         """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
 
-        By subtraction from one fit, with the distributions that it chose. Bins and kernel densities, which depend on
-        all rows, are refused. Takes what `fit` takes; time O(n d k), memory O(n k).
+        By subtraction from one fit, with the distributions that it chose: time O(n d k), memory O(n k). Bins and kernel
+        densities depend on all rows, and are learned anew for each. Takes what `fit` takes.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        fitted = type(self)(**self.get_params(deep=False)).fit(X, y, sample_weight)
-        kinds, classes = fitted.distributions_, fitted.classes_
-        for kind in kinds:
-            if not hasattr(DISTRIBUTIONS[kind], "left"):
-                raise ValueError(f"distributions has {kind!r}, from which a row cannot be subtracted")
-        columns = self._columns(X)
-        codes = np.searchsorted(classes, np.asarray(y).ravel())
-        weight = as_sample_weight(sample_weight, len(codes))
-        count = np.tile(fitted.class_count_, (len(codes), 1))
-        count[np.arange(len(codes)), codes] -= 1 if weight is None else weight
+        fitted = clone(self).fit(X, y, sample_weight)
+        table, codes, weight, classes = self._checked(X, y, sample_weight)
+        rows = np.arange(len(table))
+        count = np.tile(fitted.class_count_, (len(rows), 1))
+        count[rows, codes] -= 1 if weight is None else weight
         if not count.sum(axis=1).all():
             raise ValueError("X has one row with a weight; at least two are wanted, of which one is left out")
         with np.errstate(divide="ignore"):
             joint = np.log(count / count.sum(axis=1, keepdims=True) if self.priors is None else fitted.class_prior_)
         joint = np.array(np.broadcast_to(joint, count.shape))
-        for j, (kind, state, column) in enumerate(zip(kinds, fitted.statistics_, columns)):
-            there = ~is_missing(column)
-            own = None if weight is None else weight[there]
-            joint[there] += DISTRIBUTIONS[kind].left(state, column[there], codes[there], own, self._options(j))
+        for places, state in zip(fitted.factors_, fitted.statistics_):
+            kind, gone = fitted.distributions_[places[0]], table.missing[places[0]]
+            there = rows if gone is None else rows[~gone]
+            own = [table.columns[j][there] for j in places], codes[there], among(weight, there)
+            if hasattr(DISTRIBUTIONS[kind], "left"):
+                joint[there] += DISTRIBUTIONS[kind].left(state, *own, self._options(places))
+            else:
+                joint[there] += _learned_without(DISTRIBUTIONS[kind], *own, len(classes), self._options(places))
         joint[count == 0] = -np.inf
         return classes[joint.argmax(axis=1)]
 
@@ -302,13 +421,13 @@ class NaiveBayes(NaiveBayesBase):
         self._require_fitted()
         rng = np.random.default_rng(random_state)
         codes = rng.choice(len(self.classes_), require_integer("n", n, 1), p=self.class_prior_)
-        columns = []
-        for j, (kind, state) in enumerate(zip(self.distributions_, self.statistics_)):
-            column = np.empty(n, object)
+        X = np.empty((n, self.n_features_in_), object)
+        for places, state in zip(self.factors_, self.statistics_):
+            distribution = DISTRIBUTIONS[self.distributions_[places[0]]]
             for k in np.unique(codes):
-                column[codes == k] = DISTRIBUTIONS[kind].sample(state, k, (codes == k).sum(), rng, self._options(j))
-            columns.append(column)
-        X = np.stack(columns, axis=1)
+                own = np.flatnonzero(codes == k)
+                drawn = distribution.sample(state, k, len(own), rng, self._options(places))
+                X[np.ix_(own, places)] = drawn.reshape(len(own), len(places))
         texts = any(isinstance(value, str) for value in X[0])
         return X if texts else X.astype(np.float64), self.classes_[codes]
 
@@ -317,22 +436,54 @@ class NaiveBayes(NaiveBayesBase):
         shape = (len(self.classes_),)
         for name in ("class_count_", "class_prior_"):
             require_array(name, getattr(self, name), [np.float64], shape)
-        if len(self.statistics_) != self.n_features_in_ or len(self.distributions_) != self.n_features_in_:
-            raise ValueError(f"statistics_ and distributions_ do not have {self.n_features_in_} entries")
+        if len(self.distributions_) != self.n_features_in_ or len(self.statistics_) != len(self.factors_):
+            raise ValueError(f"distributions_ and statistics_ are not of {self.n_features_in_} columns")
         for kind in self.distributions_:
             require_choice("distributions_", kind, tuple(DISTRIBUTIONS))
+        if sorted(place for places in self.factors_ for place in places) != list(range(self.n_features_in_)):
+            raise ValueError("factors_ does not have each column once")
+        for places, state in zip(self.factors_, self.statistics_):
+            DISTRIBUTIONS[self.distributions_[places[0]]].check(state, len(self.classes_))
 
 
 NaiveBayes.__doc__ = NaiveBayes.__doc__.replace("{shared}", SHARED)
 
 
-def choose(column, codes):
+def _batches(table, kinds, factors):
+    """(distribution, missing values, positions of factors): all of a distribution, or one that has missing values."""
+    batches = {}
+    for i, (first, *_) in enumerate(factors):
+        alone = kinds[first] == "multinomial" or table.missing[first] is not None
+        batches.setdefault((kinds[first], i if alone else -1), []).append(i)
+    for (kind, _), members in batches.items():
+        yield kind, table.missing[factors[members[0]][0]], members
+
+
+def _learned_without(distribution, columns, codes, weight, n_classes, options):
+    """The log densities of each row by a fit of all others."""
+    joint = np.zeros((len(codes), n_classes))
+    rows = np.arange(len(codes))
+    for i in rows:
+        rest = rows != i
+        own = [column[rest] for column in columns], codes[rest], among(weight, rest)
+        states = distribution.learn(*own, n_classes, options)
+        distribution.scorer(states, options)(joint[i : i + 1], [column[i : i + 1] for column in columns])
+    return joint
+
+
+def _refuse_strings(kinds, columns):
+    for j, (kind, column) in enumerate(zip(kinds, columns)):
+        if column.dtype.kind == "O" and kind != "categorical":
+            raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
+
+
+def choose(x, codes, missing):
     """The distribution that "auto" takes for a column."""
-    known = ~is_missing(column)
-    x, codes = column[known], codes[known]
     if x.dtype.kind == "O":
         return "categorical"
-    if x.dtype.kind == "b" or (len(x) and ((x == 0) | (x == 1)).all()):
+    if missing is not None:
+        x, codes = x[~missing], codes[~missing]
+    if x.dtype.kind == "b" or (len(x) and _is_binary(x[:64]) and _is_binary(x)):
         return "bernoulli"
     if x.dtype.kind in "iu" and len(x) and x.min() >= 0:
         count = np.maximum(np.bincount(codes), 1)
@@ -341,3 +492,7 @@ def choose(column, codes):
         if 0.5 * x.mean() <= within <= 2 * x.mean():
             return "poisson"
     return "gaussian"
+
+
+def _is_binary(x):
+    return ((x == 0) | (x == 1)).all()

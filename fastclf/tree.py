@@ -1,19 +1,13 @@
 """Decision trees by exact search, grown on lists that are sorted once."""
 
-import math
-from inspect import cleandoc
-
 import numpy as np
 
-from ._estimator import Classifier, Estimator, Regressor, not_fitted_error
-from ._export import export_graphviz, export_text, rules
-from ._growth import Growth, Limits, Sorted
-from ._nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
-from ._pruning import pruned, weakest_links
-from ._threads import Progress, n_threads
-from ._tree_parameters import as_row_count, as_seed, class_weighted, n_features_drawn, one_column, scaled
+from ._estimator import Classifier, Regressor
+from ._export import export_graphviz, export_rules, export_text, plot_tree, rules
+from ._growth import BELOW, FEATURE, IMPURITY, VALUES, Target
+from ._tree_base import LABEL_CRITERIA, DecisionTree, Training, document
+from ._tree_parameters import as_cost_matrix, class_weighted, scaled
 from ._validation import (
-    as_matrix,
     as_numbers,
     as_sample_weight,
     as_targets,
@@ -21,221 +15,21 @@ from ._validation import (
     require_array,
     require_choice,
     require_integer,
-    require_number,
 )
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "export_graphviz", "export_text", "rules"]
-
-_SHARED = """
-splitter : {'best'}, default='best'
-    'random' is not supported.
-max_depth : int >= 1, default=None
-    A node so deep is a leaf; None: no limit.
-min_samples_split : int >= 2 or float in (0, 1], default=2
-    A node of fewer rows is a leaf; a float is a share of all rows, rounded up.
-min_samples_leaf : int >= 1 or float in (0, 1), default=1
-    Each side of a split has at least so many rows; a float is a share of all rows, rounded up.
-min_weight_fraction_leaf : float in [0, 0.5], default=0.0
-    Each side of a split has at least this share of the weight of all rows.
-max_features : int, float in (0, 1], 'sqrt', 'log2' or None, default=None
-    How many features, drawn anew at each node, are searched; features that are constant in the node do not count.
-random_state : int, RandomState, Generator or None, default=None
-    Seeds that draw. Nothing else is random.
-max_leaf_nodes : int >= 2, default=None
-    At most so many leaves, those of the nodes with the largest improvement, which are split first. The whole tree is
-    grown for it.
-min_impurity_decrease : float >= 0, default=0.0
-    A split that reduces the weighted impurity of all rows by less is not made."""
-
-_SHARED_END = """
-ccp_alpha : float >= 0, default=0.0
-    The tree is pruned to its smallest subtree of least total impurity plus `ccp_alpha` times the number of leaves; 0:
-    not pruned.
-monotonic_cst : None
-    Not supported.
-n_jobs : int, default=None
-    Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS; -1: every
-    CPU, -2: all but one; 1: the calling thread alone. The tree does not depend on it.
-verbose : int, default=0
-    1 shows the progress of `fit` on stderr.
-callback : callable, default=None
-    Called as `callback(step, total, value)` after each piece of `fit`, in rows that have come to a leaf; value is None.
-    Returning True stops `fit`, which then raises RuntimeError."""
-
-_ATTRIBUTES = """
-tree_ : Tree
-    The arrays of the nodes under scikit-learn's names, in pre-order: `children_left`, `children_right`, `feature`,
-    `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value`.
-feature_importances_ : ndarray of shape (n_features,), float64
-    The total reduction of impurity by each feature's splits, as shares of the whole.
-max_features_ : int
-n_features_in_, n_outputs_ : int
-feature_names_in_ : ndarray of str
-    Only when X was a table with string column names."""
-
-_NOTES = """
-Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
-scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
-that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 100 a row.
-
-References
-----------
-Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees."""
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "export_graphviz",
+    "export_rules",
+    "export_text",
+    "plot_tree",
+    "rules",
+]
 
 
-def _document(cls):
-    doc = cleandoc(cls.__doc__)
-    for name, text in [("shared", _SHARED), ("end", _SHARED_END), ("attributes", _ATTRIBUTES), ("notes", _NOTES)]:
-        doc = doc.replace("{" + name + "}", text.strip())
-    cls.__doc__ = doc
-    return cls
-
-
-class _DecisionTree(Estimator):
-    """What both trees share."""
-
-    def __getattr__(self, name):
-        if name in ("tree_", "feature_importances_"):
-            if "_nodes" not in vars(self):
-                raise not_fitted_error(
-                    f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments"
-                    " before using this estimator."
-                )
-            tree = Tree(self._nodes, self.n_features_in_)
-            return tree if name == "tree_" else tree.compute_feature_importances()
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _check_state(self):
-        super()._check_state()
-        check_nodes(self._nodes, self.n_features_in_, self._n_values)
-
-    def _limits(self, criterion, n, d, total_weight, weighted):
-        """The parameters, checked."""
-        require_choice("splitter", self.splitter, ["best"])
-        if self.monotonic_cst is not None:
-            raise ValueError(f"monotonic_cst is {self.monotonic_cst!r}, which is not supported; None is wanted")
-        max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
-        min_split = as_row_count("min_samples_split", self.min_samples_split, n, 2, 1.0)
-        min_leaf = as_row_count("min_samples_leaf", self.min_samples_leaf, n, 1, np.nextafter(1.0, 0))
-        fraction = require_number("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0)
-        if fraction > 0.5:
-            raise ValueError(f"min_weight_fraction_leaf is {fraction}; a number from 0 to 0.5 is wanted")
-        min_weight = fraction * total_weight
-        if not weighted:
-            min_leaf, min_weight = max(min_leaf, math.ceil(min_weight)), 0.0
-        min_decrease = require_number("min_impurity_decrease", self.min_impurity_decrease, 0)
-        if self.max_leaf_nodes is not None:
-            require_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
-        require_number("ccp_alpha", self.ccp_alpha, 0)
-        return Limits(
-            criterion=criterion,
-            max_depth=min(max_depth, n),
-            min_split=min_split,
-            min_leaf=min(min_leaf, n),
-            min_leaf_weight=min_weight,
-            min_decrease=min_decrease,
-            max_features=n_features_drawn(self.max_features, d),
-            seed=as_seed(self.random_state),
-        )
-
-    def _grow(self, X, codes, y, weight, n_values, criterion):
-        """(nodes, numbers, rows) of the tree, and the checked parameters it was grown with."""
-        threads = n_threads(self.n_jobs)
-        rows = None
-        if weight is not None and not weight.all():
-            rows = np.flatnonzero(weight)
-            if len(rows) == 0:
-                raise ValueError("sample_weight is zero for all rows; a row that counts is wanted")
-            codes, y = (None if column is None else column[rows] for column in (codes, y))
-            weight = weight[rows]
-        if weight is not None and (weight == 1).all():
-            weight = None
-        n = len(X) if rows is None else len(rows)
-        total = float(n) if weight is None else float(weight.sum())
-        limits = self._limits(criterion, n, X.shape[1], total, weight is not None)
-        with Progress(n, "fit", verbose=self.verbose, callback=self.callback) as progress:
-            lists = Sorted(X, rows, codes, n_values, threads)
-            grown = Growth(lists, limits, n_values, y, weight, total).grow(threads, progress)
-            if grown is None:
-                raise RuntimeError("the callback stopped fit")
-        return *grown, rows, limits
-
-    def _cut(self, nodes):
-        """The tree that the parameters ask for, out of the one that was grown."""
-        if self.max_leaf_nodes is not None:
-            nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
-        if self.ccp_alpha > 0:
-            nodes = pruned(nodes, self.ccp_alpha)
-        return nodes
-
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        path : dict, the entries also as attributes
-            `ccp_alphas` ascending from 0, `impurities` the total impurity of the leaves of the subtree from that alpha
-            on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
-        """
-        model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
-        return weakest_links(model._nodes).path
-
-    def _asked(self, X):
-        self._require_fitted()
-        return self._new_samples(X)
-
-    def apply(self, X, check_input=True):
-        """The node of `tree_` that each row ends in.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        check_input : bool, default=True
-            Ignored: the check is what makes the answer safe.
-
-        Returns
-        -------
-        leaf : ndarray of shape (n_samples,), int64
-        """
-        X = self._asked(X)
-        return leaves_of(self._nodes, X, n_threads(self.n_jobs))
-
-    def decision_path(self, X, check_input=True):
-        """The nodes that each row goes through.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        check_input : bool, default=True
-            Ignored.
-
-        Returns
-        -------
-        path : scipy.sparse.csr_matrix of shape (n_samples, n_nodes), int64
-            1 where a row goes through a node. Needs SciPy.
-        """
-        return self.tree_.decision_path(self._asked(X))
-
-    def get_depth(self):
-        """The largest depth of a leaf; a tree of one node has depth 0."""
-        self._require_fitted()
-        return self.tree_.max_depth
-
-    def get_n_leaves(self):
-        """The number of leaves."""
-        self._require_fitted()
-        return self.tree_.n_leaves
-
-
-@_document
-class DecisionTreeClassifier(_DecisionTree, Classifier):
+@document
+class DecisionTreeClassifier(DecisionTree, Classifier):
     """Decision tree for labels.
 
     Parameters
@@ -243,16 +37,24 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
     criterion : {'gini', 'entropy', 'log_loss', 'misclassification'}, default='gini'
         What a split reduces; 'log_loss' is 'entropy', in bits.
     {shared}
-    class_weight : dict, 'balanced' or None, default=None
+    class_weight : dict, list of dict, 'balanced' or None, default=None
         Weight of the rows of each class, which multiplies `sample_weight`; a class that is not named has 1. 'balanced':
-        n_samples / (n_classes * rows of the class).
+        n_samples / (n_classes * rows of the class). A list has one entry an output.
+    cost_matrix : array-like of shape (n_classes, n_classes), default=None
+        cost_matrix[true, predicted], from 0 up; a leaf predicts the label of the least expected cost. None: every
+        wrong label costs 1. One output.
+    ccp_risk : {'impurity', 'error'}, default='impurity'
+        The risk of a leaf in pruning: its impurity, as in scikit-learn, or what its label costs on average, as in CART
+        and rpart.
     {end}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The distinct labels, sorted.
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The distinct labels, sorted, of several outputs a list.
+    n_classes_ : int or list of int
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        Only where one is given.
     {attributes}
 
     Notes
@@ -284,8 +86,13 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         class_weight=None,
+        cost_matrix=None,
         ccp_alpha=0.0,
+        ccp_risk="impurity",
+        cv=10,
+        one_se=False,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         n_jobs=None,
         verbose=0,
         callback=None,
@@ -293,11 +100,19 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         self._take(locals())
 
     @property
-    def _n_values(self):
-        return len(self.classes_)
+    def _labels(self):
+        """The classes of each output."""
+        return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+
+    @property
+    def _n_classes(self):
+        return np.array([len(labels) for labels in self._labels])
 
     def _check_state(self):
-        require_array("classes_", self.classes_, None, (None,))
+        for labels in self._labels:
+            require_array("classes_", labels, None, (None,))
+        if hasattr(self, "cost_matrix_"):
+            require_array("cost_matrix_", self.cost_matrix_, [np.float64], (len(self.classes_),) * 2)
         super()._check_state()
 
     def fit(self, X, y, sample_weight=None, check_input=True):
@@ -306,9 +121,10 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite real numbers: array, memory map, pandas, polars or pyarrow table; float32 and float64 are not copied.
-        y : array-like of shape (n_samples,)
-            Labels of one sortable type.
+            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
+            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels of one sortable type an output.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 up; rows of weight 0 do not count.
         check_input : bool, default=True
@@ -319,27 +135,51 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
         self
         """
         name = type(self).__name__
-        criterion = require_choice(
-            "criterion", self.criterion, ["gini", "entropy", "log_loss", "misclassification"]
-        ).replace("log_loss", "entropy")
-        rows = as_matrix(X, name)
-        y = one_column(as_targets(y, len(rows), name, labels=True))
-        weight = as_sample_weight(sample_weight, len(rows))
-        classes, codes = encode_labels(y)
-        weight = class_weighted(self.class_weight, classes, codes, weight)
-        nodes, numbers, kept, limits = self._grow(rows, codes.astype(np.int32), None, weight, len(classes), criterion)
-        value = numbers[:, 2:] / numbers[:, 2:].sum(axis=1, keepdims=True)
-        return self._become(
-            _nodes=self._cut(made_nodes(rows, kept, nodes, numbers, value)),
-            classes_=classes,
-            n_classes_=len(classes),
-            n_outputs_=1,
-            max_features_=limits.max_features,
-            **self._fitted_columns(X, rows),
+        criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
+        require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
+        matrix, categories = self._features(X)
+        y = as_targets(y, len(matrix), name, labels=True)
+        weight = as_sample_weight(sample_weight, len(matrix))
+        found = [encode_labels(column) for column in np.atleast_2d(y.T)]
+        labels, codes = [classes for classes, _ in found], np.column_stack([column for _, column in found])
+        weight = class_weighted(self.class_weight, labels, codes, weight)
+        first = np.cumsum([0, *map(len, labels)]).astype(np.int32)
+        if y.ndim == 1:
+            target = Target(codes[:, 0].astype(np.int32), None, first)
+        else:
+            target = Target(None, (codes + first[:-1]).astype(np.float64), first)
+        fitted = {
+            "classes_": labels if y.ndim == 2 else labels[0],
+            "n_classes_": [len(classes) for classes in labels] if y.ndim == 2 else len(labels[0]),
+            "n_outputs_": len(labels),
+        }
+        cost = as_cost_matrix(self.cost_matrix, len(labels[0]), len(labels))
+        if cost is not None:
+            fitted["cost_matrix_"] = cost
+        if categories is not None:
+            fitted["categories_"] = categories
+        data = Training.of(matrix, target, weight, categories)
+        decide = _Decision(first, cost)
+        grown = self._grow(
+            data,
+            criterion.replace("log_loss", "entropy"),
+            lambda grown: _shares(grown[1], first),
+            decide.risk if self.ccp_risk == "error" else None,
+            lambda nodes: decide.loss(nodes, data.target),
         )
+        return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
+
+    @property
+    def _decision(self):
+        return _Decision(np.cumsum([0, *self._n_classes]), getattr(self, "cost_matrix_", None))
+
+    def _risk(self):
+        return self._decision.risk(self._nodes) if self.ccp_risk == "error" else None
 
     def predict(self, X, check_input=True):
         """The label of each row: the class with the largest weight in its leaf, the first of equal ones.
+
+        With a cost matrix it is the class of the least expected cost.
 
         Parameters
         ----------
@@ -349,13 +189,14 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
+        labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         leaf = self.apply(X)
         value = self._nodes["value"]
-        if len(leaf) < len(value):
-            return self.classes_[value[leaf].argmax(axis=1)]
-        return self.classes_[value.argmax(axis=1)][leaf]
+        few = len(leaf) < len(value)
+        best = self._decision.codes(value[leaf] if few else value)
+        columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
+        return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)
 
     def predict_proba(self, X, check_input=True):
         """The share of each class in each row's leaf.
@@ -368,25 +209,72 @@ class DecisionTreeClassifier(_DecisionTree, Classifier):
 
         Returns
         -------
-        shares : ndarray of shape (n_samples, n_classes), float64
+        shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one an output
         """
         leaf = self.apply(X)
-        return self._nodes["value"][leaf]
+        shares = self._nodes["value"][leaf]
+        if not isinstance(self.classes_, list):
+            return shares
+        return [np.ascontiguousarray(part) for part in np.split(shares, np.cumsum(self._n_classes)[:-1], axis=1)]
 
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`; -inf where a class has no share."""
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return [np.log(part) for part in shares] if isinstance(shares, list) else np.log(shares)
 
 
-@_document
-class DecisionTreeRegressor(_DecisionTree, Regressor):
+def _shares(numbers, first):
+    """The shares of the classes of each output in each node; with bounds of the second's they lie within them."""
+    weights, bounds = numbers[:, VALUES : VALUES + first[-1]], numbers[:, VALUES + first[-1] :]
+    shares = np.concatenate(
+        [part / part.sum(axis=1, keepdims=True) for part in np.split(weights, first[1:-1], axis=1)], axis=1
+    )
+    if bounds.size:
+        shares[:, 1] = np.clip(shares[:, 1], *bounds.T)
+        shares[:, 0] = 1 - shares[:, 1]
+    return shares
+
+
+class _Decision:
+    """Which classes the shares in a node predict, the values of output o being [first[o], first[o + 1])."""
+
+    def __init__(self, first, cost):
+        self.first, self.cost = first, cost
+
+    def _outputs(self, shares):
+        return [shares[:, a:b] for a, b in zip(self.first[:-1], self.first[1:])]
+
+    def codes(self, shares):
+        """Of each output the codes of the classes."""
+        if self.cost is not None:
+            return [(shares @ self.cost).argmin(axis=1)]
+        return [part.argmax(axis=1) for part in self._outputs(shares)]
+
+    def risk(self, nodes):
+        """What the prediction of each node costs on average."""
+        if self.cost is not None:
+            return (nodes["value"] @ self.cost).min(axis=1)
+        return np.mean([1 - part.max(axis=1) for part in self._outputs(nodes["value"])], axis=0)
+
+    def loss(self, nodes, target):
+        """The function of rows of the target, and of a node for each, that says what its prediction costs."""
+        predicted = np.column_stack(self.codes(nodes["value"]))
+        true = target.codes[:, None] if target.y is None else target.y - self.first[:-1]
+        if self.cost is not None:
+            return lambda rows, at: self.cost[true[rows, 0], predicted[at, 0]]
+        return lambda rows, at: (true[rows] != predicted[at]).mean(axis=1)
+
+
+@document
+class DecisionTreeRegressor(DecisionTree, Regressor):
     """Decision tree for numbers.
 
     Parameters
     ----------
-    criterion : {'squared_error'}, default='squared_error'
-        What a split reduces.
+    criterion : {'squared_error', 'absolute_error', 'poisson'}, default='squared_error'
+        What a split reduces. 'absolute_error' takes O(n log n) a feature and level, and leaves predict medians;
+        'poisson' is half the deviance, for numbers from 0 up, not all 0.
     {shared}
     {end}
 
@@ -406,8 +294,6 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
     array([1.5, 5.5])
     """
 
-    _n_values = 1
-
     def __init__(
         self,
         *,
@@ -422,12 +308,23 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
+        cv=10,
+        one_se=False,
         monotonic_cst=None,
+        categorical_features="from_dtype",
         n_jobs=None,
         verbose=0,
         callback=None,
     ):
         self._take(locals())
+
+    @property
+    def _n_classes(self):
+        return np.ones(self.n_outputs_, np.int64)
+
+    def _check_state(self):
+        require_integer("n_outputs_", self.n_outputs_, 1)
+        super()._check_state()
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.
@@ -435,8 +332,9 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite real numbers: array, memory map, pandas, polars or pyarrow table; float32 and float64 are not copied.
-        y : array-like of shape (n_samples,)
+            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
+            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 up; rows of weight 0 do not count.
@@ -448,28 +346,37 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
         self
         """
         name = type(self).__name__
-        criterion = require_choice("criterion", self.criterion, ["squared_error"])
-        rows = as_matrix(X, name)
-        y = as_targets(y, len(rows), name, labels=False)
-        if y.ndim == 2:  # for the warning
-            y = as_targets(y, len(rows), name, labels=True)
-        y = as_numbers(one_column(y))
-        weight = as_sample_weight(sample_weight, len(rows))
-        unit, centre, scale = scaled(y)
-        nodes, numbers, kept, limits = self._grow(rows, None, unit, weight, 1, criterion)
-        some_row = nodes[:, 3] if kept is None else kept[nodes[:, 3]]
-        pure = numbers[:, 1] == 0
-        value = np.where(pure, y[some_row], centre + scale * numbers[:, 2])
-        numbers[:, 1] *= scale**2
-        return self._become(
-            _nodes=self._cut(made_nodes(rows, kept, nodes, numbers, value[:, None])),
-            n_outputs_=1,
-            max_features_=limits.max_features,
-            **self._fitted_columns(X, rows),
-        )
+        criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
+        matrix, categories = self._features(X)
+        y = as_numbers(as_targets(y, len(matrix), name, labels=False)).reshape(len(matrix), -1)
+        weight = as_sample_weight(sample_weight, len(matrix))
+        n_outputs = y.shape[1]
+        counted = y if weight is None else y[weight > 0]
+        if criterion == "poisson" and len(counted) and ((y < 0).any() or not counted.any(axis=0).all()):
+            raise ValueError("y has a negative entry or is all 0; for criterion='poisson' numbers from 0 up are wanted")
+        unit, centre, scale = scaled(y, centred=criterion == "squared_error")
+        data = Training.of(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
+        y = y if data.rows is None else y[data.rows]
+
+        def values(grown):
+            """In the units of y, and those of a pure node y itself."""
+            nodes, numbers, _ = grown
+            value = numbers[:, VALUES : VALUES + n_outputs]
+            if numbers.shape[1] > VALUES + n_outputs:
+                value = np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
+            value = centre + scale * value
+            pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
+            value[pure] = y[nodes[pure, BELOW]]
+            numbers[:, IMPURITY] *= scale**2 if criterion == "squared_error" else scale
+            return value
+
+        grown = self._grow(data, criterion, values, None, lambda nodes: _losses(criterion, y, nodes["value"]))
+        if categories is not None:
+            grown["categories_"] = categories
+        return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))
 
     def predict(self, X, check_input=True):
-        """The mean of each row's leaf.
+        """The mean of each row's leaf, or its median with criterion='absolute_error'.
 
         Parameters
         ----------
@@ -479,7 +386,25 @@ class DecisionTreeRegressor(_DecisionTree, Regressor):
 
         Returns
         -------
-        means : ndarray of shape (n_samples,), float64
+        numbers : ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
         """
         leaf = self.apply(X)
-        return self._nodes["value"][leaf, 0]
+        values = self._nodes["value"][leaf]
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+
+def _losses(criterion, y, value):
+    """The function of rows of y, and of a node for each, that says what its prediction costs."""
+
+    def squared(rows, at):
+        return ((y[rows] - value[at]) ** 2).mean(axis=1)
+
+    def absolute(rows, at):
+        return abs(y[rows] - value[at]).mean(axis=1)
+
+    def deviance(rows, at):
+        true, predicted = y[rows], value[at]
+        logs = np.log(np.where(true > 0, true, predicted) / predicted)
+        return 2 * (true * logs - true + predicted).mean(axis=1)
+
+    return {"squared_error": squared, "absolute_error": absolute, "poisson": deviance}[criterion]

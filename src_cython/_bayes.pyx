@@ -2,13 +2,14 @@
 #
 # Classes lie side by side in the lanes and columns are added in their order, four rows at a time to hide the latency of
 # a sum. Arrays by class have `width` columns: the classes, filled up to whole vectors.
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
+from _exp cimport exp_of_negative
 from _numbers cimport as_doubles, number, real
-from _vector cimport LANES_D, fmadd_d, spread_d, vec_d
+from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 
 LANES = LANES_D
 
@@ -123,6 +124,55 @@ cdef void add_entries(
 cdef inline int64_t entry_of(number x, const int64_t* first, Py_ssize_t j) noexcept nogil:
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
+
+
+# out[i] = log(sum_a count[a] exp(-(x_i - cell[a])^2 / 2 h^2)) - constant, cells ascending, counts above 0.
+#
+# Terms that together are below 2^-60 of that of the nearest cell are left out: those beyond the reach r with
+# r^2 / 2 h^2 = top + slack - log(count of the nearest), top its exponent, slack = log(largest count) + log(m) + 42.
+cdef void log_densities(
+    const double* x, Py_ssize_t n, const double* cell, const double* count, Py_ssize_t m, double h, double slack,
+    double constant, double* out
+) noexcept nogil:
+    cdef Py_ssize_t i, a, last
+    cdef double t, top, reach, total, scale = -0.5 / (h * h)
+    cdef vec_d u, s
+    for i in range(n):
+        a = first_from(cell, m, x[i])
+        if a == m or (a > 0 and x[i] - cell[a - 1] < cell[a] - x[i]):
+            a -= 1
+        t = x[i] - cell[a]
+        top = -scale * t * t
+        if top == INFINITY:
+            out[i] = -INFINITY
+            continue
+        reach = h * sqrt(2 * (top + slack - log(count[a])))
+        a = first_from(cell, m, x[i] - reach)
+        last = first_from(cell, m, x[i] + reach)
+        s = spread_d(0)
+        while a + LANES_D <= last:
+            u = spread_d(x[i]) - (<const vec_d*> (cell + a))[0]
+            u = exp_of_negative(fmadd_d(u * u, spread_d(scale), spread_d(top)))
+            s = fmadd_d((<const vec_d*> (count + a))[0], u, s)
+            a += LANES_D
+        total = sum_d(s)
+        while a < last:
+            t = x[i] - cell[a]
+            total += count[a] * exp(scale * t * t + top)
+            a += 1
+        out[i] = log(total) - top - constant
+
+
+cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) noexcept nogil:
+    """The first of m ascending cells that is at least x, or m."""
+    cdef Py_ssize_t low = 0, high = m, middle
+    while low < high:
+        middle = (low + high) // 2
+        if cell[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 # Where every class is impossible, all are alike.
@@ -269,6 +319,17 @@ def entries(
         add_entries(
             &X[0, 0], X.shape[1], joint.shape[1], table.shape[1], start, stop, &first[0], &table[0, 0], &constant[0],
             &joint[0, 0]
+        )
+
+
+def densities(
+    const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
+    double[::1] out
+):
+    """Logs of sums of normal densities of width h about cells, as `log_densities` says."""
+    with nogil:
+        log_densities(
+            &x[0], x.shape[0], &cell[0], &count[0], cell.shape[0], h, slack, constant, &out[0]
         )
 
 

@@ -2,11 +2,16 @@
 #
 # steps[node] = (threshold, feature and right child): nodes in pre-order, so the left child is node + 1. A leaf has
 # itself as its right child and NaN as its threshold, which nothing is at most: descending further stays there.
+# Beside the feature is a bit that sends NaN to the left, and one that makes the threshold the place of a subset: a
+# number of categories, then a bit for each, 1 for left. What is no such category goes where NaN goes.
 from cython cimport floating
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef enum:
     ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
+    MISSING_LEFT = 1 << 30
+    SUBSET = 1 << 29
+    FEATURE = SUBSET - 1
 
 
 cdef struct step_t:
@@ -15,23 +20,36 @@ cdef struct step_t:
     int32_t right
 
 
+cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const floating* x) noexcept nogil:
+    cdef floating value = x[step.feature & FEATURE]
+    cdef bint missing_left = (step.feature & MISSING_LEFT) != 0
+    cdef const uint64_t* subset
+    if step.feature & SUBSET:
+        subset = subsets + <Py_ssize_t> step.threshold
+        if not (value >= 0 and value < subset[0]):
+            return missing_left
+        return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
+    # without a branch, of which every second would be foretold wrongly
+    return (value <= step.threshold) | ((value != value) & missing_left)
+
+
 cdef void descend(
-    const step_t* steps, const floating* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, int64_t* leaf_out
+    const step_t* steps, const uint64_t* subsets, const floating* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
+    int64_t* leaf_out
 ) noexcept nogil:
     cdef int32_t node[ROWS]
     cdef Py_ssize_t row[ROWS]
     cdef Py_ssize_t waiting = min(start + <Py_ssize_t> ROWS, stop), n_rows = waiting - start, i
     cdef int32_t next_node, left
-    cdef step_t step
+    cdef const step_t* step
     for i in range(n_rows):
         node[i] = 0
         row[i] = start + i
     while n_rows > 0:
         i = 0
         while i < n_rows:
-            step = steps[node[i]]
-            # without a branch, of which every second would be foretold wrongly
-            left = X[row[i] * d + step.feature] <= step.threshold
+            step = steps + node[i]
+            left = goes_left(step, subsets, X + row[i] * d)
             next_node = step.right + (node[i] + 1 - step.right) * left
             if next_node != node[i]:
                 node[i] = next_node
@@ -48,15 +66,15 @@ cdef void descend(
             i += 1
 
 
-def apply(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,
-          int64_t[::1] leaf_out):
+def apply(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
+          Py_ssize_t stop, int64_t[::1] leaf_out):
     """The leaf of each of the rows [start, stop)."""
     with nogil:
-        descend(<const step_t*> &steps[0, 0], &X[0, 0], X.shape[1], start, stop, &leaf_out[0])
+        descend(<const step_t*> &steps[0, 0], &subsets[0], &X[0, 0], X.shape[1], start, stop, &leaf_out[0])
 
 
-def paths(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,
-          const int64_t[::1] indptr, int64_t[::1] nodes_out):
+def paths(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
+          Py_ssize_t stop, const int64_t[::1] indptr, int64_t[::1] nodes_out):
     """The nodes on the way of each of the rows [start, stop), row i's at indptr[i]."""
     cdef const step_t* step = <const step_t*> &steps[0, 0]
     cdef Py_ssize_t i, k, node
@@ -65,7 +83,7 @@ def paths(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t star
             node = 0
             for k in range(indptr[i], indptr[i + 1]):
                 nodes_out[k] = node
-                node = node + 1 if X[i, step[node].feature] <= step[node].threshold else step[node].right
+                node = node + 1 if goes_left(step + node, &subsets[0], &X[i, 0]) else step[node].right
 
 
 def pack(const double[::1] threshold, const int32_t[::1] feature, const int32_t[::1] right, int64_t[:, ::1] steps_out):

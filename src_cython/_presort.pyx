@@ -2,11 +2,12 @@
 #
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
-# rank numbers the distinct values of the column in ascending order; -0.0 is 0.0. Sorted by keys, unsigned integers in
-# the order of the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the
-# same left out. Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
+# rank numbers the distinct values of the column in ascending order; -0.0 is 0.0, NaN has the largest rank there is. The
+# values of a categorical column are whole numbers, and are the ranks. Sorted by keys, unsigned integers in the order of
+# the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the same left out.
+# Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
 from cython cimport floating
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
@@ -16,10 +17,12 @@ cdef enum:
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
-    """The float as an unsigned integer in the same order."""
+    """The float as an unsigned integer in the same order; of NaN all bits are set."""
     cdef floating value = x + 0
     cdef uint32_t u = 0
     cdef uint64_t v = 0
+    if value != value:
+        return 0xFFFFFFFF if floating is float else ~<uint64_t> 0
     if floating is float:
         memcpy(&u, &value, 4)
         return u ^ (-(u >> 31) | <uint32_t> 0x80000000)
@@ -90,14 +93,15 @@ cdef void sort_lower(
 
 
 cdef void sort_columns(
-    const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const int32_t* codes, int row_bits,
-    int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t* items, uint64_t* keys, uint64_t* scratch,
-    uint32_t* counts
+    const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const int32_t* codes,
+    const int32_t* n_codes, int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t* items,
+    uint64_t* keys, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
     cdef Py_ssize_t block = first, end, f, i
     cdef const floating* x
     cdef uint64_t* column
-    cdef uint64_t rank, row, key, last
+    cdef uint64_t rank, row, key, last, shown, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
+    cdef bint categorical
     while block < stop:
         end = min(block + <Py_ssize_t> BLOCK, stop)
         for i in range(n):
@@ -118,6 +122,7 @@ cdef void sort_columns(
                 sort_lower(column, n, keys, scratch, counts)
             rank = 0
             last = 0
+            categorical = n_codes != NULL and n_codes[f] > 0
             for i in range(n):
                 row = <uint32_t> column[i]
                 if floating is float:
@@ -126,16 +131,37 @@ cdef void sort_columns(
                     key = keys[row]
                 rank += i > 0 and key != last
                 last = key
-                column[i] = rank << rank_shift | (<uint64_t> codes[row] << row_bits if codes != NULL else 0) | row
+                shown = rank
+                if key == missing:
+                    shown = ~<uint64_t> 0 >> rank_shift
+                elif categorical:
+                    shown = <uint64_t> X[(row if rows == NULL else <uint64_t> rows[row]) * d + f]
+                column[i] = shown << rank_shift | (<uint64_t> codes[row] << row_bits if codes != NULL else 0) | row
         block = end
 
 
-def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] codes, int row_bits, int rank_shift,
-         Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items, uint64_t[:, ::1] scratch, uint32_t[::1] counts):
+def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] codes, const int32_t[::1] n_codes,
+         int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items,
+         uint64_t[:, ::1] scratch, uint32_t[::1] counts):
     """Write the lists of columns [first, stop) of X[rows] (None: of all rows) to items[first:stop]."""
     cdef Py_ssize_t n = items.shape[1]
     with nogil:
         sort_columns(
-            &X[0, 0], X.shape[1], NULL if rows is None else &rows[0], n, NULL if codes is None else &codes[0], row_bits,
-            rank_shift, first, stop, &items[0, 0], &scratch[scratch.shape[0] - 1, 0], &scratch[0, 0], &counts[0],
+            &X[0, 0], X.shape[1], NULL if rows is None else &rows[0], n, NULL if codes is None else &codes[0],
+            NULL if n_codes is None else &n_codes[0], row_bits, rank_shift, first, stop, &items[0, 0],
+            &scratch[scratch.shape[0] - 1, 0], &scratch[0, 0], &counts[0],
         )
+
+
+def keep(const uint64_t[:, ::1] items, const uint8_t[::1] kept, uint64_t row_mask, Py_ssize_t first, Py_ssize_t stop,
+         uint64_t[:, ::1] items_out):
+    """Write the items of the rows that are kept, in their order."""
+    cdef Py_ssize_t f, i, o, n = items_out.shape[1]
+    with nogil:
+        for f in range(first, stop):
+            o = 0
+            for i in range(items.shape[1]):
+                if o == n:
+                    break
+                items_out[f, o] = items[f, i]
+                o += kept[items[f, i] & row_mask]

@@ -63,3 +63,13 @@ def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_ou
         weakest_links(
             &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
         )
+
+
+def least_above(const int32_t[::1] right, const double[::1] alpha, double[::1] least_out):
+    """The least alpha of the nodes above each node; infinity for the root."""
+    cdef Py_ssize_t t, n = right.shape[0]
+    with nogil:
+        least_out[0] = INFINITY
+        for t in range(n):
+            if right[t] != t:
+                least_out[t + 1] = least_out[right[t]] = min(least_out[t], alpha[t])

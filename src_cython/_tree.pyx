@@ -2,32 +2,28 @@
 #
 # invariants: a node's rows are in list[start:stop] of every feature that differs among them; a feature that is constant
 #             in a node is not partitioned any more, and both ends of its range keep the same rank, so it is never split
+#             a list is in the order of its ranks within each node: what is missing is at the end, a category together
 #             nodes are written in pre-order, a left child right behind its parent
 #
 # Nodes that wait are on a stack in arrays, so no depth is too deep. A part is one subtree: the ranges of two parts have
 # no rows in common, so threads may grow them side by side.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
-from _split cimport (
-    ENTROPY,
-    GINI,
-    SQUARED_ERROR,
-    class_of,
-    growth_t,
-    node_t,
-    row_of,
-    same_value,
-    scan_list,
-    x_log_x,
-)
+from _describe cimport describe
+from _grown cimport SQUARED_ERROR, group_t, growth_t, node_t, rank_of, room_t, row_of, same_value
+from _partition cimport mark_sides, partition
+from _split cimport IN_ORDER, MISSING_FIRST, arrange, split_t, try_feature
 
 cdef enum:
     FEATURE = 0  # columns of a part's nodes; feature -1: a leaf, -2 - i: what is in part number i
     RIGHT = 1
     SIZE = 2
-    BELOW = 3  # the row of the value next to the threshold on the left; of a leaf any row of it
+    BELOW = 3  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
     ABOVE = 4
-    NODE_INTS = 5
+    MISSING = 5  # where missing values go: 1 left, 0 right, -1 there were none
+    NODE_INTS = 6
     START = 0  # columns of a part's stack
     STOP = 1
     DEPTH = 2
@@ -45,34 +41,49 @@ ctypedef struct part_t:
     double* numbers
     int64_t* stack
     double* waiting
-    Py_ssize_t width, n_nodes, n_waiting
-    uint64_t* scratch  # as many as the part has rows
-    double* sides  # 2 n_classes
-    double* children  # 2 n_classes
+    Py_ssize_t width, n_nodes, n_waiting, n_words
+    room_t room
+    uint64_t* subsets  # each: the number of categories, then a bit for each: 1 goes left
+    double* children  # 2 (width - VALUES)
     int32_t* features  # n_features
 
 
 cdef void fill_growth(growth_t* g, growth):
     cdef uint64_t[:, ::1] items = growth.items
-    cdef const double[::1] y = growth.y
+    cdef const double[:, ::1] y = growth.y
     cdef const double[::1] weight = growth.weight
     cdef const double[::1] table = growth.table
+    cdef const int32_t[::1] first_value = growth.first_value
+    cdef const int32_t[::1] n_codes = growth.n_codes
+    cdef const int8_t[::1] monotonic = growth.monotonic
     cdef uint8_t[::1] side = growth.side
     g.items = &items[0, 0]
     g.n_features, g.n = items.shape[0], items.shape[1]
-    g.n_classes = growth.n_values
+    g.n_values, g.n_outputs = growth.n_values, first_value.shape[0] - 1
     g.row_bits, g.rank_shift = growth.row_bits, growth.rank_shift
     g.row_mask = (<uint64_t> 1 << g.row_bits) - 1
     g.class_mask = (<uint64_t> 1 << (g.rank_shift - g.row_bits)) - 1
+    g.missing = ~<uint64_t> 0 >> g.rank_shift
     g.criterion = growth.criterion
-    g.y = NULL if y is None else &y[0]
+    g.y = NULL if y is None else &y[0, 0]
     g.weight = NULL if weight is None else &weight[0]
     g.table = NULL if table is None else &table[0]
+    g.first_value = &first_value[0]
+    g.n_codes = NULL if n_codes is None else &n_codes[0]
+    g.monotonic = NULL if monotonic is None else &monotonic[0]
     g.side = &side[0]
     g.max_depth, g.min_split, g.min_leaf = growth.max_depth, growth.min_split, growth.min_leaf
-    g.max_features, g.seed = growth.max_features, growth.seed
+    g.max_features, g.seed, g.most_words = growth.max_features, growth.seed, growth.most_words
     g.min_leaf_weight, g.min_decrease = growth.min_leaf_weight, growth.min_decrease
     g.total_weight = growth.total_weight
+
+
+cdef void fill_room(room_t* r, room):
+    cdef double[::1] sides = room.sides
+    cdef uint64_t[::1] items = room.items
+    cdef double[:, ::1] groups = room.groups
+    cdef double[::1] losses = room.losses
+    r.sides, r.items, r.groups, r.losses = &sides[0], &items[0], <group_t*> &groups[0, 0], &losses[0]
 
 
 cdef void fill_part(part_t* p, part):
@@ -80,80 +91,26 @@ cdef void fill_part(part_t* p, part):
     cdef double[:, ::1] numbers = part.numbers
     cdef int64_t[:, ::1] stack = part.stack
     cdef double[:, ::1] waiting = part.waiting
-    cdef double[:, ::1] sides = part.sides
+    cdef double[:, ::1] children = part.children
     cdef int32_t[::1] features = part.features
-    cdef uint64_t[::1] scratch = part.scratch
+    cdef uint64_t[::1] subsets = part.subsets
+    fill_room(&p.room, part.room)
     p.nodes, p.numbers, p.stack, p.waiting = &nodes[0, 0], &numbers[0, 0], &stack[0, 0], &waiting[0, 0]
-    p.width, p.n_nodes, p.n_waiting = numbers.shape[1], part.n_nodes, part.n_waiting
-    p.sides, p.children, p.features, p.scratch = &sides[0, 0], &sides[1, 0], &features[0], &scratch[0]
+    p.width, p.n_nodes, p.n_waiting, p.n_words = numbers.shape[1], part.n_nodes, part.n_waiting, part.n_words
+    p.children, p.features, p.subsets = &children[0, 0], &features[0], &subsets[0]
 
 
-cdef void describe(const growth_t* g, node_t* node) noexcept nogil:
-    """Weight, values, impurity and whether it is a leaf for sure, from a list that holds."""
-    cdef const uint64_t* list = g.items + node.list * g.n
-    cdef Py_ssize_t k, c, row
-    cdef double w = 1, total = 0, first, square = 0, most = 0
-    cdef bint pure = True
-    node.weight = 0
-    for c in range(g.n_classes):
-        node.values[c] = 0
-    if g.criterion == SQUARED_ERROR:
-        first = g.y[row_of(g, list[node.start])]
-        for k in range(node.start, node.stop):
-            row = row_of(g, list[k])
-            if g.weight != NULL:
-                w = g.weight[row]
-            node.weight += w
-            total += w * g.y[row]
-            pure &= g.y[row] == first
-        node.values[0] = total / node.weight
-        if not pure:
-            for k in range(node.start, node.stop):
-                row = row_of(g, list[k])
-                if g.weight != NULL:
-                    w = g.weight[row]
-                square += w * (g.y[row] - node.values[0]) * (g.y[row] - node.values[0])
-        node.impurity = square / node.weight
-    else:
-        if g.weight == NULL:
-            for k in range(node.start, node.stop):
-                node.values[class_of(g, list[k])] += 1
-            node.weight = node.stop - node.start
-        else:
-            for k in range(node.start, node.stop):
-                w = g.weight[row_of(g, list[k])]
-                node.values[class_of(g, list[k])] += w
-                node.weight += w
-        row = 0
-        for c in range(g.n_classes):
-            row += node.values[c] > 0
-            most = max(most, node.values[c])
-            square += (node.values[c] / node.weight) * (node.values[c] / node.weight)
-            total += x_log_x(node.values[c] / node.weight)
-        pure = row == 1
-        if pure:
-            node.impurity = 0
-        elif g.criterion == GINI:
-            node.impurity = 1 - square
-        elif g.criterion == ENTROPY:
-            node.impurity = -total
-        else:
-            node.impurity = 1 - most / node.weight
-    node.leaf = (
-        pure or node.depth >= g.max_depth or node.stop - node.start < g.min_split
-        or node.stop - node.start < 2 * g.min_leaf or node.weight < 2 * g.min_leaf_weight
-    )
+cdef void store_part(const part_t* p, part):
+    part.n_nodes, part.n_waiting, part.n_words = p.n_nodes, p.n_waiting, p.n_words
 
 
-cdef void push(const growth_t* g, part_t* p, const node_t* node) noexcept nogil:
+cdef void push(part_t* p, const node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + p.n_waiting * STACK_INTS
     cdef double* numbers = p.waiting + p.n_waiting * p.width
-    cdef Py_ssize_t c
     entry[START], entry[STOP], entry[DEPTH], entry[PARENT] = node.start, node.stop, node.depth, node.parent
     entry[LIST], entry[LEAF], entry[PATH] = node.list, node.leaf, <int64_t> node.path
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
-    for c in range(g.n_classes):
-        numbers[VALUES + c] = node.values[c]
+    memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
     p.n_waiting += 1
 
 
@@ -169,14 +126,13 @@ cdef void write_leaf(const growth_t* g, part_t* p, const node_t* node) noexcept 
     """Move the top of the stack to the nodes, as a leaf until it is split."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
-    cdef Py_ssize_t c
     record[FEATURE], record[RIGHT], record[SIZE] = -1, -1, <int32_t> (node.stop - node.start)
+    record[MISSING] = -1
     record[BELOW] = record[ABOVE] = <int32_t> row_of(g, g.items[node.list * g.n + node.start])
     if node.parent >= 0:
         p.nodes[node.parent * NODE_INTS + RIGHT] = <int32_t> p.n_nodes
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
-    for c in range(g.n_classes):
-        numbers[VALUES + c] = node.values[c]
+    memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
     p.n_nodes += 1
     p.n_waiting -= 1
 
@@ -188,23 +144,22 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
     return x ^ x >> 31
 
 
-cdef bint find(
-    const growth_t* g, part_t* p, const node_t* node, Py_ssize_t first, Py_ssize_t stop, double* score_out,
-    Py_ssize_t* feature_out, Py_ssize_t* cut_out
+cdef void find(
+    const growth_t* g, int32_t* features, room_t* room, const node_t* node, Py_ssize_t first, Py_ssize_t stop,
+    split_t* best
 ) noexcept nogil:
     """The best split by features [first, stop): first feature, then smallest threshold, of equal scores.
 
     With max_features below n_features, all features are wanted: those that are tried are drawn by the node's own random
     numbers, until max_features of them are not constant.
     """
-    cdef Py_ssize_t i, f, other, tried = 0, cut = -1
-    cdef double score = 0
+    cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
     cdef bint drawn = g.max_features < g.n_features
-    feature_out[0] = -1
+    best.feature = -1
     if drawn:
         for i in range(g.n_features):
-            p.features[i] = <int32_t> i
+            features[i] = <int32_t> i
     for i in range(first, stop):
         f = i
         if drawn:
@@ -212,139 +167,163 @@ cdef bint find(
                 break
             state += <uint64_t> 0x9E3779B97F4A7C15
             other = i + <Py_ssize_t> (mixed(state) % <uint64_t> (g.n_features - i))
-            f = p.features[other]
-            p.features[other] = p.features[i]
+            f = features[other]
+            features[other] = features[i]
             tried += not same_value(
                 g, g.items[f * g.n + node.start], g.items[f * g.n + node.stop - 1]
             )
-        scan_list(g, node, f, p.sides, &score, &cut)
-        if cut >= 0 and (
-            feature_out[0] < 0 or score > score_out[0] or (score == score_out[0] and f < feature_out[0])
-        ):
-            score_out[0], feature_out[0], cut_out[0] = score, f, cut
-    return feature_out[0] >= 0
+        try_feature(g, node, f, room, best)
+
+
+cdef void write_subset(
+    const growth_t* g, part_t* p, const uint64_t* order, Py_ssize_t n, const split_t* s, bint absent_left
+) noexcept nogil:
+    """The categories that go left; one that is not in the node goes where what is missing goes."""
+    cdef uint64_t* subset = p.subsets + p.n_words
+    cdef Py_ssize_t n_codes = g.n_codes[s.feature], n_words = (n_codes + 63) >> 6, k
+    cdef uint64_t code, bit
+    subset[0] = n_codes
+    for k in range(n_words):
+        subset[1 + k] = ~<uint64_t> 0 if absent_left else 0
+    for k in range(n):
+        code = rank_of(g, order[k])
+        if code != g.missing:
+            bit = <uint64_t> 1 << (code & 63)
+            if k < s.cut:
+                subset[1 + (code >> 6)] |= bit
+            else:
+                subset[1 + (code >> 6)] &= ~bit
+    p.n_words += 1 + n_words
+
+
+cdef void bound_children(
+    const growth_t* g, const node_t* node, Py_ssize_t feature, node_t* left, node_t* right
+) noexcept nogil:
+    """The children may predict what the node may, and not pass the middle between them where order matters."""
+    cdef int64_t place = g.n_values
+    cdef double middle
+    memcpy(left.values + place, node.values + place, 2 * sizeof(double))
+    memcpy(right.values + place, node.values + place, 2 * sizeof(double))
+    if g.monotonic[feature] == 0:
+        return
+    if g.criterion >= SQUARED_ERROR:
+        middle = (left.values[0] + right.values[0]) / 2
+    else:
+        middle = (left.values[1] / left.weight + right.values[1] / right.weight) / 2
+    if g.monotonic[feature] > 0:
+        left.values[place + 1] = right.values[place] = middle
+    else:
+        left.values[place] = right.values[place + 1] = middle
 
 
 cdef bint split(
-    const growth_t* g, part_t* p, const node_t* node, Py_ssize_t feature, Py_ssize_t cut, bint* left_out,
-    bint* right_out
+    const growth_t* g, part_t* p, const node_t* node, const split_t* s, bint* left_out, bint* right_out
 ) noexcept nogil:
     """Make the last node written, `node`, the parent of two that wait; False: it stays a leaf.
 
     left_out, right_out: whether the child is to be searched, so that its lists must be partitioned.
     """
-    cdef const uint64_t* list = g.items + feature * g.n
+    cdef Py_ssize_t f = s.feature, cut = node.start + s.cut, n = node.stop - node.start
+    cdef const uint64_t* order = g.items + f * g.n + node.start
     cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
     cdef node_t left, right
-    cdef Py_ssize_t k
-    left.start, left.stop, left.depth, left.parent, left.list = node.start, cut, node.depth + 1, -1, feature
-    right.start, right.stop, right.depth, right.parent, right.list = cut, node.stop, left.depth, p.n_nodes - 1, feature
+    cdef int32_t missing = -1
+    cdef uint64_t below, above
+    if rank_of(g, order[n - 1]) == g.missing:
+        missing = s.how == MISSING_FIRST
+    if s.how != IN_ORDER:
+        arrange(g, node, f, s.how, &p.room)
+        order = p.room.items
+        mark_sides(g, order, s.cut, n)
+        if missing >= 0:
+            missing = g.side[row_of(g, g.items[f * g.n + node.stop - 1])]
+    below, above = order[s.cut - 1], order[s.cut]
+    record[BELOW] = <int32_t> row_of(g, below)
+    if s.how > MISSING_FIRST:
+        record[BELOW] = <int32_t> p.n_words
+        write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
+    record[ABOVE] = <int32_t> row_of(g, above)
+    if s.how != IN_ORDER:
+        partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
+    left.start, left.stop, left.depth, left.parent, left.list = node.start, cut, node.depth + 1, -1, f
+    right.start, right.stop, right.depth, right.parent, right.list = cut, node.stop, left.depth, p.n_nodes - 1, f
     left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
-    right.values = p.children + g.n_classes
-    describe(g, &left)
-    describe(g, &right)
+    right.values = p.children + p.width - VALUES
+    describe(g, &left, &p.room)
+    describe(g, &right, &p.room)
     if g.min_decrease > 0:
         if (
             node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity
         ) / g.total_weight + 2.220446049250313e-16 < g.min_decrease:
             return False
-    record[FEATURE] = <int32_t> feature
-    record[BELOW] = <int32_t> row_of(g, list[cut - 1])
-    record[ABOVE] = <int32_t> row_of(g, list[cut])
+    if g.monotonic != NULL:
+        bound_children(g, node, f, &left, &right)
+    record[FEATURE], record[MISSING] = <int32_t> f, missing
     left_out[0] = not left.leaf
     right_out[0] = not right.leaf
-    if left_out[0] or right_out[0]:
-        for k in range(node.start, cut):
-            g.side[row_of(g, list[k])] = 1
-        for k in range(cut, node.stop):
-            g.side[row_of(g, list[k])] = 0
-    push(g, p, &right)
-    push(g, p, &left)
+    if s.how == IN_ORDER and (left_out[0] or right_out[0]):
+        mark_sides(g, order, s.cut, n)
+    push(p, &right)
+    push(p, &left)
     return True
 
 
-cdef void partition(
-    const growth_t* g, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t cut, Py_ssize_t split_feature, bint left,
-    bint right, Py_ssize_t first, Py_ssize_t last, uint64_t* scratch
-) noexcept nogil:
-    """Bring the rows of side 1 to the front of [start, stop) of lists [first, last), those that the children need."""
-    cdef Py_ssize_t f, k, o, t, n_left = cut - start
-    cdef uint64_t* list
-    cdef uint64_t item
-    cdef uint64_t row_mask = g.row_mask
-    cdef const uint8_t* side = g.side
-    for f in range(first, last):
-        list = g.items + f * g.n + start
-        if f == split_feature or same_value(g, list[0], list[stop - start - 1]):
-            continue
-        o = 0
-        if not right:
-            for k in range(stop - start):
-                item = list[k]
-                list[o] = item
-                o += side[item & row_mask]
-                if o == n_left:
-                    break
-            continue
-        t = 0
-        for k in range(stop - start):
-            item = list[k]
-            list[o] = item
-            scratch[t] = item
-            o += side[item & row_mask]
-            t = k + 1 - o
-        for k in range(t):
-            list[o + k] = scratch[k]
-
-
-def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path, Py_ssize_t feature):
-    """Put a node on the part's stack; the list of `feature` holds its rows."""
+def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path, Py_ssize_t feature,
+              values):
+    """Put a node on the part's stack; the list of `feature` holds its rows. values: None, or with its bounds."""
     cdef growth_t g
     cdef part_t p
     cdef node_t node
+    cdef const double[::1] bounds = values
     fill_growth(&g, growth)
     fill_part(&p, part)
     node.start, node.stop, node.depth, node.parent, node.list = start, stop, depth, -1, feature
     node.path = path
     node.values = p.children
     with nogil:
-        describe(&g, &node)
-        push(&g, &p, &node)
-    part.n_waiting = p.n_waiting
+        describe(&g, &node, &p.room)
+        if g.monotonic != NULL:
+            node.values[g.n_values] = -INFINITY if bounds is None else bounds[g.n_values]
+            node.values[g.n_values + 1] = INFINITY if bounds is None else bounds[g.n_values + 1]
+        push(&p, &node)
+    store_part(&p, part)
 
 
 def grow(growth, part, double budget):
     """Grow the part for about `budget` cells; it is whole once `part.n_waiting` is 0. Returns the rows now in leaves.
 
-    Stops also where the arrays are full: nodes for one more, the stack for two.
+    Stops also where the arrays are full: nodes for one more, the stack for two, subsets for one.
     """
     cdef growth_t g
     cdef part_t p
     cdef node_t node
-    cdef Py_ssize_t feature, cut, n_done = 0, most_nodes = part.nodes.shape[0], most_waiting = part.stack.shape[0] - 2
-    cdef double score
+    cdef split_t best
+    cdef Py_ssize_t n_done = 0, most_nodes = part.nodes.shape[0], most_waiting = part.stack.shape[0] - 2, most_words
     cdef bint left, right
     fill_growth(&g, growth)
     fill_part(&p, part)
+    most_words = part.subsets.shape[0] - g.most_words
     with nogil:
-        while p.n_waiting > 0 and p.n_nodes < most_nodes and p.n_waiting < most_waiting and budget > 0:
+        while (
+            p.n_waiting > 0 and p.n_nodes < most_nodes and p.n_waiting < most_waiting and p.n_words <= most_words
+            and budget > 0
+        ):
             read_top(&p, &node)
             write_leaf(&g, &p, &node)
             node.values = p.numbers + (p.n_nodes - 1) * p.width + VALUES
             if not node.leaf:
                 budget -= <double> g.n_features * (node.stop - node.start)
-                if find(&g, &p, &node, 0, g.n_features, &score, &feature, &cut) and split(
-                    &g, &p, &node, feature, cut, &left, &right
-                ):
+                find(&g, p.features, &p.room, &node, 0, g.n_features, &best)
+                if best.feature >= 0 and split(&g, &p, &node, &best, &left, &right):
                     if left or right:
                         partition(
-                            &g, node.start, node.stop, cut, feature, left, right, 0, g.n_features, p.scratch
+                            &g, node.start, node.stop, node.start + best.cut, best.feature, left, right, 0,
+                            g.n_features, p.room.items
                         )
                     continue
             n_done += node.stop - node.start
-    part.n_nodes = p.n_nodes
-    part.n_waiting = p.n_waiting
+    store_part(&p, part)
     return n_done
 
 
@@ -357,8 +336,7 @@ def take_top(growth, part):
     fill_part(&p, part)
     read_top(&p, &node)
     write_leaf(&g, &p, &node)
-    part.n_nodes = p.n_nodes
-    part.n_waiting = p.n_waiting
+    store_part(&p, part)
     return node.start, node.stop, node.depth, node.path, node.list, node.leaf
 
 
@@ -370,36 +348,38 @@ cdef void last_node(
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
-def find_split(growth, part, double[:, ::1] sides, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
-               uint64_t path, Py_ssize_t first, Py_ssize_t last):
-    """(score, feature, cut) of the best split of the last node by features [first, last); feature -1: none."""
+def find_split(growth, part, room, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path,
+               Py_ssize_t first, Py_ssize_t last):
+    """(score, feature, cut, how) of the best split of the last node by features [first, last); feature -1: none."""
     cdef growth_t g
     cdef part_t p
     cdef node_t node
-    cdef double score = 0
-    cdef Py_ssize_t feature = -1, cut = -1
+    cdef split_t best
     fill_growth(&g, growth)
     fill_part(&p, part)
-    p.sides = &sides[0, 0]
+    fill_room(&p.room, room)
     last_node(&p, &node, start, stop, depth, path)
     with nogil:
-        find(&g, &p, &node, first, last, &score, &feature, &cut)
-    return score, feature, cut
+        best.score, best.cut, best.how = 0, 0, 0
+        find(&g, p.features, &p.room, &node, first, last, &best)
+    return best.score, best.feature, best.cut, best.how
 
 
 def split_node(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path, Py_ssize_t feature,
-               Py_ssize_t cut):
+               Py_ssize_t cut, Py_ssize_t how):
     """(whether it was split, whether the left and whether the right child is to be searched)."""
     cdef growth_t g
     cdef part_t p
     cdef node_t node
+    cdef split_t s
     cdef bint done, left = False, right = False
     fill_growth(&g, growth)
     fill_part(&p, part)
     last_node(&p, &node, start, stop, depth, path)
+    s.feature, s.cut, s.how = feature, cut, how
     with nogil:
-        done = split(&g, &p, &node, feature, cut, &left, &right)
-    part.n_waiting = p.n_waiting
+        done = split(&g, &p, &node, &s, &left, &right)
+    store_part(&p, part)
     return done, left, right
 
 

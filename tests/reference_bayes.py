@@ -1,6 +1,7 @@
 """Naive Bayes, slow and obvious: one loop over classes, whole columns at a time, in extended precision."""
 
 import numpy as np
+from sklearn.base import clone
 
 
 def moments(X, y, weight=None):
@@ -20,6 +21,22 @@ def leave_one_out(model, X, y):
     """The label of each row by a fit of all others."""
     rows = np.arange(len(X))
     return np.array([model.fit(X[rows != i], y[rows != i]).predict(X[i : i + 1])[0] for i in rows])
+
+
+def predict_folds(model, X, y, folds, weight, method):
+    """What a fit of all other folds answers for the rows of each; classes that it lacks are impossible."""
+    classes, answers = np.unique(y), [None] * len(y)
+    absent = 0.0 if method == "predict_proba" else -np.inf
+    for fold in np.unique(folds):
+        out = folds == fold
+        fitted = clone(model).fit(X[~out], y[~out], sample_weight=None if weight is None else weight[~out])
+        found = getattr(fitted, method)(X[out])
+        if found.ndim == 2:
+            found, told = np.full((len(found), len(classes)), absent), found
+            found[:, np.isin(classes, fitted.classes_)] = told
+        for i, answer in zip(np.flatnonzero(out), found):
+            answers[i] = answer
+    return np.array(answers)
 
 
 def log_joint(X, y, X_new, densities, priors):

@@ -7,6 +7,11 @@ def impurity(y, weight, criterion):
     share = weight / weight.sum()
     if criterion == "squared_error":
         return float(share @ (y - share @ y) ** 2)
+    if criterion == "absolute_error":
+        return float(min(share @ abs(y - middle) for middle in y))
+    if criterion == "poisson":
+        mean = share @ y
+        return float(share @ np.where(y > 0, y * np.log(np.where(y > 0, y, 1) / mean), 0))
     p = np.array([share[y == label].sum() for label in np.unique(y)])
     if criterion == "gini":
         return float(1 - p @ p)
@@ -25,7 +30,6 @@ def thresholds(x):
 
 def splits(X, y, weight, criterion, min_leaf=1, min_leaf_weight=0.0):
     """(reduction of the node's impurity, feature, threshold) of every split, by feature and then by threshold."""
-    whole = impurity(y, weight, criterion)
     for feature in range(X.shape[1]):
         for threshold in thresholds(X[:, feature]):
             left = X[:, feature] <= threshold
@@ -33,8 +37,9 @@ def splits(X, y, weight, criterion, min_leaf=1, min_leaf_weight=0.0):
                 continue
             if min(weight[left].sum(), weight[~left].sum()) < min_leaf_weight:
                 continue
-            parts = sum(weight[side].sum() * impurity(y[side], weight[side], criterion) for side in (left, ~left))
-            yield whole - parts / weight.sum(), feature, threshold
+            if criterion == "poisson" and not (y[left].any() and y[~left].any()):
+                continue
+            yield gain(y, weight, criterion, left), feature, threshold
 
 
 def best_split(*arguments, **limits):
@@ -71,3 +76,21 @@ def subtrees(left, right, risk):
         collapsed |= {node for link, node in links if link <= least + 1e-12}
         steps.append((alpha, *branch(0)))
     return steps
+
+
+def gain(y, weight, criterion, left):
+    """By how much a split reduces the impurity."""
+    parts = sum(weight[side].sum() * impurity(y[side], weight[side], criterion) for side in (left, ~left))
+    return impurity(y, weight, criterion) - parts / weight.sum()
+
+
+def splits_with_missing(X, y, weight, criterion):
+    """(gain, feature, threshold, whether NaN goes left) of every split."""
+    for feature in range(X.shape[1]):
+        x = X[:, feature]
+        missing = np.isnan(x)
+        for threshold in [*thresholds(x[~missing]), np.inf]:
+            for missing_left in (False, True):
+                left = np.where(missing, missing_left, x <= threshold)
+                if left.any() and not left.all():
+                    yield gain(y, weight, criterion, left), feature, threshold, missing_left

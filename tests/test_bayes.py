@@ -10,6 +10,7 @@ from sklearn import datasets, naive_bayes
 
 import fastclf
 from fastclf import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB, _simd, _statistics, bayes
+from fastclf._validation import encode_labels
 
 METHODS = ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"]
 COMMON = ["class_count_", "classes_", "n_features_in_"]
@@ -82,6 +83,57 @@ def test_batches_give_the_fit_of_all_rows(rng, name):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)  # in theirs, epsilons of batches remain
     whole = getattr(fastclf, name)().fit(X, y, weight)
     np.testing.assert_array_equal(whole.predict(X), ours.predict(X))
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTES, "PoissonNB"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merged_models_are_the_fit_of_all_rows(rng, name, weighted):
+    X, y = rows(rng, name)
+    weight = rng.integers(0, 4, len(X)) if weighted else np.ones(len(X))
+    parts = [
+        getattr(fastclf, name)().partial_fit(X[p], y[p], [0, 1, 2], weight[p]) for p in (slice(90), slice(90, 300))
+    ]
+    merged, whole = parts[0].merge(parts[1]), getattr(fastclf, name)().fit(X, y, weight)
+    np.testing.assert_array_equal(merged.class_count_, whole.class_count_)
+    if name != "GaussianNB":
+        counts = "category_count_" if name == "CategoricalNB" else "feature_count_"
+        for one, other in zip(getattr(merged, counts), getattr(whole, counts)):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(merged.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-12)
+    assert not np.array_equal(parts[0].predict_joint_log_proba(X), merged.predict_joint_log_proba(X))
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTES, "PoissonNB"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_are_predicted_by_a_fit_of_all_others(rng, name, weighted):
+    X, y = rows(rng, name, 120, 4)
+    y[:40] = 0  # a fold without the other classes
+    if name == "GaussianNB":
+        X[7] = 1e6  # of which subtraction would leave too few digits
+    weight = rng.random(120) if weighted else None
+    folds = np.array(["a", "b", "c"])[np.arange(120) // 40]
+    model = getattr(fastclf, name)()
+    for method in METHODS:
+        expected = reference.predict_folds(model, X, y, folds, weight, method)
+        found = model.predict_folds(X, y, folds, weight, method)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert not hasattr(model, "classes_")
+
+
+def test_sparse_folds_are_those_of_dense_rows(rng):
+    X, y = rows(rng, "MultinomialNB")
+    found = MultinomialNB().predict_folds(sparse.csr_array(X), y, np.arange(300) % 7, method="predict_proba")
+    expected = MultinomialNB().predict_folds(X, y, np.arange(300) % 7, method="predict_proba")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_class_that_no_other_fold_has_is_impossible():
+    found = GaussianNB(priors=[0.2, 0.3, 0.5]).predict_folds(
+        X, [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 2], method="predict_proba"
+    )
+    assert (found[:4] > 0).sum(axis=1).max() <= 3
+    np.testing.assert_array_equal(found[4:, 2], 0)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "PoissonNB"])
@@ -233,7 +285,7 @@ def test_strings_and_bools_are_labels(rng):
     for labels in (np.array(["b", "a", "c"])[y], y > 0, y >= 0, y.astype(float), (y + 10**12).astype(object), far):
         model = GaussianNB().fit(X, labels)
         np.testing.assert_array_equal(model.classes_, np.unique(labels))
-        np.testing.assert_array_equal(model.classes_[_statistics.encode(labels)[1]], labels)
+        np.testing.assert_array_equal(model.classes_[encode_labels(labels)[1]], labels)
 
 
 X, Y = np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 1]
@@ -259,6 +311,12 @@ BAD = {
     "no classes": (lambda: GaussianNB().partial_fit(X, Y), "classes must be passed on the first call"),
     "weights": (lambda: GaussianNB().fit(X, Y, np.zeros(6)), "zero everywhere"),
     "sparse": (lambda: GaussianNB().fit(sparse.csr_array(X), Y), "sparse"),
+    "merge": (lambda: GaussianNB().fit(X, Y).merge(GaussianNB().fit(X[:, :1], Y)), "another number of columns"),
+    "merge another": (lambda: GaussianNB().fit(X, Y).merge(PoissonNB().fit(X, Y)), "a fitted GaussianNB is wanted"),
+    "folds": (lambda: GaussianNB().predict_folds(X, Y, [0, 1]), r"folds has shape \(2,\)"),
+    "one fold": (lambda: GaussianNB().predict_folds(X, Y, np.zeros(6)), "at least two are wanted"),
+    "weightless fold": (lambda: GaussianNB().predict_folds(X, Y, Y, [0, 0, 0, 1, 1, 1]), "at least two are wanted"),
+    "method": (lambda: GaussianNB().predict_folds(X, Y, Y, method="score"), "method is 'score'"),
     "one row": (lambda: GaussianNB().leave_one_out(X[:1], Y[:1]), "at least two are wanted"),
 }
 

@@ -1,11 +1,19 @@
 """The rule of Bayes: its risk where that is known, its bounds on nearest neighbours, and averages over models."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, sparse, stats
+from sklearn import naive_bayes
 
 import fastclf
-from fastclf import BayesClassifier, BayesOptimalClassifier, GaussianNB, KNeighborsClassifier
+from fastclf import (
+    BayesClassifier,
+    BayesOptimalClassifier,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+)
 
 SEGMENTS = ["1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "{six}", "1010010", "1111111", "{nine}"]
 
@@ -46,6 +54,39 @@ def test_discrete_distributions_are_summed():
     assert rule.risk().value == pytest.approx(joint.min(axis=0).sum(), abs=1e-12)
 
 
+def test_sums_that_are_too_long_are_sampled():
+    value, error = BayesClassifier([0.5, 0.5], [stats.zipf(2), stats.zipf(3)]).risk(10_000, random_state=0)
+    x = np.arange(1, 10**6)
+    assert abs(value - 0.5 * np.minimum(stats.zipf(2).pmf(x), stats.zipf(3).pmf(x)).sum()) < 4 * error < 0.02
+
+
+RISKS = {
+    "a peak among wide ones": ([stats.norm(0, 1e-6), stats.norm(0, 1e3)], None),
+    "heavy tails": ([stats.cauchy(0), stats.cauchy(2)], 0.5 - np.arctan(1) / np.pi),
+    "a step": ([stats.uniform(0, 2), stats.uniform(1, 2)], 0.25),
+    "poles": ([stats.beta(0.5, 0.5), stats.uniform(0, 1)], None),
+    "callables": ([stats.norm(-1).pdf, stats.norm(1).pdf], stats.norm.sf(1)),
+}
+
+
+@pytest.mark.parametrize("name", RISKS)
+def test_the_risk_of_densities_is_their_overlap(name):
+    densities, value = RISKS[name]
+    rule = BayesClassifier([0.5, 0.5], densities)
+    if value is None:
+        # where neither is above the other, by the distribution functions
+        one, two = densities
+        low, high = (optimize.brentq(lambda x: one.pdf(x) - two.pdf(x), *ends) for ends in CROSSINGS[name])
+        inner, outer = (two, one) if one.pdf((low + high) / 2) > two.pdf((low + high) / 2) else (one, two)
+        value = 0.5 * (inner.cdf(high) - inner.cdf(low) + outer.cdf(low) + outer.sf(high))
+    risk = rule.risk(support=(-12, 12) if name == "callables" else None)
+    assert risk.value == pytest.approx(value, rel=1e-9, abs=1e-12)
+    assert risk.standard_error == 0
+
+
+CROSSINGS = {"a peak among wide ones": [(-1e-4, 0), (0, 1e-4)], "poles": [(1e-3, 0.5), (0.5, 0.999)]}
+
+
 def test_costs_move_the_decision():
     tables = [np.array([0.6, 0.4]), np.array([0.5, 0.5])]
     assert BayesClassifier([0.5, 0.5], tables).predict([[0]]) == 0
@@ -59,17 +100,6 @@ def test_callables_are_densities():
     rule = BayesClassifier([0.5, 0.5], [stats.norm(-1).pdf, stats.norm(1).pdf])
     np.testing.assert_array_equal(rule.predict([-2.0, 0.5]), [0, 1])
     np.testing.assert_allclose(rule.predict_proba([0.0]), [[0.5, 0.5]])
-
-
-@pytest.mark.parametrize("k", [1, 3, 9])
-def test_nearest_neighbours_keep_the_bounds_of_theory(k):
-    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)])
-    (X, y), (Q, labels) = rule.sample(20_000, random_state=1), rule.sample(20_000, random_state=2)
-    least = rule.risk().value
-    error = 1 - KNeighborsClassifier(k).fit(X, y).score(Q, labels)
-    room = 4 * np.sqrt(error / len(Q))
-    assert least - room <= error
-    assert error <= (2 * least * (1 - least) if k == 1 else least + 1 / np.sqrt(k * np.e)) + room
 
 
 class Says:
@@ -102,6 +132,36 @@ def test_the_evidence_prefers_the_model_that_predicts(rng, tmp_path):
     np.testing.assert_array_equal(fastclf.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
+def test_marginal_likelihoods_are_the_evidence_where_all_models_have_them(rng):
+    y = rng.integers(0, 2, 200)
+    X = rng.poisson(3 + 3 * y)[:, None]
+    models = [NaiveBayes("poisson"), NaiveBayes("gaussian"), NaiveBayes("categorical")]
+    model = BayesOptimalClassifier(models, [0.2, 0.4, 0.4]).fit(X, y)
+    assert model.evidence_ == "marginal likelihood"
+    np.testing.assert_array_equal(model.log_evidence_, [m.fit(X, y).log_evidence_ for m in models])
+    weights = [0.2, 0.4, 0.4] * np.exp(model.log_evidence_ - model.log_evidence_.max())
+    np.testing.assert_allclose(model.posterior_, weights / weights.sum())
+    assert models[model.map_model_].distributions == "poisson"
+    fitted = BayesOptimalClassifier(models, prefit=True).fit(X, y)
+    np.testing.assert_array_equal(fitted.log_evidence_, model.log_evidence_)
+    assert BayesOptimalClassifier([*models, GaussianNB()]).fit(X, y).evidence_ == "cross-validation"
+    given = BayesOptimalClassifier(models, evidence=np.log([1, 2, 1])).fit(X, y)
+    np.testing.assert_allclose(given.posterior_, [0.25, 0.5, 0.25])
+    assert (given.evidence_, given.ml_model_) == ("given", 1)
+
+
+def test_models_of_scikit_learn_sparse_rows_and_tables_are_taken(rng):
+    X, y = rng.poisson(1, (90, 5)) * (rng.random((90, 5)) < 0.5), np.arange(90) % 3
+    X[:, 0] += 2 * y
+    ours, theirs = MultinomialNB(), naive_bayes.MultinomialNB()
+    dense, thin = (BayesOptimalClassifier([ours, theirs]).fit(form(X), y) for form in (np.asarray, sparse.csr_array))
+    np.testing.assert_allclose(thin.predict_proba(sparse.csr_array(X)), dense.predict_proba(X), rtol=1e-10)
+    np.testing.assert_allclose(dense.posterior_, 0.5, rtol=1e-9)
+    table = pd.DataFrame(X).rename(columns=str).assign(word=np.array(["a", "b", "c"])[y])
+    model = BayesOptimalClassifier([NaiveBayes(), NaiveBayes("categorical")]).fit(table, y)
+    assert model.score(table, y) > 0.95
+
+
 BAD = {
     "priors": (lambda: BayesClassifier([0.5, 0.6], [[1.0], [1.0]]), "sum of the priors should be 1"),
     "kinds": (lambda: BayesClassifier([0.5, 0.5], [[1.0], stats.norm()]), "one kind is wanted"),
@@ -109,6 +169,13 @@ BAD = {
     "cost": (lambda: BayesClassifier([1.0], [[1.0]], [1.0]), r"cost_matrix has shape \(1,\)"),
     "index": (lambda: BayesClassifier([1.0], [[1.0]]).predict([[1]]), "no index into tables"),
     "sampling": (lambda: BayesClassifier([1.0], [np.sin]).sample(), "cannot be sampled"),
+    "mixed": (lambda: BayesClassifier([0.5, 0.5], [stats.norm(), stats.poisson(1)]), "either alone are wanted"),
+    "support": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(1, 0)), "two finite bounds"),
+    "mass": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(0, 9)), "with all of their mass"),
+    "evidence": (
+        lambda: BayesOptimalClassifier([GaussianNB()], evidence=[1, 2]).fit([[0.0]], [0]),
+        "one logarithm for",
+    ),
     "models": (lambda: BayesOptimalClassifier([]).fit([[0.0]], [0]), "models is empty"),
     "prefit": (lambda: BayesOptimalClassifier([Says("+")], prefit=True).fit([[0.0]], [0]), "evidence='none' is wanted"),
 }

@@ -68,6 +68,16 @@ def test_baselines_are_those_of_the_true_shares():
     assert table.proportional_error == pytest.approx(1 - (0.36 + 0.09 + 0.01))
 
 
+def test_all_figures_are_listed_with_the_baselines_beside():
+    found = ContingencyTable([[50, 10], [5, 35]]).figures()
+    assert found["error"] == pytest.approx(0.15)
+    assert found["majority_error"] == pytest.approx(0.4)
+    assert (found["TP"], found["FP"], found["FN"], found["TN"]) == (35, 10, 5, 50)
+    assert found["specificity"] == pytest.approx(5 / 6)
+    three = ContingencyTable(np.eye(3)).figures()
+    assert set(found) - set(three) == {"precision", "recall", "f1", "specificity", "TP", "FP", "FN", "TN"}
+
+
 def test_labels_give_the_order_and_those_without_rows():
     table = contingency_table(["b", "a"], ["a", "a"], labels=["c", "b", "a"])
     assert table.counts.tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 1]]

@@ -10,12 +10,14 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
+    SVC,
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
     CostSensitiveClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    DensityTree,
     GaussianNB,
     GeneralisedLinearClassifier,
     KNeighborsClassifier,
@@ -72,6 +74,11 @@ ESTIMATORS = [
     DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, max_features="sqrt", random_state=0),
     DecisionTreeRegressor(),
     CostSensitiveClassifier(GaussianNB()),
+    SVC(tol=1e-9),
+    SVC(kernel="linear", tol=1e-9, kernel_dtype="float64"),
+    SVC(probability=True, random_state=0),
+    DecisionTreeRegressor(criterion="absolute_error", max_depth=4),
+    DensityTree(cv=2),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.

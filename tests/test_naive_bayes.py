@@ -5,16 +5,19 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import reference_bayes as reference
 from scipy import stats
 from sklearn import datasets
 
 import fastclf
-from fastclf import GaussianNB, NaiveBayes
+from fastclf import GaussianNB, MultinomialNB, NaiveBayes
 from fastclf._mdl import mdl_cuts
 
 KINDS = ["gaussian", "poisson", "exponential", "bernoulli", "categorical", "histogram", "quantile", "mdl", "kernel"]
+KINDS_OF_COUNTS = ["poisson", "bernoulli", "categorical", "multinomial"]
 X4, Y4 = np.array([[3.4, 10], [1.1, 9], [0, 10], [-2.1, 13]]), np.array([1, 1, -1, -1])
 
 
@@ -174,7 +177,7 @@ def test_adult_has_the_published_error(data_file):
     assert 1 - model.score(X_test, y_test) <= 0.162  # 16.12 % published with discretised columns
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "poisson", "exponential", "bernoulli", "categorical"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("alpha", [0.5, 2])
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
     X, y = draw(rng, kind, 80)
@@ -185,6 +188,187 @@ def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
     np.testing.assert_array_equal(model.leave_one_out(X, y), reference.leave_one_out(model, X, y))
 
 
+def counts_in_columns(rng, n=200):
+    """Rows of some words, by class."""
+    y = rng.integers(0, 3, n)
+    p = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.2, 0.1], [0.2, 0.2, 0.2, 0.4]])
+    return np.array([rng.multinomial(rng.integers(0, 9), p[k]) for k in y]), y
+
+
+def test_a_multinomial_is_over_its_columns(rng):
+    X, y = counts_in_columns(rng)
+    model, nb = NaiveBayes("multinomial", alpha=0.5).fit(X, y), MultinomialNB(alpha=0.5).fit(X, y)
+    assert model.factors_ == [[0, 1, 2, 3]]
+    np.testing.assert_allclose(model.predict_joint_log_proba(X), nb.predict_joint_log_proba(X), rtol=1e-12)
+    np.testing.assert_array_equal(model.leave_one_out(X, y), reference.leave_one_out(model, X, y))
+    merged = model.partial_fit(X[:50], y[:50]).merge(model)
+    np.testing.assert_array_equal(merged.statistics_[0]["sum"], 2 * model.statistics_[0]["sum"])
+    drawn, labels = model.sample(20_000, random_state=0)
+    for k in range(3):
+        share = drawn[labels == k].sum(axis=0) / drawn[labels == k].sum()
+        np.testing.assert_allclose(share, np.exp(model_logs(model, k)), atol=0.02)
+
+
+def model_logs(model, k):
+    total = model.statistics_[0]["sum"][k] + model.alpha
+    return np.log(total / total.sum())
+
+
+def test_groups_of_columns_are_named_by_tuples_and_stand_beside_others(rng, tmp_path):
+    X, y = counts_in_columns(rng)
+    Z, _ = counts_in_columns(rng)
+    table = pd.DataFrame({f"w{j}": X[:, j] for j in range(4)} | {f"z{j}": Z[:, j] for j in range(4)})
+    table.insert(2, "size", rng.normal(y))
+    words, others = tuple(f"w{j}" for j in range(4)), tuple(f"z{j}" for j in range(3))
+    model = NaiveBayes({words: "multinomial", others: "multinomial", ("z3", "size"): "gaussian"}).fit(table, y)
+    assert model.factors_ == [[0, 1, 3, 4], [2], [5, 6, 7], [8]]
+    assert model.distributions_[2] == model.distributions_[8] == "gaussian"
+    parts = [
+        (X, "multinomial"),
+        (Z[:, :3], "multinomial"),
+        (Z[:, 3:], "gaussian"),
+        (table[["size"]].to_numpy(), "gaussian"),
+    ]
+    expected = (
+        sum(NaiveBayes(kind, priors="uniform").fit(part, y).predict_joint_log_proba(part) for part, kind in parts)
+        + 4 * np.log(3)
+        + np.log(model.class_prior_)
+    )
+    np.testing.assert_allclose(model.predict_joint_log_proba(table), expected, rtol=1e-12)
+    fastclf.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(fastclf.load(tmp_path / "model").predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "auto", "multinomial"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_are_predicted_by_a_fit_of_all_others(rng, kind, weighted):
+    X, y = counts_in_columns(rng, 90) if kind == "multinomial" else draw(rng, kind, 90)
+    if kind == "auto":  # Poisson without the last fold
+        X = np.hstack([rng.poisson(3, (90, 1)), np.arange(90)[:, None] // 60 * 90])
+        X[:, 1] += rng.poisson(5, 90)
+    weight = rng.integers(1, 5, 90) if weighted else None
+    folds = np.arange(90) // 30
+    for method in ("predict", "predict_proba", "predict_joint_log_proba"):
+        expected = reference.predict_folds(NaiveBayes(kind), X, y, folds, weight, method)
+        found = NaiveBayes(kind).predict_folds(X, y, folds, weight, method)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+def test_folds_with_missing_values_are_predicted_by_a_fit_of_all_others(rng):
+    table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(["x", "y", "z"], 60)})
+    table.loc[rng.random(60) < 0.3, "a"] = np.nan
+    table.loc[:9, "b"] = None
+    y, folds = rng.integers(0, 2, 60), np.arange(60) // 10
+    for fold in range(6):
+        rest = folds != fold
+        model = NaiveBayes(missing="ignore").fit(table[rest], y[rest])
+        found = NaiveBayes(missing="ignore").predict_folds(table, y, folds, method="predict_proba")
+        np.testing.assert_allclose(found[~rest], model.predict_proba(table[~rest]), rtol=1e-9)
+
+
+def rows_one_by_one(model, X, y):
+    """log P(X, y) by the chain rule: each row by what those before it taught."""
+    total, K = 0.0, len(np.unique(y))
+    for i, (row, label) in enumerate(zip(X, y)):
+        total += np.log(((y[:i] == label).sum() + 1) / (i + K))
+        before = X[:i][y[:i] == label]
+        total += sum(model(before[:, j], row[j]) for j in range(X.shape[1]))
+    return total
+
+
+PREDICTIVE = {
+    "bernoulli": lambda before, x: np.log(((before == x).sum() + 0.7) / (len(before) + 1.4)),
+    "poisson": lambda before, x: stats.nbinom(before.sum() + 0.7, (len(before) + 0.7) / (len(before) + 1.7)).logpmf(x),
+    "exponential": lambda before, x: stats.lomax(len(before) + 0.7, scale=before.sum() + 0.7).logpdf(x),
+}
+
+
+@pytest.mark.parametrize("kind", PREDICTIVE)
+def test_the_evidence_is_the_chain_of_predictions(rng, kind):
+    X, y = draw(rng, kind, 40)
+    X = np.hstack([X, X[::-1]])
+    expected = rows_one_by_one(PREDICTIVE[kind], X, y)
+    assert NaiveBayes(kind, alpha=0.7).fit(X, y).log_evidence_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_evidence_of_a_gaussian_is_the_integral_over_its_parameters(rng):
+    x, y = rng.normal(size=(6, 1)), np.zeros(6, int)
+    a, m, s2 = 2.0, x.mean(), x.var()
+    mu, log_v = np.meshgrid(np.linspace(m - 9, m + 9, 1201), np.linspace(-9, 9, 1201), indexing="ij")
+    v = np.exp(log_v)
+    logs = stats.norm(m, np.sqrt(v / a)).logpdf(mu) + stats.invgamma(a / 2, scale=a * s2 / 2).logpdf(v) + log_v
+    logs += sum(stats.norm(mu, np.sqrt(v)).logpdf(value) for value in x[:, 0])
+    integral = np.trapezoid(np.trapezoid(np.exp(logs), log_v[0], axis=1), mu[:, 0])
+    assert NaiveBayes("gaussian", alpha=a).fit(x, y).log_evidence_ == pytest.approx(np.log(integral), rel=1e-5)
+
+
+def test_the_evidence_of_cells_and_groups_is_dirichlets(rng):
+    X, y = counts_in_columns(rng, 30)
+    total = NaiveBayes("multinomial", priors="uniform").fit(X, y).log_evidence_ + 30 * np.log(3)
+    units = [np.repeat(np.arange(4), X[y == k].sum(axis=0)) for k in range(3)]
+    dirichlet = [sum(np.log(((u[:i] == c).sum() + 1) / (i + 4)) for i, c in enumerate(u)) for u in units]
+    assert total == pytest.approx(sum(dirichlet), rel=1e-12)
+    x = rng.normal(size=(50, 1))
+    one, two = (
+        NaiveBayes("histogram", bins=bins).fit(c * x, np.zeros(50)).log_evidence_ for bins, c in ((5, 1), (5, 8))
+    )
+    assert one - two == pytest.approx(50 * np.log(8))
+
+
+def test_without_a_prior_there_is_no_evidence(rng):
+    X, y = draw(rng, "gaussian")
+    for model in (NaiveBayes("kernel"), NaiveBayes(alpha=0)):
+        assert not hasattr(model.fit(X, y), "log_evidence_")
+    with pytest.raises(AttributeError, match="a kernel density states no prior"):
+        _ = NaiveBayes("kernel").fit(X, y).log_evidence_
+
+
+def test_a_kernel_density_is_the_mean_of_normal_ones(rng):
+    X, y = draw(rng, "kernel", 300)
+    X[:5] = [[0], [0], [0], [40], [-3e3]]
+    asked = np.concatenate([X, [[1e3], [-1e5], [39.9]]])
+    expected = [stats.norm(X[y == k, 0], X.std() / np.sqrt((y == k).sum())).logpdf(asked) for k in range(3)]
+    expected = np.stack([np.logaddexp.reduce(e, axis=1) - np.log(e.shape[1]) for e in expected], axis=1) - np.log(3)
+    found = NaiveBayes("kernel", priors="uniform").fit(X, y).predict_joint_log_proba(asked)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_any_table_is_taken(rng, make):
+    y = rng.integers(0, 2, 100)
+    columns = {
+        "a": rng.normal(y),
+        "b": np.array(["u", "v"])[(rng.random(100) < 0.3 + 0.4 * y).astype(int)],
+        "c": rng.poisson(3 + y),
+    }
+    table = make({name: values.tolist() for name, values in columns.items()})
+    model = NaiveBayes({"c": "categorical"}).fit(table, y)
+    assert model.distributions_ == ["gaussian", "categorical", "categorical"]
+    np.testing.assert_array_equal(
+        model.predict_proba(table),
+        NaiveBayes({"c": "categorical"}).fit(pd.DataFrame(columns), y).predict_proba(pd.DataFrame(columns)),
+    )
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "multinomial"])
+def test_altered_statistics_are_refused(rng, kind):
+    X, y = counts_in_columns(rng, 60) if kind in KINDS_OF_COUNTS and kind != "bernoulli" else draw(rng, kind, 60)
+    model = NaiveBayes(kind).fit(X, y)
+    model._check_state()
+    for name in model.statistics_[0]:
+        kept = model.statistics_[0][name]
+        for wrong in (kept[:1].copy(), kept[::-1], None):
+            if wrong is None or wrong.shape != kept.shape or not np.array_equal(wrong, kept):
+                model.statistics_[0][name] = wrong
+                if name == "cells" or wrong is None or wrong.shape != kept.shape:
+                    with pytest.raises(ValueError, match="statistics_"):
+                        model._check_state()
+        model.statistics_[0][name] = kept
+    model.factors_ = model.factors_[1:]
+    with pytest.raises(ValueError, match=r"statistics_|factors_"):
+        model._check_state()
+
+
 @pytest.mark.parametrize(("data", "errors"), [("iris", 7), ("wine", 4)])
 def test_leave_one_out_has_the_published_errors(data, errors):
     X, y = getattr(datasets, f"load_{data}")(return_X_y=True)
@@ -192,7 +376,15 @@ def test_leave_one_out_has_the_published_errors(data, errors):
 
 
 BAD = {
-    "left": (lambda: NaiveBayes("kernel").leave_one_out(X4, Y4), "from which a row cannot be subtracted"),
+    "group": (lambda: NaiveBayes({(0, 1): "multinomial"}).fit(X4, Y4), "column 0 of X holds -2.1; counts from 0 up"),
+    "groups": (
+        lambda: NaiveBayes({(0, 1): "multinomial", (1,): "multinomial"}).fit(X4, Y4),
+        "has a column in two groups",
+    ),
+    "group with missing values": (
+        lambda: NaiveBayes("multinomial", missing="ignore").fit(X4 * [np.nan, 1], Y4),
+        "column 0 of X has missing values, which no multinomial",
+    ),
     "kind": (lambda: NaiveBayes("normal").fit(X4, Y4), "distributions is 'normal'"),
     "length": (lambda: NaiveBayes(["gaussian"]).fit(X4, Y4), "has 1 entries; one for each of 2"),
     "column": (lambda: NaiveBayes({"a": "poisson"}).fit(X4, Y4), "names the column 'a', which X does not have"),
@@ -201,7 +393,11 @@ BAD = {
     "bernoulli": (lambda: NaiveBayes("bernoulli").fit(X4, Y4), "0 and 1 are wanted"),
     "missing": (lambda: NaiveBayes().fit(X4 * np.nan, Y4), "contains NaN or None .*missing='ignore', is wanted"),
     "strings": (lambda: NaiveBayes("gaussian").fit(X4.astype(str).astype(object), Y4), "column 0 of X holds strings"),
-    "merge": (lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes().fit(X4, Y4 > 0)), "other classes or distributions"),
+    "merge others": (lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes("mdl").fit(X4, Y4)), "other distributions"),
+    "merge": (
+        lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes().fit(X4, Y4 > 0)),
+        "other classes or another number of columns",
+    ),
 }
 
 

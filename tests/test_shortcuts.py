@@ -8,7 +8,9 @@ from sklearn import model_selection
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from fastclf import (
+    SVC,
     BernoulliNB,
+    CategoricalNB,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GaussianNB,
@@ -18,6 +20,7 @@ from fastclf import (
     KNeighborsRegressor,
     LeastSquaresClassifier,
     LogisticRegression,
+    MultinomialNB,
     NaiveBayes,
     cross_validate,
     tune,
@@ -63,6 +66,8 @@ def answers(estimator, X, y, cv):
         GaussianNB(priors=[0.2, 0.3, 0.5]),
         NaiveBayes("gaussian"),
         NaiveBayes("exponential"),
+        SVC(kernel="linear", tol=1e-6),
+        SVC(gamma=0.01, tol=1e-6),
     ],
     ids=repr,
 )
@@ -86,6 +91,17 @@ def test_folds_of_least_squares_are_those_of_the_loop(cv, alpha):
     few = RNG.normal(size=(30, 50)), np.arange(30) % 3
     for X, y in (IRIS, WINE, CANCER, few):
         np.testing.assert_array_equal(*answers(LeastSquaresClassifier(alpha), X, y, cv))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), MultinomialNB(), BernoulliNB(alpha=0.3), CategoricalNB(), NaiveBayes(), NaiveBayes("quantile")],
+    ids=repr,
+)
+def test_folds_of_naive_bayes_are_those_of_the_loop(estimator):
+    counts = RNG.poisson(3, (150, 4))
+    for X in (counts, IRIS[0].round()):
+        np.testing.assert_array_equal(*answers(estimator, X, IRIS[1], 5))
 
 
 def test_rows_on_which_the_rank_hangs_are_fitted_without():
@@ -136,7 +152,8 @@ def test_results_by_a_shortcut_have_all_that_others_have():
         (LeastSquaresClassifier(), *IRIS, GroupKFold(3)),
         (NaiveBayes(), *IRIS, "loo"),
         (NaiveBayes({0: "gaussian"}), *IRIS, "loo"),
-        (NaiveBayes("kernel"), IRIS[0][::5], IRIS[1][::5], "loo"),
+        (SVC(), *IRIS, "loo"),
+        (BernoulliNB(), *IRIS, "loo"),
         (LeastSquaresClassifier(), IRIS[0][:101], IRIS[1][:101], 4),
         (DecisionTreeClassifier(), IRIS[0][::4], IRIS[1][::4], "loo"),
     ],
@@ -170,6 +187,7 @@ GRIDS = [
     (DecisionTreeClassifier(max_leaf_nodes=9), {"ccp_alpha": [0.01, 0.0], "criterion": ["gini", "entropy"]}),
     (LeastSquaresClassifier(), {"alpha": [0.0, 1.0, 100.0]}),
     (BernoulliNB(), {"alpha": [0.1, 1.0]}),
+    (SVC(tol=1e-6, gamma=0.001), {"C": [10.0, 0.1, 1.0]}),
     (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
 ]
 

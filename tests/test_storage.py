@@ -358,7 +358,7 @@ holds_itself.append(holds_itself)
         (lambda: Own().fit(X, Y), TypeError, "^Own is of type Own, which a file cannot hold"),
         (lambda: with_attribute({1}), TypeError, "^_extra is of type set, which a file cannot hold"),
         (lambda: with_attribute([0, {"a": 1j}]), TypeError, r"^_extra\[1\]\['a'\] is of type complex, which a file"),
-        (lambda: with_attribute({1: 2}), TypeError, "^_extra is of type dict, which a file cannot hold"),
+        (lambda: with_attribute({1, 2}), TypeError, "^_extra is of type set, which a file cannot hold"),
         (lambda: with_attribute(np.array([{}])), TypeError, "^an entry of _extra is of type dict, which a file"),
         (lambda: with_attribute(np.zeros(2, "g")), TypeError, "^_extra is an array of dtype .*, which a file cannot"),
         (lambda: with_attribute(np.zeros(2, "i4,f4")), TypeError, "^_extra is an array of dtype .*, which a file"),

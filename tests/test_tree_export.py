@@ -8,7 +8,15 @@ from sklearn import datasets
 from sklearn import tree as sklearn_tree
 
 from fastclf import _export
-from fastclf.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_graphviz, export_text, rules
+from fastclf.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    export_graphviz,
+    export_rules,
+    export_text,
+    plot_tree,
+    rules,
+)
 
 pytestmark = pytest.mark.once
 
@@ -41,6 +49,48 @@ def test_each_row_keeps_one_rule_that_of_its_leaf(rng):
         assert (y[kept] == rule["prediction"]).mean() == pytest.approx(rule["share"])
     assert (holds.sum(axis=0) == 1).all()
     assert [found[i]["prediction"] for i in holds.argmax(axis=0)] == model.predict(X).tolist()
+
+
+def test_rules_of_categories_and_missing_values_hold_for_one_row_each(rng):
+    X = np.column_stack([rng.integers(0, 9, 300), rng.standard_normal(300).round(1)])
+    X[rng.random((300, 2)) < 0.1] = np.nan
+    y = (np.isin(X[:, 0], [1, 4, 5]) ^ (X[:, 1] > 0.3)).astype(int)
+    model = DecisionTreeClassifier(categorical_features=[0], min_samples_leaf=3).fit(X, y)
+    holds = []
+    for rule in rules(model):
+        kept = np.ones(300, bool)
+        for feature, side, bound in rule["conditions"]:
+            x = X[:, feature]
+            passed = np.isin(x, bound) if side in ("in", "not in") else x <= bound
+            passed ^= side in ("not in", ">")
+            kept &= np.where(np.isnan(x), feature in rule["missing"], passed)
+        assert kept.sum() == rule["n_samples"]
+        holds.append(kept)
+    assert (np.sum(holds, axis=0) == 1).all()
+
+
+def test_rules_are_told_as_conjunctions_of_names():
+    X = [["red", 1.0], ["blue", 2.0], ["red", 3.0], ["blue", 4.0]]
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(np.array(X, dtype=object), ["n", "n", "y", "n"])
+    text = export_rules(model, feature_names=["colour", "size"], decimals=1)
+    assert text.splitlines() == [
+        "IF colour in {blue} THEN n (1.0, 2)",
+        "IF colour not in {blue} AND size <= 2.0 THEN n (1.0, 1)",
+        "IF colour not in {blue} AND size > 2.0 THEN y (1.0, 1)",
+    ]
+    assert "colour in {blue}" in export_text(model, feature_names=["colour", "size"])
+    assert export_rules(DecisionTreeRegressor().fit([[1.0]], [2.0])) == "IF TRUE THEN 2.00 (1)\n"
+
+
+def test_a_picture_has_a_box_for_each_node(rng):
+    from matplotlib.figure import Figure
+
+    X, y = rng.standard_normal((60, 2)), rng.integers(0, 2, (60, 2))
+    for model in (DecisionTreeClassifier().fit(X, y[:, 0]), DecisionTreeRegressor().fit(X, y)):
+        boxes = plot_tree(model, ax=Figure().subplots(), feature_names=["a", "b"])
+        assert len(boxes) == model.tree_.node_count
+        assert f"samples = {model.tree_.n_node_samples[3]}" in boxes[3].get_text()
+        assert len(plot_tree(model, ax=Figure().subplots(), max_depth=1)) == 3
 
 
 def test_a_graph_has_every_node_and_edge(rng):

@@ -1,5 +1,7 @@
 """cross_validate's figures and comparisons, tune and the curves."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -166,6 +168,25 @@ def test_ctrl_c_keeps_what_is_done():
     np.testing.assert_array_equal(found["test_score"], expected)
     assert found.interrupted
     assert found.table.n == 30
+
+
+def test_ctrl_c_leaves_a_grid_the_folds_that_all_combinations_have():
+    with pytest.warns(UserWarning, match="interrupted"):
+        found = tune(Interrupted(seen=Seen()), {"number": [60, 6]}, X, Y, n_jobs=1)
+    assert found.scores.shape == (2, 2)
+    assert found.interrupted
+    assert found.estimator is None
+    with pytest.raises(RuntimeError, match="before it had finished a fold"), warnings.catch_warnings(action="ignore"):
+        tune(Interrupted(seen=Seen()), {"number": [60, 2]}, X, Y, n_jobs=1)
+
+
+def test_ctrl_c_in_an_inner_fold_ends_the_outer_ones():
+    seen = Seen()
+    with pytest.warns(UserWarning, match="interrupted"):
+        found = tune(Interrupted(seen=seen), {"number": [12]}, X, Y, cv=4, outer=5, n_jobs=1)
+    assert found.outer.interrupted
+    assert found.outer_params == [{"number": 12}]
+    assert len(found.outer["test_score"]) == 1
 
 
 def test_ctrl_c_before_anything_is_done_is_raised():

@@ -1,0 +1,78 @@
+# The weighted median of numbers that are added one by one, and the sum of the distances to it, in O(log n) each.
+#
+# Two heaps: `low` has the numbers up to the median, the largest on top, as few as weigh half of all or more; `high`
+# the others. The smallest key is on top of a heap: that of `low` is -y.
+from libc.math cimport fabs
+
+ctypedef struct heap_t:
+    double* keys
+    double* weights
+    Py_ssize_t n
+    double weight, total  # of all in it, and of their keys times weights
+
+ctypedef struct median_t:
+    heap_t low, high
+
+
+cdef inline void heap_push(heap_t* h, double key, double weight) noexcept nogil:
+    cdef Py_ssize_t i = h.n, parent
+    h.n += 1
+    h.weight += weight
+    h.total += weight * key
+    while i > 0:
+        parent = (i - 1) >> 1
+        if h.keys[parent] <= key:
+            break
+        h.keys[i], h.weights[i] = h.keys[parent], h.weights[parent]
+        i = parent
+    h.keys[i], h.weights[i] = key, weight
+
+
+cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
+    """Move the top to the other heap, where its key has the other sign."""
+    cdef double key = h.keys[0], weight = h.weights[0], last, last_weight
+    cdef Py_ssize_t i = 0, child
+    h.n -= 1
+    h.weight -= weight
+    h.total -= weight * key
+    last, last_weight = h.keys[h.n], h.weights[h.n]
+    while 2 * i + 1 < h.n:
+        child = 2 * i + 1
+        child += child + 1 < h.n and h.keys[child + 1] < h.keys[child]
+        if last <= h.keys[child]:
+            break
+        h.keys[i], h.weights[i] = h.keys[child], h.weights[child]
+        i = child
+    h.keys[i], h.weights[i] = last, last_weight
+    heap_push(other, -key, weight)
+
+
+cdef inline void median_start(median_t* m, double* room, Py_ssize_t n) noexcept nogil:
+    """An empty one; room for 4 n."""
+    m.low.keys, m.low.weights, m.high.keys, m.high.weights = room, room + n, room + 2 * n, room + 3 * n
+    m.low.n = m.high.n = 0
+    m.low.weight = m.high.weight = m.low.total = m.high.total = 0
+
+
+cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil:
+    if m.low.n > 0 and y > -m.low.keys[0]:
+        heap_push(&m.high, y, weight)
+    else:
+        heap_push(&m.low, -y, weight)
+    while m.high.n > 0 and m.low.weight < m.high.weight:
+        heap_move(&m.high, &m.low)
+    while m.low.n > 1 and m.low.weight - m.low.weights[0] >= m.high.weight + m.low.weights[0]:
+        heap_move(&m.low, &m.high)
+
+
+cdef inline double median_of(const median_t* m) noexcept nogil:
+    """The median; the middle of the two where each half weighs the same."""
+    if m.high.n > 0 and m.low.weight == m.high.weight:
+        return (m.high.keys[0] - m.low.keys[0]) / 2
+    return -m.low.keys[0]
+
+
+cdef inline double median_loss(const median_t* m) noexcept nogil:
+    """The sum of the weighted distances to the median."""
+    cdef double middle = -m.low.keys[0]
+    return fabs(m.high.total + m.low.total + middle * (m.low.weight - m.high.weight))

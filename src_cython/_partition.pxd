@@ -1,0 +1,48 @@
+# Lists brought into the order of two children.
+from libc.stdint cimport uint8_t, uint64_t
+
+from _grown cimport growth_t, row_of, same_value
+
+
+cdef inline void mark_sides(
+    const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(cut):
+        g.side[row_of(g, order[k])] = 1
+    for k in range(cut, n):
+        g.side[row_of(g, order[k])] = 0
+
+
+cdef inline void partition(
+    const growth_t* g, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t cut, Py_ssize_t split_feature, bint left,
+    bint right, Py_ssize_t first, Py_ssize_t last, uint64_t* scratch
+) noexcept nogil:
+    """Bring the rows of side 1 to the front of [start, stop) of lists [first, last), those that the children need."""
+    cdef Py_ssize_t f, k, o, t, n_left = cut - start
+    cdef uint64_t* list
+    cdef uint64_t item
+    cdef uint64_t row_mask = g.row_mask
+    cdef const uint8_t* side = g.side
+    for f in range(first, last):
+        list = g.items + f * g.n + start
+        if f == split_feature or same_value(g, list[0], list[stop - start - 1]):
+            continue
+        o = 0
+        if not right:
+            for k in range(stop - start):
+                item = list[k]
+                list[o] = item
+                o += side[item & row_mask]
+                if o == n_left:
+                    break
+            continue
+        t = 0
+        for k in range(stop - start):
+            item = list[k]
+            list[o] = item
+            scratch[t] = item
+            o += side[item & row_mask]
+            t = k + 1 - o
+        for k in range(t):
+            list[o + k] = scratch[k]
