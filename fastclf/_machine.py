@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from ._dual import Dual, Inseparable
 from ._pairwise import fit_sigmoid, pairs_of
+from ._dual import Dual, Inseparable
 from ._threads import run
 
 # Folds of Platt's sigmoid.
@@ -123,10 +123,7 @@ class outcome:
         free = used & (a < C)
         self.intercept = -float(f[free].mean()) if free.any() else -0.5 * (dual.up + dual.low)
         self.n_steps, self.violation, self.converged, self.reason = (
-            dual.n_steps,
-            dual.violation,
-            dual.converged,
-            dual.reason,
+            dual.n_steps, dual.violation, dual.converged, dual.reason
         )
         square = float((a * y) @ (f + y))  # |w|^2
         self.dual_objective = float(a.sum()) - 0.5 * square
@@ -234,9 +231,7 @@ def hyperplanes(support, coef, n_support):
     X = np.asarray(support, np.float64)
     ends = np.concatenate([[0], np.cumsum(n_support)])
     own = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
-    return np.stack(
-        [coef[b - 1, own[a]] @ X[own[a]] + coef[a, own[b]] @ X[own[b]] for a, b in pairs_of(len(n_support))]
-    )
+    return np.stack([coef[b - 1, own[a]] @ X[own[a]] + coef[a, own[b]] @ X[own[b]] for a, b in pairs_of(len(n_support))])
 
 
 def violation_of(problem, pair, alpha):

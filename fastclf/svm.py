@@ -7,7 +7,6 @@ import numpy as np
 
 from . import _machine
 from ._csr import Csr
-from ._dual import Gram, Table
 from ._estimator import Classifier, only_if
 from ._kernels import KINDS, Kernel, Rows
 from ._linear import as_rows
@@ -22,6 +21,7 @@ from ._pairwise import (
     table_scores,
     votes,
 )
+from ._dual import Gram, Table
 from ._threads import n_threads
 from ._validation import (
     as_array,
@@ -195,15 +195,11 @@ class SVC(Classifier):
             fitted |= _machine.fit_sigmoids(problem, options, self.random_state, watch)
         support = fitted["support_"]
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
-        attributes |= (
-            columns
-            | fitted
-            | {
-                "_support_rows_": X[support] if self.kernel != "precomputed" else np.empty((0, 0)),
-                "shape_fit_": tuple(X.shape),
-                "fit_status_": int(not converged),
-            }
-        )
+        attributes |= columns | fitted | {
+            "_support_rows_": X[support] if self.kernel != "precomputed" else np.empty((0, 0)),
+            "shape_fit_": tuple(X.shape),
+            "fit_status_": int(not converged),
+        }
         if not converged:
             _warn(
                 f"SVC stopped after {int(fitted['n_iter_'].sum())} steps with a violation of"
@@ -444,7 +440,9 @@ class SVC(Classifier):
         problem, attributes = self._problem(X, y, sample_weight, options)
         if X.shape != self.shape_fit_ or not np.array_equal(attributes["classes_"], self.classes_):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
-        return max(_machine.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs)
+        return max(
+            _machine.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs
+        )
 
     def _check_state(self):
         super()._check_state()

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_sv
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
-from fastclf import SVC, _dual, _kernels, _pairwise, svm_path
+from fastclf import SVC, _dual, _kernels, _machine, _pairwise, svm_path
 
 KERNELS = {
     "linear": {},
@@ -130,8 +130,7 @@ def test_columns_signs_and_votes_are_scikit_learns():
     y = np.array(["c", "a", "b"])[y]
     for shape in ("ovo", "ovr"):
         ours, theirs = (
-            kind(decision_function_shape=shape, tol=1e-8, break_ties=shape == "ovr").fit(X, y)
-            for kind in (SVC, peer.SVC)
+            kind(decision_function_shape=shape, tol=1e-8, break_ties=shape == "ovr").fit(X, y) for kind in (SVC, peer.SVC)
         )
         if shape == "ovr":
             np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -170,7 +169,7 @@ def test_the_sigmoid_is_the_maximum_likelihood(rng):
     p = _pairwise.sigmoid(score, A, B)
     assert abs((target - p).sum()) < 1e-4
     assert abs((target - p) @ score) < 1e-4
-    assert pytest.approx(-2, abs=0.6) == A
+    assert A == pytest.approx(-2, abs=0.6)
 
 
 def test_coupled_probabilities_of_consistent_pairs_are_the_classes(rng):
@@ -452,10 +451,7 @@ def test_an_altered_state_is_refused(rng, name, value):
 
 BAD = {
     "C": ({"C": 0}, "C is 0; a number above 0 is wanted"),
-    "kernel": (
-        {"kernel": "rbff"},
-        "kernel is 'rbff'; one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed' is wanted",
-    ),
+    "kernel": ({"kernel": "rbff"}, "kernel is 'rbff'; one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed' is wanted"),
     "gamma": ({"gamma": "big"}, "gamma is 'big'; one of 'scale', 'auto' is wanted"),
     "gamma sign": ({"gamma": -1.0}, "gamma is -1.0; a number of at least 0 is wanted"),
     "degree": ({"degree": 2.5}, "degree is 2.5; a whole number is wanted"),
