@@ -1,5 +1,6 @@
 """fastclf explain: what a model has learned, in words."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -225,7 +226,7 @@ def _bins(edges):
     cuts = [f"{cut:.5g}" for cut in edges[1:-1]]
     if not cuts:
         return ["anything"]
-    return [f"x < {cuts[0]}", *(f"{low} <= x < {high}" for low, high in zip(cuts, cuts[1:])), f"x >= {cuts[-1]}"]
+    return [f"x < {cuts[0]}", *(f"{low} <= x < {high}" for low, high in pairwise(cuts)), f"x >= {cuts[-1]}"]
 
 
 def _gaussian(model, names, top, categories):
