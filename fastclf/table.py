@@ -198,9 +198,10 @@ class TableClassifier(Classifier):
     Examples
     --------
     >>> import numpy as np
+    >>> from fastclf import KNeighborsClassifier
     >>> from fastclf.table import Table, TableClassifier
     >>> colour, size = np.array(["red", "blue", "red", None], dtype=object), np.array([1.0, 2.0, np.nan, 3.0])
-    >>> model = TableClassifier().fit(Table([colour, size], ["colour", "size"]), ["a", "b", "a", "b"])
+    >>> model = TableClassifier(KNeighborsClassifier(1)).fit(Table([colour, size], ["colour", "size"]), ["a", "b", "a", "b"])
     >>> model.predict(Table([np.array([1.0]), np.array(["red"], dtype=object)], ["size", "colour"]))
     array(['a'], dtype='<U1')
     >>> model.get_feature_names_out()
