@@ -112,8 +112,11 @@ class Table:
                 number = {text: code for code, text in enumerate(known)}
                 X[:, j] = [number.get(text, np.nan) for text in texts(column)]
             elif column.dtype.kind == "O":
-                row, text = next((i, text) for i, text in enumerate(column) if text is not None and not is_number(text))
-                raise ValueError(f"{self.title(place)} holds {text!r} (row {row}); a number is wanted, as in training")
+                for row, text in enumerate(column):
+                    if text is not None and not is_number(text):
+                        came = f"{self.title(place)} holds {text!r} (row {row})"
+                        raise ValueError(f"{came}; a number is wanted, as in training")
+                X[:, j] = [np.nan if text is None else float(text) for text in column]
             else:
                 X[:, j] = column
         return X
@@ -201,7 +204,8 @@ class TableClassifier(Classifier):
     >>> from fastclf import KNeighborsClassifier
     >>> from fastclf.table import Table, TableClassifier
     >>> colour, size = np.array(["red", "blue", "red", None], dtype=object), np.array([1.0, 2.0, np.nan, 3.0])
-    >>> model = TableClassifier(KNeighborsClassifier(1)).fit(Table([colour, size], ["colour", "size"]), ["a", "b", "a", "b"])
+    >>> table = Table([colour, size], ["colour", "size"])
+    >>> model = TableClassifier(KNeighborsClassifier(1)).fit(table, ["a", "b", "a", "b"])
     >>> model.predict(Table([np.array([1.0]), np.array(["red"], dtype=object)], ["size", "colour"]))
     array(['a'], dtype='<U1')
     >>> model.get_feature_names_out()

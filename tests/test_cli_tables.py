@@ -413,6 +413,13 @@ def test_the_example_of_the_table_classifier_runs():
     assert result.failed == 0
 
 
+def test_numbers_written_as_texts_are_numbers_where_training_had_some():
+    model = TableClassifier().fit(Table([AGE.astype(float)], ["age"]), LABEL)
+    given = np.array([None, *map(str, AGE[1:])], dtype=object)
+    known = np.array([np.nan, *AGE[1:]])
+    assert model.predict(Table([given], ["age"])).tolist() == model.predict(Table([known], ["age"])).tolist()
+
+
 def test_columns_without_names_are_counted():
     model = TableClassifier().fit(Table([AGE.astype(float), COLOUR.astype(object)]), LABEL)
     with pytest.raises(ValueError, match="there are 1 columns; 2 are wanted, as in training"):
