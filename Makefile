@@ -1,6 +1,7 @@
-# make demo   k-NN on real data, from a fresh clone
+# make demo   every method on real data, from a fresh clone
 # make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
 # make check  the same at the best SIMD level alone
+# make adult  the published errors on the Adult data beside ours
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
@@ -23,11 +24,14 @@ AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo test check test-levels test-debug lint bench bench-check compare plot dist clean
+.PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
 	$(BIN)/python -P -m fastclf demo
+
+adult: $(VENV)/.made $(VENV)/.installed
+	$(BIN)/python bench/adult.py
 
 test: check test-levels test-debug
 

@@ -18,7 +18,7 @@ def as_features(X, owner, categories):
         X = X.toarray()
     if categories is None:
         return as_matrix(X, owner, allow_nan=True)
-    columns = as_columns(X, owner)
+    columns = as_columns(X, owner)[0]
     if len(columns) != len(categories):
         raise ValueError(f"X has {len(columns)} features, but {owner} is expecting {len(categories)} features as input")
     small = all(column.dtype == np.float32 for column in columns)
@@ -42,13 +42,13 @@ def find_categories(X, categorical_features, owner):
         kinds = _column_types(X)
         if all(kind.lower().startswith(("int", "uint", "float", "bool", "double")) for kind in kinds):
             return None
-        columns = as_columns(X, owner)
+        columns = as_columns(X, owner)[0]
         chosen = [kind.startswith(_CATEGORICAL) or column.dtype == object for kind, column in zip(kinds, columns)]
     else:
         chosen = _chosen(X, categorical_features)
         if not chosen.any():
             return None
-        columns = as_columns(X, owner)
+        columns = as_columns(X, owner)[0]
     return [_sorted_categories(column) if is_one else None for column, is_one in zip(columns, chosen)]
 
 

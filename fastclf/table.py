@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._columns import as_columns, is_missing
+from ._columns import as_columns
 from ._estimator import Classifier, clone, only_if
 from ._validation import as_array, feature_names, require_array
 
@@ -50,7 +50,7 @@ class Table:
             array = as_array(X, "X")
             if array.ndim == 2 and array.dtype.kind in "biuf":
                 return cls(array)
-        return cls(as_columns(X, "a table"), None if names is None else list(names))
+        return cls(as_columns(X, "a table")[0], None if names is None else list(names))
 
     def __len__(self):
         return len(self.columns[0]) if self.columns else 0
@@ -75,8 +75,7 @@ class Table:
 
     def complete(self):
         """Whether nothing is missing in a row."""
-        missing = [is_missing(column) for column in self.columns]
-        return ~np.logical_or.reduce(missing)
+        return ~np.logical_or.reduce([_is_missing(column) for column in self.columns])
 
     def title(self, j):
         return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
@@ -113,8 +112,11 @@ class Table:
                 number = {text: code for code, text in enumerate(known)}
                 X[:, j] = [number.get(text, np.nan) for text in texts(column)]
             elif column.dtype.kind == "O":
-                row, text = next((i, text) for i, text in enumerate(column) if text is not None and not is_number(text))
-                raise ValueError(f"{self.title(place)} holds {text!r} (row {row}); a number is wanted, as in training")
+                for row, text in enumerate(column):
+                    if text is not None and not is_number(text):
+                        came = f"{self.title(place)} holds {text!r} (row {row})"
+                        raise ValueError(f"{came}; a number is wanted, as in training")
+                X[:, j] = [np.nan if text is None else float(text) for text in column]
             else:
                 X[:, j] = column
         return X
@@ -126,8 +128,8 @@ class Table:
             return list(range(n_columns))
         for name in names:
             if self.names.count(name) != 1:
-                came = "no column" if name not in self.names else f"{self.names.count(name)} columns"
-                raise ValueError(f"there is {came} {name!r}; one is wanted, as in training")
+                came = "is no column" if name not in self.names else f"are {self.names.count(name)} columns"
+                raise ValueError(f"there {came} {name!r}; one is wanted, as in training")
         return [self.names.index(name) for name in names]
 
 
@@ -190,17 +192,20 @@ class TableClassifier(Classifier):
 
     Notes
     -----
-    `NaiveBayes` takes categories and missing values as they are. For any other method a category is a column of zeros
-    and ones, behind the numbers; one that is missing or new is zeros in all of them.
+    `NaiveBayes`, and trees that have `categorical_features`, take categories and missing values as they are. For any
+    other method a category is a column of zeros and ones, behind the numbers; one that is missing or new is zeros in
+    all of them.
 
     An array in place of a table holds positions in `categories` where there are any, NaN where a value is missing.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from fastclf import KNeighborsClassifier
     >>> from fastclf.table import Table, TableClassifier
     >>> colour, size = np.array(["red", "blue", "red", None], dtype=object), np.array([1.0, 2.0, np.nan, 3.0])
-    >>> model = TableClassifier().fit(Table([colour, size], ["colour", "size"]), ["a", "b", "a", "b"])
+    >>> table = Table([colour, size], ["colour", "size"])
+    >>> model = TableClassifier(KNeighborsClassifier(1)).fit(table, ["a", "b", "a", "b"])
     >>> model.predict(Table([np.array([1.0]), np.array(["red"], dtype=object)], ["size", "colour"]))
     array(['a'], dtype='<U1')
     >>> model.get_feature_names_out()
@@ -370,6 +375,12 @@ class TableClassifier(Classifier):
             raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are made")
         if not np.array_equal(self.classes_, self.model_.classes_):
             raise ValueError("classes_ are not those of model_")
+
+
+def _is_missing(column):
+    if column.dtype.kind == "O":
+        return np.equal(column, None).astype(bool)
+    return column != column
 
 
 def _native(model):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from test_cli_tables import LABEL, NAMES, folder  # noqa: F401
 import fastclf
 from fastclf import cli, contingency_table, cross_validate, load, tune
 from fastclf.cli import compare
+from fastclf.cli.tune import _grid
 from fastclf.table import TableClassifier
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("folder")]
@@ -256,10 +258,6 @@ def test_tune_writes_the_model_of_its_choice(capsys):
     ],
 )
 def test_a_grid_is_read(grid, values):
-    from argparse import Namespace
-
-    from fastclf.cli.tune import _grid
-
     [(_, found)] = _grid(Namespace(grid=[grid], model="m"), fastclf.GaussianNB(), None, None).items()
     assert found == values
 

@@ -22,9 +22,9 @@ A table has a row for each example. In a .csv the first line holds the names of 
 it; commas, semicolons or tabs separate; a column of numbers alone is one of numbers, any other one of categories; an
 empty cell, ?, NA, nan and null are missing. An .npz holds X and y, a LIBSVM text begins each line with its label.
 
-Categories become numbers as the method wants them: naive Bayes counts them, and leaves out what is missing; for any
-other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there in
-training, and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the
+Categories become numbers as the method wants them: naive Bayes and trees take them, and missing values, as they are;
+for any other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there
+in training, and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the
 middle one, columns are brought to mean 0 and standard deviation 1 (--scale), but for trees, naive Bayes and least
 squares, which do not mind."""
 

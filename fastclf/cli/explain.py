@@ -1,5 +1,6 @@
 """fastclf explain: what a model has learned, in words."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -185,14 +186,16 @@ def _bayes(model, names, top, categories):
     lines = [_shares(model)]
     content = {}
     known = categories or [None] * len(names)
-    for name, kind, state, texts in zip(names, model.distributions_, model.statistics_, known):
+    for places, state in zip(model.factors_, model.statistics_):
+        kind, texts = model.distributions_[places[0]], known[places[0]]
+        name = ", ".join(names[j] for j in places)
         content[name] = {"distribution": kind} | {key: value for key, value in state.items() if key != "atoms"}
         if len(content) > top:
             continue
         lines.append(f"{name} ({kind})")
         for k, label in enumerate(model.classes_):
             lines.append(f"  {label}: {_distribution(state, k, texts)}")
-    return {"prior": model.class_prior_, "columns": content}, [*lines, *_more(len(names), top, "columns")]
+    return {"prior": model.class_prior_, "columns": content}, [*lines, *_more(len(content), top, "columns")]
 
 
 def _shares(model):
@@ -208,22 +211,22 @@ def _distribution(state, k, texts):
     if "sum" in state:
         return f"mean {state['sum'][k] / max(state['count'][k], 1e-300):.5g}"
     if "cells" in state:
-        counts = np.asarray(state["counts"][k])
-        order = np.argsort(-counts, kind="stable")[:5]
-        cells = [texts[int(code)] for code in state["cells"]] if texts else state["cells"]
-        total = max(counts.sum(), 1e-300)
-        binned = len(cells) != len(counts)
-        return ", ".join(
-            f"{_bin(cells, j) if binned else cells[j]} {counts[j] / total:.1%}" for j in order if counts[j] > 0
-        )
-    return f"{np.count_nonzero(state['counts'][k])} different values, each spread a little"
+        counts = state["counts"][k]
+        likely = [j for j in np.argsort(-counts, kind="stable")[:5] if counts[j] > 0]
+        named = _bins(state["cells"]) if len(state["cells"]) != len(counts) else state["cells"]
+        named = [texts[int(code)] for code in named] if texts else named
+        return ", ".join(f"{named[j]} {counts[j] / counts.sum():.1%}" for j in likely)
+    if "atoms" in state:
+        return f"{np.count_nonzero(state['counts'][k])} different values, each spread a little"
+    return ", ".join(f"{key} {np.asarray(value)[k].tolist()}" for key, value in state.items() if np.ndim(value))
 
 
-def _bin(edges, j):
-    inner = edges if len(edges) else [0]
-    low = "" if j == 0 else f"{inner[j - 1]:.5g} < "
-    high = "" if j >= len(edges) else f" <= {inner[j]:.5g}"
-    return f"{low}x{high}"
+def _bins(edges):
+    """What lies between cuts, in words; the first and the last bin have no end."""
+    cuts = [f"{cut:.5g}" for cut in edges[1:-1]]
+    if not cuts:
+        return ["anything"]
+    return [f"x < {cuts[0]}", *(f"{low} <= x < {high}" for low, high in pairwise(cuts)), f"x >= {cuts[-1]}"]
 
 
 def _gaussian(model, names, top, categories):
