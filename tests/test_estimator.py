@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
+    SVC,
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
@@ -35,7 +36,6 @@ from fastclf import (
     PoissonNB,
     PolynomialFeatures,
     RBFSampler,
-    SVC,
 )
 from fastclf._estimator import clone
 
