@@ -461,12 +461,12 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
 
     Parameters
     ----------
-    X, y, sample_weight
-        As for `SVC.fit`.
+    X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if 'precomputed'
+    y : array-like of shape (n_samples,)
     Cs : sequence of float > 0
-        In the order in which they are fitted; ascending is fastest.
-    **parameters
-        Those of `SVC` but for C and warm_start.
+        In the order in which they are fitted.
+    sample_weight : array-like of shape (n_samples,), optional
+    parameters : of `SVC`, but for C and warm_start
 
     Returns
     -------

@@ -100,17 +100,22 @@ def test_machines_are_libsvms(load, kernel):
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_digits_have_libsvms_objective(kernel):
-    X, y = load_digits(return_X_y=True)
-    X = X / 16
+def spambase(data_file):
+    with np.load(data_file("spambase.npz")) as file:
+        return StandardScaler().fit_transform(file["X"]), file["y"]
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("digits", "rbf"), ("digits", "linear"), ("spambase", "rbf")])
+def test_objectives_are_libsvms(data_file, name, kernel):
+    X, y = spambase(data_file) if name == "spambase" else load_digits(return_X_y=True)
+    X = X if name == "spambase" else X / 16
     ours = SVC(kernel=kernel, tol=1e-7, C=3).fit(X, y)
     theirs = peer.SVC(kernel=kernel, tol=1e-8, C=3).fit(X, y)
     K = reference_gram(X, kernel, ours._gamma_)
-    for p, (a, b) in enumerate(_pairwise.pairs_of(10)):
+    for p, (a, b) in enumerate(_pairwise.pairs_of(len(ours.classes_))):
         coef = np.zeros(len(y))
         ends = np.cumsum(theirs.n_support_)
-        for c, row in ((a, b - 1), (b, a)):
+        for c, row in ((a, b - 1), (b, a)):  # with two classes the same row
             own = slice(ends[c] - theirs.n_support_[c], ends[c])
             coef[theirs.support_[own]] = theirs.dual_coef_[row, own]
         objective = np.abs(coef).sum() - 0.5 * coef @ K @ coef
