@@ -252,7 +252,7 @@ DEGENERATE = {
 def test_degenerate_rows_have_a_finite_answer(name, loss, scaling, solver):
     X, y = map(np.array, DEGENERATE[name])
     for rows in (X, sparse.csr_matrix(X)):
-        model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(rows, y)
+        model = LinearSVC(loss=loss, intercept_scaling=scaling, max_iter=100_000).fit(rows, y)
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.intercept_).all()
         assert model.violation_ >= 0
