@@ -361,7 +361,8 @@ class Plane:
         if not self.free:
             return float(self.model.intercept_scaling)
         # proximal steps that are long beside what the losses and the rows allow; coordinate descent is slow at longer
-        return float(np.sqrt((100 if self.newton else 1) * self.squares.mean() + 1e4 / cost.sum()))
+        by_rows, by_losses = (100, 1e4) if self.newton else (1, 4)
+        return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
     def _advance(self, violation):
         self.called_off |= self.progress.advance(1, violation)
