@@ -258,7 +258,8 @@ class Likelihood:
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
             mean = total / self.total
             variance = squares / self.total - mean**2
-            # a constant column, which in sparse rows is not shifted to 0
+            # a constant column, which in sparse rows is not shifted to 0; numbers without an inverse count as 0
+            most[most < 1e-300] = 0
             variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
             found = shift + mean / factor, np.sqrt(variance) / factor

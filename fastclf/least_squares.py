@@ -166,7 +166,7 @@ class LeastSquaresClassifier(LinearClassifier):
         rows, y, weight, kept = rows_that_count(rows, y, sample_weight, name)
         classes, codes = encode_labels(y)
         if len(classes) < 2:
-            raise ValueError(f"y holds one class, {classes[0]!r}; at least two classes are wanted")
+            raise ValueError(f"y holds one class, {classes.tolist()[0]!r}; at least two classes are wanted")
         return columns, rows, codes, classes, weight, kept
 
     def _solved(self, X, codes, classes, weight):

@@ -400,6 +400,17 @@ def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
     assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_subnormal_columns_count_as_constant_ones(rng, C, sparse):
+    X, y = planted(rng, 100, 2)
+    more = np.column_stack([X, X[:, 0] * 1e-315])
+    plain = LogisticRegression(C=C).fit(X, y)
+    model = LogisticRegression(C=C).fit(sp.csr_matrix(more) if sparse else more, y)
+    np.testing.assert_allclose(model.predict_proba(more), plain.predict_proba(X), atol=1e-4)
+    assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_breast_cancer])
 def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
     # nearly separable rows, whose curvature is small
