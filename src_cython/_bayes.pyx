@@ -2,6 +2,7 @@
 #
 # Classes lie side by side in the lanes and columns are added in their order, four rows at a time to hide the latency of
 # a sum. Arrays by class have `width` columns: the classes, filled up to whole vectors.
+from cython cimport cdivision
 from libc.math cimport INFINITY, exp, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -299,6 +300,7 @@ cdef double near_distance(
 
 # sum (x - m)^2 / v + log(v inverse) of a class that has n rows without x, which is `own` or not. Ratios v inverse are
 # above 1e-8, or the row is lost: the product of 32 can be told.
+@cdivision(True)  # the debug build's check is not for vectors
 cdef double distance_without(
     const double* x, Py_ssize_t d, const double* m, const double* M, const double* inverse, double n, bint own,
     double epsilon, uint8_t* lost
