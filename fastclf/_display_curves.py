@@ -400,7 +400,7 @@ class QueryCostDisplay:
     >>> from fastclf.display import QueryCostDisplay
     >>> X, y = [[float(i % 20), i % 3] for i in range(40)], [i // 20 for i in range(40)]
     >>> results = cross_validate({"Bayes": GaussianNB(), "centroid": NearestCentroid()}, X, y, n_jobs=1)
-    >>> [text.get_text() for text in QueryCostDisplay.from_results(results).ax_.texts]
+    >>> sorted(text.get_text() for text in QueryCostDisplay.from_results(results).ax_.texts)
     ['Bayes', 'centroid']
     """
 

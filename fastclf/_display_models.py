@@ -165,7 +165,7 @@ class TreeDisplay:
     >>> from fastclf.display import TreeDisplay
     >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["low", "low", "high"])
     >>> [text.get_text().splitlines()[0] for text in TreeDisplay.from_estimator(model).ax_.texts][-1]
-    'low 100%'
+    'high 100%'
     """
 
     def __init__(self, estimator, *, max_depth=None, feature_names=None, class_names=None):
