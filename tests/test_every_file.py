@@ -150,10 +150,10 @@ def altered_header(content, rng):
     return assemble(header, arrays)
 
 
-def altered_array(content, rng, kinds="?biufmMUS"):
+def altered_array(content, rng):
     """One or more entries of one array changed, with right checksums."""
     header, arrays = parts(content)
-    places = [place for place in _state.layout(header["arrays"], 0) if place[3] > place[2] and place[0].kind in kinds]
+    places = [place for place in _state.layout(header["arrays"], 0) if place[3] > place[2]]
     if not places:
         return altered_header(content, rng)
     dtype, _, start, stop = rng.choice(places)
@@ -197,8 +197,7 @@ def test_no_altered_file_does_harm(path, mutations):
         rng = random.Random(number)
         name = rng.choice(list(contents))
         alter = rng.choice(ALTER)
-        options = {"kinds": "iu"} if debug and alter is altered_array else {}
-        path.write_bytes(alter(contents[name], rng, **options))
+        path.write_bytes(alter(contents[name], rng))
         model, told = None, None
         try:
             model = load(path, verify=rng.random() < 0.2)
@@ -210,6 +209,8 @@ def test_no_altered_file_does_harm(path, mutations):
             assert "\n" not in told
             continue
         answered += 1
+        if debug and b'"Segments"' in contents[name]:
+            continue
         with np.errstate(all="ignore"), suppress(ValueError, TypeError, AttributeError, OverflowError, MemoryError):
             ask(model)
     assert answered

@@ -165,7 +165,7 @@ def _alphas(own, data):
     X = data.X
     if hasattr(own, "model"):
         fitted = clone(own).fit(data.X, data.y)
-        tree, X = own.model, fitted.features(data.X)
+        tree, X = fitted.model_, fitted.features(data.X)
     alphas = tree.cost_complexity_pruning_path(X, data.y).ccp_alphas
     between = np.unique(np.sqrt(alphas[:-1] * alphas[1:]))
     if len(between) > _ALPHAS - 1:
