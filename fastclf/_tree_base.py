@@ -92,7 +92,7 @@ _NOTES = """
 Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
 scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
 that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 80 a row, of numbers up to 220, where each
+O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 80 a row, of numbers up to 250, where each
 row has its own leaf; with 'cv' another 8 a cell.
 
 A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is

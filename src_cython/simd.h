@@ -26,7 +26,9 @@
 
 #if defined(__GNUC__) && !defined(FASTCLF_PLAIN_C)
 
-#if defined(__AVX512F__)
+#if defined(FASTCLF_VECTOR_BYTES)
+#define VECTOR_BYTES FASTCLF_VECTOR_BYTES
+#elif defined(__AVX512F__)
 #define VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
