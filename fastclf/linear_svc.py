@@ -8,7 +8,7 @@ import numpy as np
 from ._hinge import Problem, Proof, square_norms
 from ._hinge_descent import Descent
 from ._hinge_newton import Newton
-from ._linear import LinearClassifier, _as_unchecked_rows
+from ._linear import LinearClassifier, as_unchecked_rows
 from ._threads import Progress, n_threads, run
 from ._tree_parameters import as_seed
 from ._validation import (
@@ -167,7 +167,7 @@ class LinearSVC(LinearClassifier):
         """
         C = self._check_parameters()
         threads, name = n_threads(self.n_jobs), type(self).__name__
-        rows = _as_unchecked_rows(X, name)
+        rows = as_unchecked_rows(X, name)
         y = as_targets(y, len(rows), name, labels=True)
         if y.ndim != 1:
             raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
