@@ -88,10 +88,11 @@ def test_a_file_of_a_newer_format_or_library_is_told(small_file, path):
         ValueError, match=r"has format 2, but fastclf .* reads formats up to 1; a newer fastclf is wanted"
     ):
         load(path)
-    header["library"], header["estimator"]["object"][0] = "9.0", "SVC"
+    header["library"], header["estimator"]["object"][0] = "9.0", "Oracle"
     path.write_bytes(assemble(header, arrays))
     with pytest.raises(
-        ValueError, match=rf"holds a 'SVC', which fastclf {fastclf.__version__} does not know \(written by fastclf 9.0,"
+        ValueError,
+        match=rf"holds a 'Oracle', which fastclf {fastclf.__version__} does not know \(written by fastclf 9.0,",
     ):
         load(path)
 
