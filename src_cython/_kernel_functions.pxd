@@ -1,6 +1,8 @@
 # From products x.z to values of kernels, over the lanes of vec_f and vec_d.
 #
 #     linear  x.z     poly  (gamma x.z + r)^degree     rbf  exp(-gamma |x - z|^2)     sigmoid  tanh(gamma x.z + r)
+from cython cimport cdivision
+
 from _exp cimport exp_of_negative
 from _vector cimport absolute, fmadd, larger, vec, vec_d, vec_f
 
@@ -79,6 +81,7 @@ cdef inline vec exp_at_most_0(vec x) noexcept nogil:
         return exp_of_negative(-larger(-x, x - x))
 
 
+@cdivision(True)  # the debug build's check is not for vectors
 cdef inline vec tanh_of(vec x) noexcept nogil:
     cdef vec size = absolute(x), e = exp_at_most_0(-(size + size))
     if vec is vec_f:

@@ -4,6 +4,7 @@
 #
 # f_i = sum_j y_j a_j K_ij - y_i is y_i times the gradient. A row is `up` if y_i a_i may rise (y = 1 and a < C, or
 # y = -1 and a > 0), `low` if it may fall. The violation is max_low f - min_up f.
+from cython cimport cdivision
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
@@ -161,6 +162,7 @@ cdef void place(set_t* s, Py_ssize_t t) noexcept nogil:
     s.not_low[t] = 0 if (a > 0 if y > 0 else a < C) else -INFINITY
 
 
+@cdivision(True)  # the debug build's check is not for vectors
 cdef Py_ssize_t solve(set_t* s, const vec* K, double tol, Py_ssize_t most, double* gained) noexcept nogil:
     """Steps taken until the violation is at most tol, `most` are taken, or rounding ends it; adds up their gain."""
     cdef Py_ssize_t step = 0, v, i, j, n = s.n // LANES_D
