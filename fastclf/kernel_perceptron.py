@@ -462,7 +462,8 @@ class KernelPerceptron(Classifier):
 
     def predict(self, X):
         """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        return self.classes_[chosen(self._scores(X))]
+        codes = chosen(self._scores(X))
+        return self.classes_[codes]
 
     def _check_state(self):
         super()._check_state()
