@@ -323,7 +323,7 @@ class NaiveBayes(NaiveBayesBase):
                 columns = [column[start:stop] for column in columns]
                 if gone is None:
                     add(joint[start:stop], columns)
-                else:
+                elif not gone[start:stop].all():
                     there = ~gone[start:stop]
                     known = np.zeros((there.sum(), joint.shape[1]))
                     add(known, [column[there] for column in columns])
