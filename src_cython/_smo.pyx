@@ -209,7 +209,8 @@ cdef Py_ssize_t solve(set_t* s, const vec* K, double tol, Py_ssize_t most, doubl
         before_i, before_j = s.alpha[i], s.alpha[j]
         s.alpha[i] = (s.C[i] if s.y[i] > 0 else 0) if t == room_i else s.alpha[i] + s.y[i] * t
         s.alpha[j] = (0 if s.y[j] > 0 else s.C[j]) if t == room_j else s.alpha[j] - s.y[j] * t
-        if s.alpha[i] == before_i or s.alpha[j] == before_j:  # below the last digit
+        # below the last digit, if it is not what is left to a bound, which is reached whatever the other's digits
+        if t < room_i and t < room_j and (s.alpha[i] == before_i or s.alpha[j] == before_j):
             s.alpha[i], s.alpha[j] = before_i, before_j
             break
         gained[0] += t * (s.f[j] - up) - 0.5 * t * t * curvature

@@ -258,6 +258,16 @@ def test_a_kernel_that_is_not_positive_definite_ends(rng, kernel, C):
     assert np.isfinite(model.dual_coef_).all()
 
 
+def test_an_alpha_a_digit_below_its_bound_reaches_it():
+    # which the other alpha, 16 times as large, does not see
+    K = np.zeros((2, _dual.compiled.PAD))
+    K[0, 0] = K[1, 1] = 1.0
+    alpha, f, y, C = np.array([1 - 2.0**-53, 16.0]), np.array([-2.0, 2.0]), np.ones(2, np.int8), np.array([1.0, 20.0])
+    room, coef = np.empty((8, _dual.compiled.PAD)), np.zeros(2)
+    steps, _ = _dual.compiled.inner(K, np.arange(2), alpha, f, y, C, room, 1e-3, 100, coef)
+    assert (steps, alpha.tolist()) == (1, [1.0, 16.0])
+
+
 def test_a_hard_margin_without_an_optimum_is_told(rng):
     X, y = overlapping(rng)
     K = X @ X.T - 5 * np.eye(len(X))
