@@ -28,14 +28,16 @@ class Descent:
         alpha = np.zeros(problem.n) if start is None else np.minimum(start.alpha, problem.most)
         b = 0.0 if start is None else start.b
         tol = 0.5 * self.tol
+        enough = 1.0 if problem.free else tol  # for a proximal step, whose plane need be no nearer than it is long
         while True:
-            w, alpha = yield from self._descend(problem, alpha, b, tol)
-            shift = 0.0
+            w, alpha = yield from self._descend(problem, alpha, b, max(tol, enough))
             if problem.free:
                 shift = problem.bias * w[-1]
                 b, w[-1] = b + shift, 0.0
-            if not self.stopped and abs(shift) > 0.1 * self.tol:
-                continue
+                done = abs(shift) <= 0.1 * self.tol and enough <= tol
+                enough = min(0.5 * enough, 0.1 * abs(shift))
+                if not self.stopped and not done:
+                    continue
             proof = problem.proof(alpha, w, b, self.tol)
             if self.stopped or proof.violation <= self.tol or tol < 1e-3 * self.tol:
                 return proof
@@ -47,7 +49,8 @@ class Descent:
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
         alpha = alpha.copy()
         w = problem.combine(alpha * problem.y)
-        order = np.arange(problem.n)
+        rows = np.flatnonzero(problem.most)  # one that costs nothing has no step
+        order = rows.copy()
         state = np.array([problem.bias, b, np.inf, -np.inf, 0, 0])
         shared = (problem.y, alpha, problem.most, problem.ridge, problem.squares, w)
         while True:
@@ -60,12 +63,12 @@ class Descent:
             self.n_iter += 1
             gap = state[_MOST] - state[_LEAST]
             self.stopped = bool(self.advance(gap)) or self.n_iter >= self.max_iter
-            if gap <= tol and len(order) == problem.n and kept.all():
+            if gap <= tol and len(order) == len(rows) and kept.all():
                 return w, alpha
             if self.stopped:
                 return w, alpha
             order = order[kept.astype(bool)]
             state[_HIGH], state[_LOW] = state[_MOST] or np.inf, state[_LEAST] or -np.inf
             if gap <= tol or len(order) == 0:
-                order = np.arange(problem.n)
+                order = rows.copy()
                 state[_HIGH], state[_LOW] = np.inf, -np.inf

@@ -361,7 +361,7 @@ class Plane:
         if not self.free:
             return float(self.model.intercept_scaling)
         # proximal steps that are long beside what the losses and the rows allow; coordinate descent is slow at longer
-        by_rows, by_losses = (100, 1e4) if self.newton else (1, 4)
+        by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
     def _advance(self, violation):
