@@ -196,11 +196,11 @@ class Dual:
         up, low = compiled.violation(self.rows, self.f, self.alpha, self.y, self.C)
         return max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
 
-    def solve(self, tol, max_iter, shrinking, cache_bytes, largest_set, report=None):
+    def solve(self, tol, max_iter, shrinking, cache_bytes, feature_bytes, largest_set, report=None):
         """A generator that ends with alpha optimal to `tol`, or when it can't be made better; see `_smo.pyx`."""
         y, C, alpha, f = self.y, self.C, self.alpha, self.f
         self.hard = bool(np.isinf(C[self.rows]).any())
-        self.cache_bytes = cache_bytes
+        self.cache_bytes, self.feature_bytes = cache_bytes, feature_bytes
         if self.alpha.any():
             yield from self._refresh()
         self._use(self.gram)
@@ -284,7 +284,7 @@ class Dual:
         yield from self._refresh()
 
     def _features(self):
-        """Rows Z with K = Z Z', of a linear kernel, or of one whose rank is so low that they fit the cache; or None.
+        """Rows Z with K = Z Z', of a linear kernel, or one of so low a rank that they fit feature_bytes; or None.
 
         The second by Cholesky's method, the row with the most left of its diagonal next. A generator, for its time.
         """
@@ -294,7 +294,7 @@ class Dual:
         gram = self.gram.in_double()
         left = gram.diagonal(rows).copy()
         enough = 1e-14 * float(left.max())
-        most = int(min(_COLUMNS, len(rows), self.cache_bytes // (8 * len(rows))))
+        most = int(min(_COLUMNS, len(rows), self.feature_bytes // (8 * len(rows))))
         Z, k = np.zeros((len(rows), most)), 0
         column = np.zeros(len(self.y))
         while left.max() > enough:

@@ -97,7 +97,7 @@ def solve_all(problem, options, start, watch, keep):
         alpha = np.zeros(len(y)) if start is None else start[p]
         dual = Dual(problem.gram, y, problem.C, alpha)
         name = "" if len(problem.pairs) == 1 else "{} against {}".format(*problem.pairs[p])
-        yield from solved(dual, options, threads, watch.report(dual, name))
+        yield from solved(dual, options, threads, len(problem.pairs), watch.report(dual, name))
         if watch.verbose and len(problem.pairs) == 1:
             watch.show(dual, dual.violation, name)
         keep(p, y, dual)
@@ -106,14 +106,15 @@ def solve_all(problem, options, start, watch, keep):
     run(work, order, threads)
 
 
-def solved(dual, options, threads, report=None):
+def solved(dual, options, threads, n_pairs, report=None):
     cache_bytes, number = options["cache_bytes"], dual.gram.dtype.itemsize
     # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
-    cache_bytes = cache_bytes / threads - number * largest**2
+    # what is kept depends on the threads, and may; which method is taken must not
+    kept, features = (max(0.0, cache_bytes / parts - number * largest**2) for parts in (threads, n_pairs))
     try:
         yield from dual.solve(
-            options["tol"], options["max_iter"], options["shrinking"], max(0.0, cache_bytes), largest, report
+            options["tol"], options["max_iter"], options["shrinking"], kept, features, largest, report
         )
     except Inseparable as found:
         raise ValueError(

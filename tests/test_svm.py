@@ -324,6 +324,16 @@ def test_a_table_or_a_function_is_the_kernel_it_holds(rng):
         np.testing.assert_allclose(scores, expected.decision_function(X[:5]), atol=1e-3)
 
 
+def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, monkeypatch):
+    monkeypatch.setattr(_dual, "_SLOW", 0)
+    monkeypatch.setattr(_dual, "_SLOW_LEAST", 20)
+    X = rng.standard_normal((300, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.5, 0.5])
+    for size in (0.05, 0.1, 0.2, 0.4):  # MB; the features of a pair of classes are 200 x 10 numbers
+        one, three = (SVC(kernel="poly", degree=2, C=10, n_jobs=n, cache_size=size).fit(X, y) for n in (1, 3))
+        np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
+
+
 def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypatch):
     X = rng.standard_normal((600, 6)).astype(np.float32)
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(600), [-0.5, 0.5])
