@@ -36,12 +36,8 @@ def alphas(model, n):
 
 
 @pytest.fixture(scope="module")
-def heart():
-    from conftest import DATA
-
-    if not DATA.is_dir():
-        pytest.skip("the data folder (FASTCLF_DATA) is not there")
-    return load_svmlight_file(str(DATA / "heart_scale.libsvm"))
+def heart(data_file):
+    return load_svmlight_file(str(data_file("heart_scale.libsvm")))
 
 
 @pytest.mark.parametrize("name", KERNELS)
