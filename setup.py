@@ -77,30 +77,37 @@ DIRECTIVES = {
 def write_if_changed(path, text):
     """Leave an unchanged file its time stamp, so that nothing is rebuilt for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
 
 
-def extension(name, source, suffix=""):
+def extension(name, source):
     return Extension(
-        f"fastclf.{name}{suffix}",
+        f"fastclf.{name}",
         [str(source)],
         include_dirs=[str(SOURCE), str(BUILD_INFO.parent)],
         define_macros=[("FASTCLF_DEBUG", "1")] if DEBUG else [],
     )
 
 
-def extensions():
-    found = [Extension(SHARED, ["_memoryviews.c"])]
-    for path in sorted(SOURCE.glob("*.pyx")):
-        name = path.stem
-        found.append(extension(name, path))
+def modules():
+    """Each module once, to be given to Cython."""
+    found = [extension(path.stem, path) for path in sorted(SOURCE.glob("*.pyx"))]
+    return [Extension(SHARED, ["_memoryviews.c"]), *found]
+
+
+def copies(modules):
+    """The C of each kernel under the name of each of its levels: Cython's part of a build is the slow one."""
+    for module in modules:
+        name = module.name.removeprefix("fastclf.")
         for suffix, flags, kernels in LEVELS.values():
             if flags and name in kernels:
-                copy = BUILD / "levels" / f"{name}{suffix}.pyx"
-                write_if_changed(copy, f'include "{path.name}"\n')
-                found.append(extension(name, copy, suffix))
-    return found
+                code = Path(module.sources[0]).read_text("utf-8")
+                for old in (f'"fastclf.{name}"', f"PyInit_{name}"):
+                    code = code.replace(old, old.replace(name, name + suffix))
+                path = BUILD / "levels" / f"{name}{suffix}.c"
+                write_if_changed(path, code)
+                yield extension(name + suffix, path)
 
 
 class BuildExtensions(build_ext):
@@ -166,16 +173,17 @@ class BuildExtensions(build_ext):
 
 
 if __name__ == "__main__":
+    compiled = cythonize(
+        modules(),
+        build_dir=str(BUILD / "c"),
+        include_path=[".", str(SOURCE)],
+        compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
+        nthreads=os.cpu_count(),
+        quiet="--quiet" in sys.argv,
+    )
     setup(
-        ext_modules=cythonize(
-            extensions(),
-            build_dir=str(BUILD / "c"),
-            include_path=[".", str(SOURCE)],
-            compiler_directives=DIRECTIVES,
-            shared_utility_qualified_name=SHARED,
-            nthreads=os.cpu_count(),
-            quiet="--quiet" in sys.argv,
-        ),
+        ext_modules=[*compiled, *copies(compiled)],
         cmdclass={"build_ext": BuildExtensions},
         options={
             "build": {"build_base": str(BUILD)},
