@@ -21,7 +21,7 @@ SOURCES := $(wildcard setup.py pyproject.toml fastclf/* fastclf/cli/* src_cython
 
 # Tests run from a folder where the package's source is not importable.
 AWAY := build/away-$(VERSION)
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider -n auto --dist loadfile
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean

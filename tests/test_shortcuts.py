@@ -204,7 +204,7 @@ GRIDS = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "grid"), GRIDS, ids=repr)
+@pytest.mark.parametrize(("estimator", "grid"), GRIDS, ids=lambda value: repr(value)[:40])
 @pytest.mark.parametrize("cv", [5, "loo"])
 def test_a_grid_has_the_scores_of_scikit_learns_grid_search(estimator, grid, cv):
     X, y = (array[::5] for array in WINE)
