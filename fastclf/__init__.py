@@ -28,6 +28,10 @@ _ROOMS = {
     "PolynomialFeatures": "features",
     "RBFSampler": "features",
     "cross_validate": "evaluation",
+    "embed": "embedding",
+    "export_c": "exporting",
+    "export_onnx": "exporting",
+    "get_include": "embedding",
     "load": "storage",
     "save": "storage",
 }

@@ -5,6 +5,10 @@
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from _finite cimport all_finite
+from _model cimport apply_double_f, apply_float_f, model_t
+from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+
 cdef enum:
     ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
 
@@ -46,6 +50,28 @@ cdef void descend(
                     row[i] = row[n_rows]
                     node[i] = node[n_rows]
             i += 1
+
+
+cdef int apply_rows(const model_t* model, const floating* X, Py_ssize_t n, int64_t* leaf_out) noexcept nogil:
+    cdef const step_t* steps = <const step_t*> model.tree.steps
+    cdef step_t step
+    cdef int32_t node = -1, next_node = 0
+    if not all_finite(X, n * model.n_features):
+        return FASTCLF_BAD_VALUE
+    if n == 1:
+        while node != next_node:
+            node = next_node
+            step = steps[node]
+            next_node = node + 1 if X[step.feature] <= step.threshold else step.right
+        leaf_out[0] = node
+    else:
+        descend(steps, X, model.n_features, 0, n, leaf_out)
+    return FASTCLF_OK
+
+
+cdef apply_float_f _apply_floats = apply_rows[float]
+cdef apply_double_f _apply_doubles = apply_rows[double]
+ADDRESSES = {"apply_f": <size_t> _apply_floats, "apply_d": <size_t> _apply_doubles}
 
 
 def apply(const int64_t[:, ::1] steps, const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop,

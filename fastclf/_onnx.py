@@ -1,0 +1,144 @@
+"""Forms of fitted models as ONNX graphs."""
+
+import numpy as np
+from onnx import TensorProto, checker, helper, numpy_helper
+
+from . import __version__
+from ._forms import Bayes, Linear
+from ._nodes import unpacked
+
+_OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+
+
+class _Graph:
+    """Nodes and constants, by the names of what they give."""
+
+    def __init__(self):
+        self.nodes, self.constants = [], []
+
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def add(self, operator, *inputs, output=None, **attributes):
+        """The name of what an operator gives; arrays among its inputs become constants."""
+        inputs = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
+        output = output or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+
+def graph_of(model, form):
+    """The checked graph of a model's form."""
+    graph, classes = _Graph(), getattr(model, "classes_", None)
+    builder = _linear if isinstance(form, Linear) else _bayes if isinstance(form, Bayes) else _tree
+    n_outputs, code = builder(graph, form)
+    outputs = [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["n", n_outputs])]
+    if classes is None:
+        graph.add("Squeeze", "scores", np.array([1]), output="value")
+        outputs.insert(0, helper.make_tensor_value_info("value", TensorProto.DOUBLE, ["n"]))
+    else:
+        labels, kind = _labels(classes)
+        graph.add("Gather", labels, code(graph), output="label")
+        outputs.insert(0, helper.make_tensor_value_info("label", kind, ["n"]))
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", model.n_features_in_])
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, type(model).__name__, [X], outputs, graph.constants),
+        producer_name="fastclf",
+        producer_version=__version__,
+        opset_imports=_OPSETS,
+        ir_version=8,
+    )
+    checker.check_model(made)
+    return made
+
+
+def _labels(classes):
+    if classes.dtype.kind in "iub":
+        return classes.astype(np.int64), TensorProto.INT64
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
+        return classes.astype(object), TensorProto.STRING
+    raise TypeError(f"classes_ has labels like {classes[0]!r}; integers, bools or strings are wanted for ONNX")
+
+
+def _largest(graph):
+    return graph.add("ArgMax", "scores", axis=1, keepdims=0)
+
+
+def _positive(graph):
+    above = graph.add("Greater", "scores", np.array(0.0))
+    return graph.add("Squeeze", graph.add("Cast", above, to=TensorProto.INT64), np.array([1]))
+
+
+def _linear(graph, form):
+    graph.add("Add", graph.add("MatMul", "X", form.coef.T), form.intercept, output="scores")
+    return len(form.coef), _positive if len(form.coef) == 1 else _largest
+
+
+def _bayes(graph, form):
+    if form.tables is not None:
+        scores = _entries(graph, form)
+    elif form.mean is not None:
+        off = graph.add("Sub", graph.add("Unsqueeze", "X", np.array([1])), form.mean)
+        terms = graph.add("Mul", graph.add("Mul", off, off), form.weight)
+        scores = graph.add("Add", graph.add("ReduceSum", terms, np.array([2]), keepdims=0), form.constant)
+    else:
+        scores = _products(graph, form)
+    graph.add("Add", scores, form.begin, output="scores")
+    return len(form.begin), _largest
+
+
+def _products(graph, form):
+    rows = "X"
+    if form.threshold is not None:
+        rows = graph.add("Cast", graph.add("Greater", "X", np.array(form.threshold)), to=TensorProto.DOUBLE)
+    scores = graph.add("MatMul", rows, form.weight.T)
+    for marked, operator, most in (
+        (form.impossible, "Greater", 0.0),
+        (form.wanted, "Less", None if form.wanted is None else form.wanted.sum(axis=1).astype(np.float64)),
+    ):
+        if marked is not None:
+            hits = graph.add("MatMul", rows, marked.T.astype(np.float64))
+            ruled_out = graph.add(operator, hits, np.asarray(most))
+            scores = graph.add("Where", ruled_out, np.array(-np.inf), scores)
+    return scores
+
+
+def _entries(graph, form):
+    """The sum over columns of the entries of their categories, the last of a column for those beyond."""
+    sizes = np.array([table.shape[1] - 1 for table in form.tables])
+    known = graph.add("Min", "X", sizes.astype(np.float64))
+    place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
+    first = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
+    entries = graph.add("Gather", np.concatenate(form.tables, axis=1).T, graph.add("Add", place, first), axis=0)
+    return graph.add("ReduceSum", entries, np.array([1]), keepdims=0)
+
+
+def _tree(graph, form):
+    """The leaf by the operator for trees, and its values from a table."""
+    threshold, feature, right = unpacked({"steps": form.steps})
+    nodes = np.arange(len(right))
+    leaf = right == nodes
+    leaves = np.flatnonzero(leaf)
+    graph.add(
+        "TreeEnsembleRegressor",
+        "X",
+        output="leaf",
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=np.zeros_like(nodes),
+        nodes_nodeids=nodes,
+        nodes_featureids=np.where(leaf, 0, feature),
+        nodes_values_as_tensor=numpy_helper.from_array(np.where(leaf, 0, threshold), "thresholds"),
+        nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_truenodeids=np.where(leaf, 0, nodes + 1),
+        nodes_falsenodeids=np.where(leaf, 0, right),
+        target_treeids=np.zeros_like(leaves),
+        target_nodeids=leaves,
+        target_ids=np.zeros_like(leaves),
+        target_weights_as_tensor=numpy_helper.from_array(np.arange(len(leaves), dtype=np.float64), "numbers"),
+    )
+    number = graph.add("Squeeze", graph.add("Cast", "leaf", to=TensorProto.INT64), np.array([1]))
+    graph.add("Gather", form.value[leaves], number, axis=0, output="scores")
+    return form.value.shape[1], _largest
