@@ -64,7 +64,9 @@ def form_of(model):
         if isinstance(model, Neighbors):
             return Rows(model._scan.whole(), model._allowed)
         if isinstance(model, LinearClassifier):
-            if not hasattr(model, "votes_") and not (isinstance(model, NearestCentroid) and model.metric != "euclidean"):
+            if not hasattr(model, "votes_") and not (
+                isinstance(model, NearestCentroid) and model.metric != "euclidean"
+            ):
                 return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
         elif type(model) in _BAYES:
             with np.errstate(divide="ignore"):
@@ -86,9 +88,7 @@ def _gaussian(model):
 
 def _products(begin, weight, **more):
     impossible = np.isneginf(weight)
-    return Bayes(
-        begin, np.where(impossible, 0, weight), impossible=impossible if impossible.any() else None, **more
-    )
+    return Bayes(begin, np.where(impossible, 0, weight), impossible=impossible if impossible.any() else None, **more)
 
 
 def _bernoulli(model):
@@ -109,9 +109,7 @@ def _poisson(model):
 
 
 def _categorical(model):
-    tables = [
-        np.column_stack([known, model._unseen(j)]) for j, known in enumerate(model.feature_log_prob_)
-    ]
+    tables = [np.column_stack([known, model._unseen(j)]) for j, known in enumerate(model.feature_log_prob_)]
     return Bayes(model.class_log_prior_, tables=tables, nonnegative=True)
 
 

@@ -57,9 +57,11 @@ def graph_of(model, form):
 def _labels(classes):
     if classes.dtype.kind in "iub":
         return classes.astype(np.int64), TensorProto.INT64
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64), TensorProto.DOUBLE
     if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
         return classes.astype(object), TensorProto.STRING
-    raise TypeError(f"classes_ has labels like {classes[0]!r}; integers, bools or strings are wanted for ONNX")
+    raise TypeError(f"classes_ has labels like {classes[0]!r}; numbers, bools or strings are wanted for ONNX")
 
 
 def _largest(graph):

@@ -52,7 +52,7 @@ cdef void release(fastclf_model* model) noexcept nogil
 
 cdef int kind(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_features(const fastclf_model* model) noexcept nogil
-cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil    # columns of decide, log_joint, log_proba, proba
+cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # columns of decide, log_joint, log_proba, proba
 cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil    # 0: no classifier
 cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # that can be found; 0 but for neighbours
 # Bytes for a call with n rows, and for `nearest` k; more rows than 32 need no more.

@@ -186,8 +186,10 @@ def _neighbors_state(form):
     index = form.index
     if type(index) not in (Scan, Filter, Tree) or index.metric.function is not None:
         metric = index.metric.shown
-        raise TypeError(f"model searches by metric {metric!r}, for which compiled code has no search; a named metric of"
-                        " rows in an array is wanted, and not 'jaccard', 'nan_euclidean' or 'hamming' of bools")
+        raise TypeError(
+            f"model searches by metric {metric!r}, for which compiled code has no search; a named metric of"
+            " rows in an array is wanted, and not 'jaccard', 'nan_euclidean' or 'hamming' of bools"
+        )
     state = SimpleNamespace(X=index.X, metric=index.metric, allowed=form.allowed, coder=None)
     state.n_findable = len(index.X) if form.allowed is None else int(np.count_nonzero(form.allowed))
     state.panels = state.boxes = state.rows = None

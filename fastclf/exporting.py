@@ -197,7 +197,10 @@ def _bayes(model, form):
                 test = f"{most} > 0" if sign > 0 else f"{most} < n_wanted[k]"
                 after.append(f"if ({test}) sum = -(double)INFINITY;")
     counters = [f"double hits_{name} = 0;" for name in ("impossible", "wanted") if getattr(form, name) is not None]
-    lines = ["for (size_t k = 0; k < PREFIX_OUTPUTS; k++) {", *(f"    {line}" for line in ["double sum = 0;", *counters])]
+    lines = [
+        "for (size_t k = 0; k < PREFIX_OUTPUTS; k++) {",
+        *(f"    {line}" for line in ["double sum = 0;", *counters]),
+    ]
     lines += ["    for (size_t j = 0; j < PREFIX_FEATURES; j++) {", *(f"        {term}" for term in terms), "    }"]
     lines += [f"    {line}" for line in after] + ["    out[k] = begin[k] + sum;", "}"]
     if form.nonnegative:
@@ -320,14 +323,14 @@ def _neighbors(model, form):
 def export_onnx(model, path):
     """Write a fitted model as an ONNX graph, all in float64; needs the package onnx (extra 'onnx').
 
-    The graph takes `X` (n, n_features) and gives `label` (n,), int64 or strings (of a regressor `value`, float64), and
-    `scores` (n, n_outputs), as `export_c` has them.
+    The graph takes `X` (n, n_features) and gives `label` (n,), int64, float64 or strings (of a regressor `value`,
+    float64), and `scores` (n, n_outputs), as `export_c` has them.
 
     Parameters
     ----------
     model : estimator
         Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB or a
-        decision tree, with labels that are integers, bools (as 0 and 1) or strings.
+        decision tree, with labels that are numbers, bools (as 0 and 1) or strings.
     path : str or path-like
         File to write.
 

@@ -15,7 +15,6 @@ long as `make_scratch` makes it and of one thread at a time.
 
 import ctypes
 
-import numba
 from numba.core import cgutils, errors, types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
@@ -128,11 +127,13 @@ def _nearest(embedded, queries, distance, index, scratch):
 
     def call(embedded, queries, distance, index, scratch):
         model, (n, k) = _address(embedded), distance.shape
-        if queries.shape != (n, _n_features(model)) or index.shape != (n, k) or scratch.size < _scratch_size(model, n, k):
+        if (
+            queries.shape != (n, _n_features(model))
+            or index.shape != (n, k)
+            or scratch.size < _scratch_size(model, n, k)
+        ):
             return _BAD_SIZE
-        return function(
-            model, queries.ctypes.data, n, k, distance.ctypes.data, index.ctypes.data, scratch.ctypes.data
-        )
+        return function(model, queries.ctypes.data, n, k, distance.ctypes.data, index.ctypes.data, scratch.ctypes.data)
 
     return call
 
@@ -249,8 +250,6 @@ def _squared_distances(rows, queries, out, scratch):
         n, d = rows.shape
         if queries.shape != (len(out), d) or out.shape[1] != n or scratch.size < _distances_scratch(d):
             return _BAD_SIZE
-        return function(
-            rows.ctypes.data, n, queries.ctypes.data, len(out), d, out.ctypes.data, scratch.ctypes.data
-        )
+        return function(rows.ctypes.data, n, queries.ctypes.data, len(out), d, out.ctypes.data, scratch.ctypes.data)
 
     return call

@@ -30,7 +30,7 @@ BLOCK_ROWS = BLOCK
 cdef enum:
     FEW = 8
 
-# A caller's queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
+# Raw queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
 cdef enum:
     STEP = 64
     SAMPLED = 64

@@ -452,7 +452,7 @@ cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil:
-    """A sweep over n rows whose codes are 0 or 1, in an order or, if that is NULL, as they lie; w, b and mistakes go on."""
+    """A sweep over n rows of codes 0 and 1, in an order or, if that is NULL, as they lie; w, b and mistakes go on."""
     cdef rows_t r
     cdef planes_t p
     cdef lesson_t s

@@ -246,7 +246,8 @@ def test_arrays_are_let_go_with_the_last_reference(rng):
     del X
     gc.collect()
     assert gone() is not None
-    retain, release = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(capi.addresses()[name][0]) for name in ("retain", "release"))
+    address_of = {name: where for name, (where, _) in capi.addresses().items()}
+    retain, release = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address_of[name]) for name in ("retain", "release"))
     address = embedded.address
     retain(address)
     del embedded
