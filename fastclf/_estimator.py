@@ -97,7 +97,12 @@ class Estimator:
             else:
                 setattr(self, name, value)
         for name, values in nested.items():
-            getattr(self, name).set_params(**values)
+            inner = getattr(self, name)
+            if not hasattr(inner, "set_params"):
+                raise ValueError(
+                    f"{name} of {self} is {inner!r}, which has no parameters such as {next(iter(values))!r}"
+                )
+            inner.set_params(**values)
         return self
 
     def __sklearn_clone__(self):

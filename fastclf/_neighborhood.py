@@ -97,7 +97,7 @@ class Neighbors(Estimator):
         name = type(self).__name__
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_integer("leaf_size", self.leaf_size, 1)
-        require_number("working_memory", self.working_memory, 0, open_low=True)
+        self._check_memory()
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
             raise TypeError(f"metric_params is {self.metric_params!r}; a dict or None is wanted")
         n_threads(self.n_jobs)
@@ -223,7 +223,11 @@ class Neighbors(Estimator):
         total = len(asked.queries) * self._scan.n_places
         return Progress(total, f"{type(self).__name__}.{label}", self.verbose, self.callback)
 
+    def _check_memory(self):
+        require_number("working_memory", self.working_memory, 0, open_low=True)
+
     def _limits(self, asked):
+        self._check_memory()
         return {"own": asked.own, "allowed": asked.allowed, "n_jobs": self.n_jobs, "memory": self.working_memory}
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):

@@ -72,6 +72,8 @@ def as_array(X, name):
 
 def require_matrix(array, name, owner):
     """Refuse what is no matrix of real numbers with a row and a column."""
+    if array.ndim == 0 and array.dtype == object:
+        raise TypeError(f"{name} is of type {type(array[()]).__name__}; an array or a table of real numbers is wanted")
     if array.ndim != 2:
         raise ValueError(
             f"{name} has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data:"

@@ -118,7 +118,11 @@ class Supervised(Neighbors):
 
     def _given_votes(self, distance, taken):
         """What the function `weights` makes of the distances."""
-        votes = np.ascontiguousarray(self.weights(distance), dtype=np.float64)
+        votes = self.weights(distance)
+        try:
+            votes = np.ascontiguousarray(votes, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"weights(distances) is not an array of numbers ({error})") from None
         if votes.shape != distance.shape:
             raise ValueError(
                 f"weights(distances) has shape {votes.shape}; that of the distances, {distance.shape}, is wanted"
@@ -134,6 +138,7 @@ class Supervised(Neighbors):
 
     def _poll(self, asked, count, label):
         """Call count(ballot, rows) for blocks of queries."""
+        self._check_voting()
         k = self._check_reach("n_neighbors", self.n_neighbors, asked)
         with self._progress(asked, label) as progress:
             self._counted(
@@ -154,6 +159,8 @@ class Supervised(Neighbors):
         judge(ballot, weight, own, rows, errors) writes the errors of some rows for every k. With a function for
         `weights`, which may make other votes for other k, judge_one(ballot, own) returns the errors for one k.
         """
+        self._check_voting()
+        self._check_memory()
         asked = self._ask(None)
         k_max = self._check_reach("k_max", k_max, asked)
         n, weight, total = len(asked.queries), self._weight, np.zeros(k_max)

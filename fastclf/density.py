@@ -100,19 +100,21 @@ class KNeighborsDensity(Supervised):
         vars(self).update(self._add_rows(X, sample_weight)[1])
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X, *, mask=None):
         """The log density at each query.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features), or None
             None: the fitted rows, each without itself (and n without its weight), for leave-one-out likelihoods.
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows to estimate from, as if the others had not been fitted; None: all.
 
         Returns
         -------
         log_density : ndarray of shape (n_queries,), float64
         """
-        asked = self._ask(X)
+        asked = self._ask(X, mask)
         k = self._check_reach("n_neighbors", self.n_neighbors, asked)
         radius = np.empty(len(asked.queries))
 
@@ -122,10 +124,12 @@ class KNeighborsDensity(Supervised):
 
         with self._progress(asked, "score_samples") as progress:
             self._counted(asked, k, consume, progress)
-        weight = self._weight
-        n = float(self.n_samples_fit_) if weight is None else weight.sum()
+        weight = asked.allowed if self._weight is None else self._weight
+        if self._weight is not None and asked.allowed is not None:
+            weight = weight * asked.allowed
+        n = float(self.n_samples_fit_) if weight is None else weight.sum(dtype=np.float64)
         if asked.own is not None:
-            n -= 1 if weight is None else weight
+            n = n - (1 if weight is None else weight)
         with np.errstate(divide="ignore"):
             return log(k) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)
 

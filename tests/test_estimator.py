@@ -158,6 +158,8 @@ def test_a_subclass_adds_parameters_of_its_own():
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'neighbours' for estimator"):
         KNeighborsClassifier().set_params(neighbours=3)
+    with pytest.raises(ValueError, match="is 'minkowski', which has no parameters such as 'q'"):
+        KNeighborsClassifier().set_params(metric__q=3)
 
 
 def test_use_before_fit_is_refused():

@@ -536,11 +536,26 @@ def test_density_leaves_each_row_out(rng):
     np.testing.assert_allclose(KNeighborsDensity(3).fit(X).score_samples(None), alone, rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_density_within_a_mask_is_that_of_its_rows(rng, weighted):
+    X, mask = rng.standard_normal((30, 2)), rng.random(30) < 0.7
+    weight = rng.integers(0, 3, 30).astype(float) if weighted else np.ones(30)
+    model = KNeighborsDensity(3).fit(X, sample_weight=weight if weighted else None)
+    part = KNeighborsDensity(3).fit(X[mask], sample_weight=weight[mask] if weighted else None)
+    np.testing.assert_allclose(model.score_samples(X[:5] + 0.1, mask=mask), part.score_samples(X[:5] + 0.1), rtol=1e-12)
+    if not weighted:
+        np.testing.assert_allclose(model.score_samples(None, mask=mask)[mask], part.score_samples(None), rtol=1e-12)
+
+
 def test_density_on_k_duplicates_is_infinite():
     assert KNeighborsDensity(2).fit([[1.0], [1.0], [4.0]]).score_samples([[1.0]]) == np.inf
 
 
 # Refusals
+
+
+def voters(X):
+    return KNeighborsClassifier(3).fit(X, X[:, 0] > 0)
 
 
 @pytest.mark.parametrize(
@@ -564,8 +579,13 @@ def test_density_on_k_duplicates_is_infinite():
         (lambda X: NearestNeighbors(working_memory=10**400).fit(X), "working_memory is beyond 1e308"),
         (lambda X: NearestNeighbors(radius=10**400).fit(X), "radius is beyond 1e308"),
         (lambda X: NearestNeighbors(callback=3).fit(X).kneighbors(X), "callback is 3"),
+        (lambda X: NearestNeighbors().fit(X).set_params(working_memory=0).kneighbors(X), "working_memory is 0"),
+        (lambda X: NearestNeighbors().fit(object()), "X is of type object; an array or a table"),
         (lambda X: NearestNeighbors(metric="cosine").fit(X * 1e200), "row 0 of X has a squared norm of inf"),
         (lambda X: KNeighborsClassifier(weights="near").fit(X, X[:, 0] > 0), "weights is 'near'; one of"),
+        (lambda X: voters(X).set_params(weights="near").predict(X), "weights is 'near'; one of"),
+        (lambda X: voters(X).set_params(weights="near").leave_one_out(3), "weights is 'near'; one of"),
+        (lambda X: voters(X).set_params(weights=lambda d: "near").predict(X), "is not an array of numbers"),
         (lambda X: KNeighborsClassifier(ties="last").fit(X, X[:, 0] > 0), "ties is 'last'; one of"),
         (lambda X: KNeighborsClassifier().fit(X, X[:, 0]), "Unknown label type: continuous"),
         (lambda X: KNeighborsClassifier().fit(X, [1] * 19), "y has 19 entries and X 20 rows"),
