@@ -27,6 +27,7 @@ _ROOMS = {
     "PoissonNB": "bayes",
     "PolynomialFeatures": "features",
     "RBFSampler": "features",
+    "SVC": "svm",
     "cross_validate": "evaluation",
     "embed": "embedding",
     "export_c": "exporting",
@@ -34,6 +35,7 @@ _ROOMS = {
     "get_include": "embedding",
     "load": "storage",
     "save": "storage",
+    "svm_path": "svm",
 }
 
 __all__ = sorted([*_ROOMS, "__version__"])

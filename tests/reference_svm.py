@@ -1,0 +1,62 @@
+"""The support vector machine, slow and obvious."""
+
+import numpy as np
+
+
+def kernel_matrix(name, A, B, gamma=1.0, degree=3, coef0=0.0):
+    """k(a, b) one by one, in float64."""
+    A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    formula = {
+        "linear": lambda a, b: a @ b,
+        "poly": lambda a, b: (gamma * (a @ b) + coef0) ** degree,
+        "rbf": lambda a, b: np.exp(-gamma * ((a - b) @ (a - b))),
+        "sigmoid": lambda a, b: np.tanh(gamma * (a @ b) + coef0),
+    }[name]
+    return np.array([[formula(a, b) for b in B] for a in A])
+
+
+def gradient(K, y, alpha):
+    """Of 1/2 a'Qa - 1'a with Q_ij = y_i y_j K_ij."""
+    return y * (K @ (y * alpha)) - 1
+
+
+def violation(K, y, alpha, C):
+    """m(alpha) - M(alpha), which is at most 0 at an optimum."""
+    score = -y * gradient(K, y, alpha)
+    up = np.where(y > 0, alpha < C, alpha > 0)
+    low = np.where(y > 0, alpha > 0, alpha < C)
+    return score[up].max() - score[low].min() if up.any() and low.any() else 0.0
+
+
+def dual_objective(K, y, alpha):
+    """1'a - 1/2 a'Qa, which is to be as large as can be."""
+    return alpha.sum() - 0.5 * (y * alpha) @ K @ (y * alpha)
+
+
+def primal_objective(K, y, alpha, b, C):
+    """1/2 |w|^2 + sum C_i max(0, 1 - y_i f_i)."""
+    f = K @ (y * alpha) + b
+    return 0.5 * (y * alpha) @ K @ (y * alpha) + (C * np.maximum(0, 1 - y * f)).sum()
+
+
+def smo(K, y, C, tol=1e-9, max_iter=100_000):
+    """alpha by the pair of the largest violation, one after another (Keerthi et al. 2001)."""
+    n = len(y)
+    C = np.broadcast_to(np.asarray(C, float), n)
+    alpha = np.zeros(n)
+    score = y.astype(float)  # -y times the gradient
+    for _ in range(max_iter):
+        up = np.where(y > 0, alpha < C, alpha > 0)
+        low = np.where(y > 0, alpha > 0, alpha < C)
+        if not up.any() or not low.any():
+            break
+        i = np.argmax(np.where(up, score, -np.inf))
+        j = np.argmin(np.where(low, score, np.inf))
+        if score[i] - score[j] <= tol:
+            break
+        step = (score[i] - score[j]) / max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
+        step = min(step, C[i] - alpha[i] if y[i] > 0 else alpha[i], alpha[j] if y[j] > 0 else C[j] - alpha[j])
+        score -= step * (K[i] - K[j])
+        alpha[i] += y[i] * step
+        alpha[j] -= y[j] * step
+    return alpha
