@@ -36,6 +36,7 @@ KERNELS = {
     "_perceptron",
     "_smo",
     "_sparse_kernel",
+    "_support",
     "_tree",
 }
 

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ._bayes_base import NaiveBayesBase
+from ._kernels import KINDS
 from ._linear import LinearClassifier
 from ._neighborhood import Neighbors
 from .bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from .centroid import NearestCentroid
+from .svm import SVC
 from .tree import _DecisionTree
 
 
@@ -41,6 +43,19 @@ class Bayes(NamedTuple):
     wanted: np.ndarray | None = None  # True where a class never lacks the column
 
 
+class Machine(NamedTuple):
+    """Kernel values of a row and the support vectors, weighted for each pair of classes; see `_support.pyx`."""
+
+    kernel: int  # as `_kernels.KINDS` counts
+    gamma: float
+    coef0: float
+    degree: int
+    support: np.ndarray  # (n_support, n_features) float64, class by class
+    starts: np.ndarray  # (n_classes + 1,) int64
+    coef: np.ndarray  # (n_classes - 1, n_support)
+    intercept: np.ndarray  # (n_pairs,)
+
+
 class TreeNodes(NamedTuple):
     """Nodes in pre-order: the left child of a node is the next one; a leaf is its own right child."""
 
@@ -57,8 +72,10 @@ class Rows(NamedTuple):
 
 def form_of(model):
     """The form of a fitted estimator; TypeError where it has none."""
-    if isinstance(model, (LinearClassifier, NaiveBayesBase, _DecisionTree, Neighbors)):
+    if isinstance(model, (LinearClassifier, NaiveBayesBase, _DecisionTree, Neighbors, SVC)):
         model._require_fitted()
+        if isinstance(model, SVC) and model.kernel in KINDS and not model.break_ties:
+            return _machine(model)
         if isinstance(model, _DecisionTree):
             return TreeNodes(model._nodes["steps"], model._nodes["value"])
         if isinstance(model, Neighbors):
@@ -68,7 +85,7 @@ def form_of(model):
                 isinstance(model, NearestCentroid) and model.metric != "euclidean"
             ):
                 return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
-        elif type(model) in _BAYES:
+        if type(model) in _BAYES:
             with np.errstate(divide="ignore"):
                 return _BAYES[type(model)](model)
     raise TypeError(f"model is {model!r}, which cannot leave the library; {_WANTED} is wanted")
@@ -76,8 +93,18 @@ def form_of(model):
 
 _WANTED = (
     "a linear classifier by coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
-    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree, or an estimator by nearest neighbours"
+    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree, SVC by a named kernel without break_ties,"
+    " or an estimator by nearest neighbours"
 )
+
+
+def _machine(model):
+    support = model.support_vectors_
+    support = np.array(support.toarray() if hasattr(support, "toarray") else support, np.float64, order="C")
+    starts = np.concatenate([[0], np.cumsum(model.n_support_, dtype=np.int64)])
+    coef, intercept = (np.array(array, np.float64, order="C") for array in (model.dual_coef_, model.intercept_))
+    kernel = KINDS.index(model.kernel)
+    return Machine(kernel, model._gamma_, float(model.coef0), int(model.degree), support, starts, coef, intercept)
 
 
 def _gaussian(model):

@@ -4,7 +4,8 @@ import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
 
 from . import __version__
-from ._forms import Bayes, Linear
+from ._forms import Bayes, Linear, Machine
+from ._kernels import KINDS
 from ._nodes import unpacked
 
 _OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
@@ -32,7 +33,7 @@ class _Graph:
 def graph_of(model, form):
     """The checked graph of a model's form."""
     graph, classes = _Graph(), getattr(model, "classes_", None)
-    builder = _linear if isinstance(form, Linear) else _bayes if isinstance(form, Bayes) else _tree
+    builder = {Linear: _linear, Bayes: _bayes, Machine: _machine}.get(type(form), _tree)
     n_outputs, code = builder(graph, form)
     outputs = [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["n", n_outputs])]
     if classes is None:
@@ -115,6 +116,41 @@ def _entries(graph, form):
     first = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
     entries = graph.add("Gather", np.concatenate(form.tables, axis=1).T, graph.add("Add", place, first), axis=0)
     return graph.add("ReduceSum", entries, np.array([1]), keepdims=0)
+
+
+def _machine(graph, form):
+    K = len(form.starts) - 1
+    inner = graph.add("MatMul", "X", form.support.T)
+    kernel = KINDS[form.kernel]
+    if kernel == "rbf":
+        own = graph.add("ReduceSum", graph.add("Mul", "X", "X"), np.array([1]))
+        apart = graph.add("Sub", own, graph.add("Mul", inner, np.array(2.0)))
+        apart = graph.add("Add", apart, (form.support**2).sum(axis=1))
+        inner = graph.add("Exp", graph.add("Mul", apart, np.array(-form.gamma)))
+    elif kernel != "linear":
+        inner = graph.add("Add", graph.add("Mul", inner, np.array(form.gamma)), np.array(form.coef0))
+        inner = (
+            graph.add("Tanh", inner) if kernel == "sigmoid" else graph.add("Pow", inner, np.array(float(form.degree)))
+        )
+    # coefficients of each pair, and which class its sign votes for
+    pairs = [(a, b) for a in range(K) for b in range(a + 1, K)]
+    coef = np.zeros((len(form.support), len(pairs)))
+    first, second = np.zeros((2, len(pairs), K))
+    for p, (a, b) in enumerate(pairs):
+        of_a, of_b = (slice(*form.starts[c : c + 2]) for c in (a, b))
+        coef[of_a, p], coef[of_b, p] = form.coef[b - 1, of_a], form.coef[a, of_b]
+        first[p, a] = second[p, b] = 1
+    graph.add("Add", graph.add("MatMul", inner, coef), form.intercept, output="scores")
+    if K == 2:
+        return 1, _positive
+
+    def votes(graph):
+        won = graph.add("Cast", graph.add("Greater", "scores", np.array(0.0)), to=TensorProto.DOUBLE)
+        return graph.add(
+            "ArgMax", graph.add("Add", graph.add("MatMul", won, first - second), second.sum(axis=0)), axis=1, keepdims=0
+        )
+
+    return len(pairs), votes
 
 
 def _tree(graph, form):

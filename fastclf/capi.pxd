@@ -34,6 +34,7 @@ cdef enum:
     FASTCLF_LINEAR = 2
     FASTCLF_BAYES = 3
     FASTCLF_TREE = 4
+    FASTCLF_MACHINE = 5
 
 cdef enum:
     FASTCLF_GINI = 0
@@ -68,7 +69,8 @@ cdef int nearest_f(
     void* scratch
 ) noexcept nogil
 
-# Signed scores (n, n_outputs) of linear models: decision_function.
+# Signed scores (n, n_outputs): decision_function of linear models; of support vector machines w.phi(x) + b for two
+# classes, and for more of each pair, as with decision_function_shape='ovo'.
 cdef int decide_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil
@@ -100,7 +102,7 @@ cdef int proba_f(
 cdef int apply_d(const fastclf_model* model, const double* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 cdef int apply_f(const fastclf_model* model, const float* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 
-# Positions (n,) in classes_: predict, of linear models, naive Bayes and trees.
+# Positions (n,) in classes_: predict, of all classifiers but neighbours.
 cdef int classify_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, Py_ssize_t* code, void* scratch
 ) noexcept nogil

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _descend, _embed, _simd, capi
 from ._filter import Filter
-from ._forms import Linear, Rows, TreeNodes, form_of
+from ._forms import Linear, Machine, Rows, TreeNodes, form_of
 from ._kdtree import Tree
 from ._search import Scan
 from ._statistics import in_lanes
@@ -34,7 +34,7 @@ class Embedded:
 
     Attributes
     ----------
-    kind : {'neighbors', 'linear', 'bayes', 'tree'}
+    kind : {'neighbors', 'linear', 'bayes', 'tree', 'machine'}
     n_features, n_outputs : int
     classes : ndarray or None
         What the positions that `classify` gives stand for.
@@ -145,7 +145,8 @@ def embed(model):
     ----------
     model : estimator
         Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree, or an estimator by nearest neighbours of dense rows by a named metric (for `nearest` alone).
+        decision tree, SVC by a named kernel, or an estimator by nearest neighbours of dense rows by a named metric (for
+        `nearest` alone).
 
     Returns
     -------
@@ -179,6 +180,9 @@ def embed(model):
         addresses = _simd.load("_linear_kernel").ADDRESSES
         state = SimpleNamespace(**form._asdict(), **addresses)
         return Embedded("linear", d, len(form.coef), classes, state)
+    if isinstance(form, Machine):
+        state = SimpleNamespace(**form._asdict(), **_simd.load("_support").ADDRESSES)
+        return Embedded("machine", d, len(form.intercept), classes, state)
     return Embedded("bayes", d, len(form.begin), classes, _bayes_state(form))
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from . import __version__
-from ._forms import Bayes, Linear, Rows, TreeNodes, form_of
+from ._forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
+from ._kernels import KINDS
 from ._nodes import unpacked
 
 __all__ = ["export_c", "export_onnx"]
@@ -22,7 +23,7 @@ def export_c(model, path, *, name="model"):
 
     The file has `int NAME_predict(const double *x, double *out)`, which may be called from any number of threads. It
     returns the position in `classes_` (0 for a regressor), or -1 where `predict` would refuse x; `out`, of NAME_OUTPUTS
-    numbers, takes the scores: a linear model's `decision_function`, of naive Bayes log P(x, class), of trees and
+    numbers, takes the scores: `decision_function` of a linear model or SVC ('ovo'), of naive Bayes log P(x, class), of trees and
     neighbours `predict_proba`; of a regressor what it predicts. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES are
     constants, and NAME_classes the labels. It compiles without a warning with `-std=c99 -Wall -Wextra -Wconversion
     -pedantic`; link with `-lm`.
@@ -31,7 +32,7 @@ def export_c(model, path, *, name="model"):
     ----------
     model : estimator
         Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree; or KNeighborsClassifier or KNeighborsRegressor with one output and no `sample_weight`, weights
+        decision tree, SVC by a named kernel; or KNeighborsClassifier or KNeighborsRegressor with one output and no `sample_weight`, weights
         'uniform' or 'distance', by 'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', on up to 1048576 numbers.
     path : str or path-like
         File to write.
@@ -60,7 +61,7 @@ def export_c(model, path, *, name="model"):
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
         raise ValueError(f"name is {name!r}; a C identifier is wanted")
     form = form_of(model)
-    writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes}[type(form)]
+    writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes, Machine: _machine}[type(form)]
     classes = getattr(model, "classes_", None)
     n_outputs, body = writer(model, form)
     labels = [] if classes is None else [_labels(classes)]
@@ -229,6 +230,66 @@ def _tree(model, form):
     const size_t leaf = (size_t)right[node];
     for (size_t k = 0; k < PREFIX_OUTPUTS; k++) out[k] = value[leaf * PREFIX_OUTPUTS + k];""",
         f"    return {'best[leaf]' if choose else 0};\n}}\n",
+    ]
+
+
+_VALUES = {
+    "linear": "s",
+    "poly": "power",
+    "rbf": "exp(-GAMMA * s)",
+    "sigmoid": "tanh(GAMMA * s + COEF0)",
+}
+
+
+def _machine(model, form):
+    kernel, K, n = KINDS[form.kernel], len(form.starts) - 1, len(form.support)
+    term = "const double t = x[j] - support[row * PREFIX_FEATURES + j];\n            s += t * t;"
+    if kernel != "rbf":
+        term = "s += x[j] * support[row * PREFIX_FEATURES + j];"
+    power = ""
+    if kernel == "poly":
+        power = f"""
+        double power = 1;
+        for (int i = 0; i < {form.degree}; i++) power *= GAMMA * s + COEF0;"""
+    value = _VALUES[kernel]
+    for name, number in (("GAMMA", form.gamma), ("COEF0", form.coef0)):
+        value, power = (text.replace(name, f"({_number(number)})") for text in (value, power))
+    scores = f"""    for (size_t p = 0; p < PREFIX_OUTPUTS; p++) out[p] = intercept[p];
+    for (size_t row = 0; row < {n}; row++) {{
+        const size_t c = owner[row];
+        double s = 0;
+        for (size_t j = 0; j < PREFIX_FEATURES; j++) {{
+            {term}
+        }}{power}
+        const double value = {value};
+        /* column a K - a (a + 1) / 2 + b - a - 1 is that of the pair a < b */
+        for (size_t b = c + 1; b < {K}; b++)
+            out[c * {K} - c * (c + 1) / 2 + b - c - 1] += coef[(b - 1) * {n} + row] * value;
+        for (size_t a = 0; a < c; a++)
+            out[a * {K} - a * (a + 1) / 2 + c - a - 1] += coef[a * {n} + row] * value;
+    }}
+    for (size_t p = 0; p < PREFIX_OUTPUTS; p++)
+        if (!(out[p] - out[p] == 0)) return -1;"""
+    choose = "    return out[0] > 0;\n}\n"
+    if K > 2:
+        choose = f"""    int votes[{K}] = {{0}};
+    const double *score = out;
+    for (int a = 0; a < {K}; a++)
+        for (int b = a + 1; b < {K}; b++) votes[*score++ > 0 ? a : b]++;
+    int best = 0;
+    for (int k = 1; k < {K}; k++)
+        if (votes[k] > votes[best]) best = k;
+    return best;
+}}
+"""
+    return len(form.intercept), [
+        _doubles("support", form.support),
+        _table("unsigned", "owner", np.repeat(np.arange(K), np.diff(form.starts)).tolist()),
+        _doubles("coef", form.coef),
+        _doubles("intercept", form.intercept),
+        _BEGIN,
+        scores,
+        choose,
     ]
 
 

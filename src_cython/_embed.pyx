@@ -15,10 +15,13 @@ from _model cimport (
 )
 from _search cimport fill_metric
 from fastclf.capi cimport (
-    FASTCLF_BAYES, FASTCLF_LINEAR, FASTCLF_NEIGHBORS, FASTCLF_TREE, fastclf_model, release,
+    FASTCLF_BAYES, FASTCLF_LINEAR, FASTCLF_MACHINE, FASTCLF_NEIGHBORS, FASTCLF_TREE, fastclf_model, release,
 )
 
-KINDS = {"neighbors": FASTCLF_NEIGHBORS, "linear": FASTCLF_LINEAR, "bayes": FASTCLF_BAYES, "tree": FASTCLF_TREE}
+KINDS = {
+    "neighbors": FASTCLF_NEIGHBORS, "linear": FASTCLF_LINEAR, "bayes": FASTCLF_BAYES, "tree": FASTCLF_TREE,
+    "machine": FASTCLF_MACHINE,
+}
 
 
 cdef void* address(array) except? NULL:
@@ -79,6 +82,19 @@ cdef int fill_bayes(model_t* m, state) except -1:
     return 0
 
 
+cdef int fill_machine(model_t* m, state) except -1:
+    m.machine.kernel = state.kernel
+    m.machine.degree = state.degree
+    m.machine.gamma = state.gamma
+    m.machine.coef0 = state.coef0
+    m.machine.n_support = len(state.support)
+    m.machine.support = <const double*> address(state.support)
+    m.machine.starts = <const int64_t*> address(state.starts)
+    m.machine.coef = <const double*> address(state.coef)
+    m.machine.intercept = <const double*> address(state.intercept)
+    return 0
+
+
 cdef void forget(capsule) noexcept:
     release(<fastclf_model*> PyCapsule_GetPointer(capsule, MODEL))
 
@@ -109,6 +125,8 @@ def make(kind, n_features, n_outputs, n_classes, state):
         m.score_double = <score_double_f> <size_t> state.score_d
         if m.kind == FASTCLF_BAYES:
             fill_bayes(m, state)
+        elif m.kind == FASTCLF_MACHINE:
+            fill_machine(m, state)
         else:
             m.linear.coef = <const double*> address(state.coef)
             m.linear.intercept = <const double*> address(state.intercept)

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from _model cimport model_t, score_double_f, score_float_f
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, sum_d, vec_d, widen
+from _winner cimport winner
 from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
@@ -144,17 +145,6 @@ cdef inline Py_ssize_t count_odd(const double* scores, Py_ssize_t n) noexcept no
     for i in range(n):
         odd += not scores[i] - scores[i] == 0
     return odd
-
-
-cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """The first class of the largest score; of one score, whether it is positive."""
-    cdef Py_ssize_t k, best = 0
-    if K == 1:
-        return scores[0] > 0
-    for k in range(1, K):
-        if scores[k] > scores[best]:
-            best = k
-    return best
 
 
 def score(

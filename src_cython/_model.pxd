@@ -125,6 +125,16 @@ ctypedef struct tree_t:
     apply_float_f apply_float
     apply_double_f apply_double
 
+ctypedef struct machine_t:
+    int kernel
+    int degree
+    double gamma, coef0
+    Py_ssize_t n_support
+    const double* support        # (n_support, n_features), class by class
+    const int64_t* starts        # (n_classes + 1,) where those of each class begin
+    const double* coef           # (n_classes - 1, n_support)
+    const double* intercept      # (n_outputs,) of each pair of classes
+
 ctypedef struct model_t:
     int64_t references
     void* owner                  # a Python object
@@ -139,6 +149,7 @@ ctypedef struct model_t:
     linear_t linear
     bayes_t bayes
     tree_t tree
+    machine_t machine
 
 
 # Scratch of the caller's, handed out in pieces that begin on cache lines.

@@ -16,6 +16,7 @@ from _model cimport (
     MODEL, axpy_double_f, axpy_float_f, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
     epoch_double_f, epoch_float_f, model_t, piece, smo_first_f, smo_second_f, smo_step_f, split_double_f, split_float_f,
 )
+from _winner cimport most_votes, winner
 from fastclf._heap cimport push, sort
 
 from . import _simd
@@ -87,7 +88,8 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    return 8 * (4 * d + (TILE + 1) * m.n_outputs) + 128
+    # scores of a tile; rows and hits of naive Bayes; a row, kernel values and votes of a machine
+    return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
 # Searches and scores
@@ -148,16 +150,22 @@ cdef inline int score(
         return m.score_double(m, rows, n, out, <char*> scratch)
 
 
+cdef inline int decide(
+    const model_t* m, const floating* rows, Py_ssize_t n, double* scores, void* scratch
+) noexcept nogil:
+    return score(m, FASTCLF_MACHINE if m.kind == FASTCLF_MACHINE else FASTCLF_LINEAR, rows, n, scores, scratch)
+
+
 cdef int decide_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil:
-    return score(<const model_t*> model, FASTCLF_LINEAR, rows, n, scores, scratch)
+    return decide(<const model_t*> model, rows, n, scores, scratch)
 
 
 cdef int decide_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil:
-    return score(<const model_t*> model, FASTCLF_LINEAR, rows, n, scores, scratch)
+    return decide(<const model_t*> model, rows, n, scores, scratch)
 
 
 cdef int log_joint_d(
@@ -278,27 +286,18 @@ cdef int classify_f(
     return classify(<const model_t*> model, rows, n, code, <char*> scratch)
 
 
-cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """The first of the largest; of one score, whether it is positive."""
-    cdef Py_ssize_t k, best = 0
-    if K == 1:
-        return scores[0] > 0
-    for k in range(1, K):
-        if scores[k] > scores[best]:
-            best = k
-    return best
-
-
 cdef inline int classify(
     const model_t* m, const floating* rows, Py_ssize_t n, Py_ssize_t* code, char* scratch
 ) noexcept nogil:
     cdef Py_ssize_t K = m.n_outputs, start = 0, some, i
     cdef int64_t leaf[TILE]
     cdef double* scores
+    cdef double* votes
     cdef int status = FASTCLF_OK if n >= 0 else FASTCLF_BAD_SIZE
     if not m.n_classes or m.kind == FASTCLF_NEIGHBORS:
         return FASTCLF_BAD_MODEL
     scores = NULL if m.kind == FASTCLF_TREE else <double*> piece(&scratch, 8 * TILE * K)
+    votes = NULL if m.kind != FASTCLF_MACHINE or K == 1 else <double*> piece(&scratch, 8 * m.n_classes)
     while start < n:
         some = min(<Py_ssize_t> TILE, n - start)
         if m.kind == FASTCLF_TREE:
@@ -308,7 +307,12 @@ cdef inline int classify(
         if status != FASTCLF_OK:
             return status
         for i in range(some):
-            code[start + i] = winner(scores + i * K, K) if scores != NULL else m.tree.best[leaf[i]]
+            if scores == NULL:
+                code[start + i] = m.tree.best[leaf[i]]
+            elif votes == NULL:
+                code[start + i] = winner(scores + i * K, K)
+            else:
+                code[start + i] = most_votes(scores + i * K, m.n_classes, votes)
         start += some
     return status
 

@@ -180,6 +180,20 @@ def test_leaves_classes_and_means_are_those_of_trees(rng, dtype):
     assert np.array_equal(found, regressor.predict(queries))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_scores_and_votes_are_those_of_support_vector_machines(rng, kernel, n_classes, dtype):
+    X = rng.standard_normal((120, 5)).astype(dtype)
+    y = np.digitize(X[:, 0] + 0.3 * X[:, 1], np.linspace(-0.7, 0.7, n_classes - 1))
+    model = fastclf.SVC(kernel=kernel, gamma=0.1, coef0=0.5, kernel_dtype="float64", decision_function_shape="ovo")
+    embedded = fastclf.embed(model.fit(X, y))
+    for rows in (X, X[:1]):
+        expected = model.decision_function(rows).reshape(len(rows), -1)
+        assert np.allclose(scores("decide", embedded, rows), expected, rtol=1e-9, atol=1e-9)
+        assert np.array_equal(labels(embedded, rows), model.predict(rows))
+
+
 def some_models(rng):
     X = rng.standard_normal((300, 6))
     y = X[:, 0] > 0
