@@ -137,9 +137,7 @@ def test_a_file_compiles_as_cplusplus_and_runs_clean_under_sanitizers(tmp_path):
     main = f"{declared}int main(void)\n{{\n    int wrong = 0;{''.join(calls)}\n    return wrong;\n}}\n"
     (tmp_path / "main.c").write_text(main)
     sources = [str(tmp_path / name) for name in ("main.c", *(f"m{i}.c" for i in range(len(names))))]
-    probe = subprocess.run(
-        [CC, *flags, "-x", "c", "-", "-o", str(tmp_path / "probe")], input=b"int main(void){return 0;}"
-    )
+    probe = [CC, *flags, "-x", "c", "-", "-o", str(tmp_path / "probe")]
     sanitize = flags if subprocess.run(probe, input=b"int main(void) { return 0; }").returncode == 0 else []
     subprocess.run([CC, *STRICT, "-g", *sanitize, *sources, "-o", str(tmp_path / "main"), "-lm"], check=True)
     subprocess.run([str(tmp_path / "main")], check=True)
