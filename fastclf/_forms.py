@@ -80,11 +80,12 @@ def form_of(model):
             return TreeNodes(model._nodes["steps"], model._nodes["value"])
         if isinstance(model, Neighbors):
             return Rows(model._scan.whole(), model._allowed)
-        if isinstance(model, LinearClassifier):
-            if not hasattr(model, "votes_") and not (
-                isinstance(model, NearestCentroid) and model.metric != "euclidean"
-            ):
-                return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
+        voted, other_metric = (
+            hasattr(model, "votes_"),
+            isinstance(model, NearestCentroid) and model.metric != "euclidean",
+        )
+        if isinstance(model, LinearClassifier) and not voted and not other_metric:
+            return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
         if type(model) in _BAYES:
             with np.errstate(divide="ignore"):
                 return _BAYES[type(model)](model)

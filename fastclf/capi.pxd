@@ -144,8 +144,8 @@ cdef int squared_distances_f(
 ) noexcept nogil
 
 # The best split of an ascending column: x[:cut] go left, cut is -1 where no split is allowed. `code` are classes 0 to
-# n_classes - 1, or for FASTCLF_SQUARED_ERROR NULL, `y` the targets and n_classes 1; `weight` may be NULL. A larger score
-# is better among columns of the same rows. Scratch of best_split_scratch bytes.
+# n_classes - 1, or for FASTCLF_SQUARED_ERROR NULL, `y` the targets and n_classes 1; `weight` may be NULL. Of columns of
+# the same rows a larger score is better. Scratch of best_split_scratch bytes.
 cdef Py_ssize_t best_split_scratch(Py_ssize_t n, Py_ssize_t n_classes) noexcept nogil
 cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,

@@ -23,17 +23,18 @@ def export_c(model, path, *, name="model"):
 
     The file has `int NAME_predict(const double *x, double *out)`, which may be called from any number of threads. It
     returns the position in `classes_` (0 for a regressor), or -1 where `predict` would refuse x; `out`, of NAME_OUTPUTS
-    numbers, takes the scores: `decision_function` of a linear model or SVC ('ovo'), of naive Bayes log P(x, class), of trees and
-    neighbours `predict_proba`; of a regressor what it predicts. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES are
-    constants, and NAME_classes the labels. It compiles without a warning with `-std=c99 -Wall -Wextra -Wconversion
+    numbers, takes the scores: `decision_function` of a linear model or SVC ('ovo'), of naive Bayes log P(x, class), of
+    trees and neighbours `predict_proba`; of a regressor what it predicts. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES
+    are constants, and NAME_classes the labels. It compiles without a warning with `-std=c99 -Wall -Wextra -Wconversion
     -pedantic`; link with `-lm`.
 
     Parameters
     ----------
     model : estimator
         Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree, SVC by a named kernel; or KNeighborsClassifier or KNeighborsRegressor with one output and no `sample_weight`, weights
-        'uniform' or 'distance', by 'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', on up to 1048576 numbers.
+        decision tree, SVC by a named kernel; or KNeighborsClassifier or KNeighborsRegressor with one output and no
+        `sample_weight`, weights 'uniform' or 'distance', by 'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', on
+        up to 1048576 numbers.
     path : str or path-like
         File to write.
     name : str, default='model'
@@ -47,7 +48,8 @@ def export_c(model, path, *, name="model"):
     Notes
     -----
     The answers are those of `predict`: bit for bit for trees and neighbours; scores of the others are sums in another
-    order, off by rounding. Neighbours take O(n d) a call and 16 bytes of stack for each of `n_neighbors`.
+    order, off by rounding, of an SVC by that of float32 if its `kernel_dtype` is that. Neighbours take O(n d) a call
+    and 16 bytes of stack for each of `n_neighbors`.
 
     Examples
     --------
@@ -391,7 +393,7 @@ def export_onnx(model, path):
     ----------
     model : estimator
         Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB or a
-        decision tree, with labels that are numbers, bools (as 0 and 1) or strings.
+        decision tree or SVC by a named kernel, with labels that are numbers, bools (as 0 and 1) or strings.
     path : str or path-like
         File to write.
 

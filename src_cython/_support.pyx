@@ -1,6 +1,6 @@
 # Scores of machines with support vectors s_j, for one row after the other:
 #
-#     score[p] = sum_j coef[b - 1, j] k(s_j, x)  over those of class a  +  sum_j coef[a, j] k(s_j, x)  of b  +  intercept[p]
+#     score[p] = sum_{j of class a} coef[b - 1, j] k(s_j, x) + sum_{j of class b} coef[a, j] k(s_j, x) + intercept[p]
 #
 # for each pair p = (a, b) of classes, a < b; k(s, x) is s.x, (gamma s.x + coef0)^degree, exp(-gamma |s - x|^2) or
 # tanh(gamma s.x + coef0), all in float64.
@@ -45,7 +45,7 @@ cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint 
 
 cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double* value) noexcept nogil:
     """value[j] = k(s_j, x); there is room for whole vectors."""
-    cdef Py_ssize_t j, i, n = m.n_support
+    cdef Py_ssize_t j, _, n = m.n_support
     cdef double inner, power
     for j in range(n):
         value[j] = product(m.support + j * d, x, d, m.kernel == RBF)
@@ -59,7 +59,7 @@ cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double*
                 value[j] = tanh(inner)
             else:
                 power = 1
-                for i in range(m.degree):
+                for _ in range(m.degree):
                     power *= inner
                 value[j] = power
 

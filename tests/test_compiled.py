@@ -299,10 +299,10 @@ def test_numba_code_gets_what_the_methods_return_from_8_threads():
 
     from fastclf import numba as compiled
 
-    @numba.njit(nogil=True, parallel=True)
+    @numba.njit(nogil=True)
     def search(embedded, queries, distance, index):
         status = np.zeros(len(queries), np.int64)
-        for i in numba.prange(len(queries)):
+        for i in range(len(queries)):
             scratch = compiled.make_scratch(embedded, 1, distance.shape[1])
             part = slice(i, i + 1)
             status[i] = compiled.nearest(embedded, queries[part], distance[part], index[part], scratch)

@@ -99,6 +99,9 @@ static const fastclf_functions *fastclf = NULL;
 /* 0, or -1 with an exception: fastclf is not installed, or older than what this was compiled with. */
 static inline int fastclf_import(void)
 {
+    PyObject *module = PyImport_ImportModule("fastclf.capi"); /* as PyCapsule_Import does not import submodules */
+    if (module == NULL) return -1;
+    Py_DECREF(module);
     fastclf = (const fastclf_functions *)PyCapsule_Import("fastclf.capi.functions", 0);
     if (fastclf == NULL) return -1;
     if (fastclf->abi() >= FASTCLF_ABI) return 0;
