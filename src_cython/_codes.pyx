@@ -29,6 +29,7 @@ BLOCK_ROWS = BLOCK
 # So many rows of a list are measured, or more than k at first, before it is looked at again.
 cdef enum:
     FEW = 8
+    MOST_SORTED = 64
 
 # Raw queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
 cdef enum:
@@ -88,6 +89,7 @@ cdef void refine(
     cdef Py_ssize_t first = FEW if s.tau[query] < INFINITY else FEW + s.k, wanted = first, block
     cdef double reached
     cdef int limit = 0
+    cdef bint beyond
     while n:
         reached = reach(metric, s, f, query)
         kept = 0
@@ -96,10 +98,9 @@ cdef void refine(
             if row[i] // BLOCK != block:
                 block = row[i] // BLOCK
                 limit = key_limit(metric, f, reached, query, block)
-            if key[i] <= limit:
-                key[kept] = key[i]
-                row[kept] = row[i]
-                kept += 1
+            key[kept] = key[i]
+            row[kept] = row[i]
+            kept += key[i] <= limit
         n = kept
         if not to_the_end and n <= f.capacity // 2 and wanted > first:
             break
@@ -116,12 +117,12 @@ cdef void refine(
                 push(f.best_key, f.best_row, n_best, key[i], row[i])
             kept = 0
             for i in range(n):
-                if precedes(f.best_key[0], f.best_row[0], key[i], row[i]):
-                    key[kept] = key[i]
-                    row[kept] = row[i]
-                    kept += 1
+                beyond = precedes(f.best_key[0], f.best_row[0], key[i], row[i])
+                key[kept] = key[i]
+                row[kept] = row[i]
+                kept += beyond
             n = kept
-        measure_rows(metric, s, X, f.best_row, n_best, query)
+        measure_rows(metric, s, X, f.best_row, f.best_key, n_best, query)
         f.n_measured += n_best
         wanted = min(2 * wanted, f.n_best)
     f.n_refined += 1
@@ -137,27 +138,43 @@ cdef inline void prefetch_row(const floating* x, Py_ssize_t d) noexcept nogil:
 
 
 cdef void measure_rows(
-    const coded_t* metric, search_t* s, const floating* X, const Py_ssize_t* row, Py_ssize_t n, Py_ssize_t query
+    const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
+    Py_ssize_t query
 ) noexcept nogil:
-    """Measure scattered rows, the lines of the next ones asked for in advance."""
-    cdef Py_ssize_t i, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
+    """Measure scattered rows, the lines of the next ones asked for in advance; `near` is room for n numbers.
+
+    They are screened first, and few that pass go in the order of their screens: the first make tau small for the rest.
+    """
+    cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
     cdef const floating* x
     cdef const floating* q = <const floating*> s.screen_query + query * d
-    cdef double near
+    cdef double screen
     for i in range(min(n, 4)):
         prefetch_row(X + row[i] * d, ahead)
     for i in range(n):
         if i + 4 < n:
             prefetch_row(X + row[i + 4] * d, ahead)
-        if coded_t is not cosine_t:  # whose rows must be scaled for a screen
-            x = X + row[i] * d
-            if floating is float:
-                near = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
-            else:
-                near = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
-            if not near <= s.bound[query]:
-                continue
-        measure(metric, s, X, row[i], query)
+        if coded_t is cosine_t:  # whose rows must be scaled for a screen
+            measure(metric, s, X, row[i], query)
+            continue
+        x = X + row[i] * d
+        if floating is float:
+            screen = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
+        else:
+            screen = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
+        if screen <= s.bound[query]:
+            at = row[i]
+            j = n_near
+            while 0 < j < MOST_SORTED and near[j - 1] > screen:
+                near[j] = near[j - 1]
+                row[j] = row[j - 1]
+                j -= 1
+            near[j] = screen
+            row[j] = at
+            n_near += 1
+    for i in range(n_near):
+        if near[i] <= s.bound[query]:
+            measure(metric, s, X, row[i], query)
     measure_waiting(metric, s, X)
 
 
