@@ -2,11 +2,9 @@
 # `fastclf/_search.py` do for arrays.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.string cimport memset
 
-from _code cimport filter_t
 from _finite cimport all_finite
-from _model cimport asked_t, model_t, piece
+from _model cimport model_t, piece
 from _search cimport CHEBYSHEV, COSINE, DOT, HAMMING, MANHATTAN, MINKOWSKI, metrics_t, search_t
 from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
@@ -23,16 +21,6 @@ cdef enum:
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
     """What `prepare` and a panel need, for as many queries as are searched together."""
     return (8 * QUERIES + PANEL_BYTES) * d + 32 * QUERIES + 256
-
-
-cdef inline Py_ssize_t list_capacity(Py_ssize_t k) noexcept nogil:
-    return 2048 + 2 * k
-
-
-cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """What `prepare_codes` needs for n queries, QUERIES at most."""
-    cdef Py_ssize_t coder = PANEL_BYTES * (d + 2 * width + 4) + 12 * (d + width)
-    return coder + (n + 3) * (width + 64) + (12 * n + 16) * list_capacity(k) + 2048
 
 
 cdef inline double squared_norm(const double* x, Py_ssize_t d) noexcept nogil:
@@ -136,46 +124,3 @@ cdef inline int prepare(
     s.own = NULL
     s.n_hits = s.capacity = s.n_waiting = 0
     return FASTCLF_OK
-
-
-cdef inline void prepare_codes(
-    const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** room
-) noexcept nogil:
-    """The codes of a search's queries, and empty lists."""
-    cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
-    cdef asked_t asked
-    cdef const double* norm2 = NULL
-    asked.code = <unsigned char*> piece(room, padded * model.neighbors.width)
-    asked.base = <double*> piece(room, 5 * padded * <Py_ssize_t> sizeof(double))
-    asked.slack = asked.base + padded
-    asked.length = asked.slack + padded
-    asked.per = asked.length + padded
-    asked.shift = asked.per + padded
-    f.list_size = <Py_ssize_t*> piece(room, 2 * n * <Py_ssize_t> sizeof(Py_ssize_t))
-    f.list_mark = f.list_size + n
-    f.list_row = <Py_ssize_t*> piece(room, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
-    f.list_key = <int*> piece(room, n * capacity * <Py_ssize_t> sizeof(int))
-    f.best_key = <double*> piece(room, capacity * <Py_ssize_t> sizeof(double))
-    f.best_row = <Py_ssize_t*> piece(room, capacity * <Py_ssize_t> sizeof(Py_ssize_t))
-    memset(asked.code, 0, padded * model.neighbors.width)
-    if metrics.code == COSINE:
-        norm2 = metrics.cosine.query_norm2
-    elif metrics.code == DOT:
-        norm2 = s.query_error  # not squared
-    model.neighbors.encode(model, s.query, norm2, n, &asked, room[0])
-    for query in range(n):
-        f.list_size[query] = 0
-        f.list_mark[query] = 64 + 2 * s.k
-    f.width = model.neighbors.width
-    f.code = model.neighbors.code
-    f.half = model.neighbors.half
-    f.slack = model.neighbors.slack
-    f.length = model.neighbors.length
-    f.query_code = asked.code
-    f.query_base = asked.base
-    f.query_slack = asked.slack
-    f.query_length = asked.length
-    f.query_per = asked.per
-    f.query_shift = asked.shift
-    f.capacity = f.n_best = capacity
-    f.n_measured = f.n_refined = 0

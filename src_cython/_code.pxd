@@ -44,27 +44,3 @@
 cdef enum:
     PANEL = 16
     BLOCK = 256  # rows that share a slack
-
-# What a search by codes needs beside its `search_t`.
-ctypedef struct filter_t:
-    Py_ssize_t width                # bytes of a row's code
-    const unsigned char* code
-    const int* half                 # floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
-    const float* slack              # of the block of rows, the largest
-    const float* length             # the largest |c(x)| + e(x) of a block, for dot
-    const unsigned char* query_code  # (n_queries, width), padded; int8 for products, bytes of 1..255 for differences
-    const double* query_base        # what the query adds to each product; see key_limit
-    const double* query_slack
-    const double* query_length      # |c(q)|, for dot
-    const double* query_per         # units of step per unit of distance
-    const double* query_shift       # mu'q and the errors of products, for dot
-    Py_ssize_t capacity             # of each list
-    Py_ssize_t* list_size
-    Py_ssize_t* list_mark           # the size at which a list is refined next
-    Py_ssize_t* list_row
-    int* list_key                   # the smaller the nearer
-    double* best_key                # heap of `n_best` that are measured next
-    Py_ssize_t* best_row
-    Py_ssize_t n_best
-    Py_ssize_t n_measured
-    Py_ssize_t n_refined

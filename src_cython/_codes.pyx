@@ -9,9 +9,10 @@ from cython cimport floating
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, floor, sqrt
 
-from _asked cimport prepare, prepare_codes
-from _code cimport BLOCK, PANEL, filter_t
+from _asked cimport prepare
+from _code cimport BLOCK, PANEL
 from _distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
+from _filter cimport fill_filter, filter_t, prepare_codes
 from _model cimport model_t, search_f
 from _search cimport (
     COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
@@ -360,46 +361,6 @@ cdef void scan_blocks(
         if s.k == 0:
             for query in range(s.n_queries):
                 refine(metric, s, f, X, query, True)
-
-
-cdef int fill_filter(filter_t* f, index, block) except -1:
-    cdef const unsigned char[::1] code = index.code
-    cdef const int[::1] half = index.half
-    cdef const float[::1] slack = index.slack
-    cdef const float[::1] length = index.length
-    cdef const unsigned char[:, ::1] query_code = block.query_code
-    cdef const double[::1] query_base = block.query_base
-    cdef const double[::1] query_slack = block.query_slack
-    cdef const double[::1] query_length = block.query_length
-    cdef const double[::1] query_per = block.query_per
-    cdef const double[::1] query_shift = block.query_shift
-    cdef Py_ssize_t[::1] list_size = block.list_size
-    cdef Py_ssize_t[::1] list_mark = block.list_mark
-    cdef Py_ssize_t[:, ::1] list_row = block.list_row
-    cdef int[:, ::1] list_key = block.list_key
-    cdef double[::1] best_key = block.best_key
-    cdef Py_ssize_t[::1] best_row = block.best_row
-    f.width = query_code.shape[1]
-    f.code = &code[0]
-    f.half = &half[0]
-    f.slack = &slack[0]
-    f.length = &length[0]
-    f.query_code = &query_code[0, 0]
-    f.query_base = &query_base[0]
-    f.query_slack = &query_slack[0]
-    f.query_length = &query_length[0]
-    f.query_per = &query_per[0]
-    f.query_shift = &query_shift[0]
-    f.capacity = list_row.shape[1]
-    f.list_size = &list_size[0]
-    f.list_mark = &list_mark[0]
-    f.list_row = &list_row[0, 0]
-    f.list_key = &list_key[0, 0]
-    f.best_key = &best_key[0]
-    f.best_row = &best_row[0]
-    f.n_best = best_row.shape[0]
-    f.n_measured = f.n_refined = 0
-    return 0
 
 
 cdef void scan_metric(

@@ -11,7 +11,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
-from _asked cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, codes_bytes, scratch_bytes
+from _asked cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
+from _filter cimport codes_bytes
 from _model cimport (
     MODEL, axpy_double_f, axpy_float_f, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
     epoch_double_f, epoch_float_f, model_t, piece, smo_first_f, smo_second_f, smo_step_f, split_double_f, split_float_f,

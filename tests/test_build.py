@@ -90,7 +90,7 @@ def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(whe
 def compiled(folder):
     """Name and time of every compiled module below a build folder."""
     return {
-        path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/_*.so")
+        path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/*.so")
     }
 
 
