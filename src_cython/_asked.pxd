@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from _finite cimport all_finite
 from _model cimport model_t, piece
 from _search cimport CHEBYSHEV, COSINE, DOT, HAMMING, MANHATTAN, MINKOWSKI, metrics_t, search_t
-from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX

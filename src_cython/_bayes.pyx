@@ -11,7 +11,7 @@ from _finite cimport all_finite
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport as_doubles, number, real
 from _vector cimport LANES_D, fmadd_d, spread_d, vec_d
-from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 LANES = LANES_D
 

@@ -11,7 +11,7 @@ from _model cimport (
 from _planes cimport load
 from _split cimport ENTROPY, GINI, MISCLASSIFICATION, SQUARED_ERROR, growth_t, node_t, scan_list
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
-from fastclf.capi cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     MOST_BITS = 64

@@ -23,7 +23,7 @@ from _vector cimport (
     spread_l, vec_d, vec_f, vec_i, vec_l,
 )
 from fastclf._heap cimport precedes, push, sort as sort_heap
-from fastclf.capi cimport FASTCLF_OK
+from _status cimport FASTCLF_OK
 
 BLOCK_ROWS = BLOCK
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from _finite cimport all_finite
 from _model cimport apply_double_f, apply_float_f, model_t
-from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next

@@ -24,7 +24,7 @@ from _vector cimport (
     LANES_D, LANES_F, at_most, larger, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen,
 )
 from fastclf._heap cimport precedes, sort as sort_heap
-from fastclf.capi cimport FASTCLF_OK
+from _status cimport FASTCLF_OK
 
 cdef enum:
     STACK = (FAN + 1) * MAX_HEIGHT

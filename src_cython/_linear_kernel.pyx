@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 from _model cimport model_t, score_double_f, score_float_f
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, sum_d, vec_d, widen
 from _winner cimport winner
-from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     ROWS = 4

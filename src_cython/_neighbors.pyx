@@ -27,7 +27,7 @@ from _vector cimport (
     transpose_4_by_4_f, vec, vec_d, vec_f,
 )
 from fastclf._heap cimport push, sort as sort_heap
-from fastclf.capi cimport FASTCLF_OK
+from _status cimport FASTCLF_OK
 
 CODES = {
     "euclidean": EUCLIDEAN, "sqeuclidean": SQEUCLIDEAN, "manhattan": MANHATTAN, "chebyshev": CHEBYSHEV,

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 from _model cimport epoch_double_f, epoch_float_f
 from _planes cimport add, dot, find_row, load, planes_t, rows_t, squares
 from _vector cimport LANES_D, spread_d, unless_positive, vec_d
-from fastclf.capi cimport FASTCLF_OK
+from _status cimport FASTCLF_OK
 
 cdef enum:
     BLOCK = 128   # turns that are all learned in one way

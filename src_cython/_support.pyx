@@ -12,7 +12,7 @@ from _finite cimport all_finite
 from _model cimport machine_t, model_t, piece, score_double_f, score_float_f
 from _numbers cimport as_doubles
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
-from fastclf.capi cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 # The kernels by number, as `fastclf/_kernels.py` lists them.
 cdef enum:
