@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import re
+import subprocess
+import sys
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -292,6 +294,13 @@ def test_models_that_compiled_code_cannot_have_are_refused_in_one_sentence(model
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(ValueError, match="not fitted"):
         fastclf.embed(fastclf.GaussianNB())
+
+
+def test_what_is_not_for_embedding_does_not_load_the_c_interface():
+    names = sorted(set(fastclf.__all__) - {"embed", "export_c", "export_onnx", "get_include", "__version__"})
+    code = f"from fastclf import {', '.join(names)}; import sys; print('fastclf.capi' in sys.modules)"
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert result.stdout == "False\n", result.stderr
 
 
 # Building blocks
