@@ -22,6 +22,7 @@ from setuptools.command.build_ext import build_ext
 KERNELS = {
     "_bayes",
     "_bits_kernel",
+    "_blocks",
     "_class_sums",
     "_codes",
     "_encode",
@@ -30,6 +31,7 @@ KERNELS = {
     "_linear_kernel",
     "_linear_svc",
     "_logistic",
+    "_machine_scores",
     "_missing_kernel",
     "_moments_kernel",
     "_neighbors",

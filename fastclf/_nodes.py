@@ -3,6 +3,7 @@
 import heapq
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,6 +72,28 @@ def unpacked(nodes):
     columns = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
     _descend.unpack(nodes["steps"], *columns)
     return columns
+
+
+class Steps(NamedTuple):
+    """What `_descend.pyx` packs, by node; of a leaf the threshold is NaN and the right child the leaf itself."""
+
+    threshold: np.ndarray
+    feature: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    by_subset: np.ndarray
+
+    def members(self, subsets, node):
+        """Which codes go left, of a node that splits by a subset."""
+        words = subsets[int(self.threshold[node]) :]
+        n = int(words[0])
+        return np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")[:n] > 0
+
+
+def split_steps(nodes):
+    threshold, feature, right = unpacked(nodes)
+    bits = [feature & bit > 0 for bit in (_MISSING_LEFT, _SUBSET)]
+    return Steps(threshold, feature & (_SUBSET - 1), right, *bits)
 
 
 def check_nodes(nodes, categories, n_features, n_values):
@@ -216,27 +239,27 @@ class Tree:
         return value
 
     @cached_property
-    def _columns(self):
-        return unpacked(self._nodes)
+    def _steps(self):
+        return split_steps(self._nodes)
 
     @cached_property
     def _leaf(self):
-        return self._columns[2] == np.arange(self.node_count)
+        return self._steps.right == np.arange(self.node_count)
 
     @cached_property
     def depths(self):
         """The depth of each node, 0 for the root."""
         depth = np.empty(self.node_count, np.int64)
-        _descend.depths(self._columns[2], depth)
+        _descend.depths(self._steps.right, depth)
         return depth
 
     @cached_property
     def threshold(self):
-        return np.where(self._leaf, -2.0, np.where(self._columns[1] & _SUBSET, np.nan, self._columns[0]))
+        return np.where(self._leaf, -2.0, np.where(self._steps.by_subset, np.nan, self._steps.threshold))
 
     @cached_property
     def feature(self):
-        return np.where(self._leaf, -2, self._columns[1] & (_SUBSET - 1)).astype(np.int64)
+        return np.where(self._leaf, -2, self._steps.feature).astype(np.int64)
 
     @cached_property
     def children_left(self):
@@ -244,20 +267,17 @@ class Tree:
 
     @cached_property
     def children_right(self):
-        return np.where(self._leaf, -1, self._columns[2]).astype(np.int64)
+        return np.where(self._leaf, -1, self._steps.right).astype(np.int64)
 
     @cached_property
     def missing_go_to_left(self):
-        return (self._columns[1] & _MISSING_LEFT > 0).astype(np.uint8)
+        return self._steps.missing_left.astype(np.uint8)
 
     def codes_left(self, node):
         """The codes of the categories that go left, or None where a threshold is the split."""
-        if not self._columns[1][node] & _SUBSET:
+        if not self._steps.by_subset[node]:
             return None
-        words = self._nodes["subsets"][int(self._columns[0][node]) :]
-        n = int(words[0])
-        bits = np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")
-        return np.flatnonzero(bits[:n])
+        return np.flatnonzero(self._steps.members(self._nodes["subsets"], node))
 
     @property
     def n_leaves(self):
@@ -270,7 +290,7 @@ class Tree:
     def compute_feature_importances(self, normalize=True):
         """The total improvement by the splits of each feature, as shares of the whole unless told otherwise."""
         inner = np.flatnonzero(~self._leaf)
-        gain = improvements(self._nodes, self._columns[2])[inner]
+        gain = improvements(self._nodes, self._steps.right)[inner]
         total = np.bincount(self.feature[inner], np.maximum(gain, 0), minlength=self.n_features)
         return total / total.sum() if normalize and total.sum() > 0 else total
 

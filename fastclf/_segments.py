@@ -148,6 +148,11 @@ class Segments:
         parts = self._parts()
         return parts[0][1] if len(parts) == 1 else None
 
+    def whole(self):
+        """One index of all rows, numbered as they are: that which there is, or one made of a copy of them."""
+        single = self._single()
+        return self._make(self[:], self.metric) if single is None else single
+
     # The rows themselves, as queries
 
     @property

@@ -381,15 +381,20 @@ class CategoricalNB(DiscreteBayes):
             "_alpha": alpha,
         }
 
+    def _unseen(self, j):
+        """The log probability, by class, of a category that column j does not have."""
+        count = self.category_count_[j]
+        with np.errstate(divide="ignore"):
+            return np.log(self._alpha) - np.log(count.sum(axis=1) + self._alpha * count.shape[1])
+
     def _joint(self, X):
         count_categories(X, self.n_jobs, type(self).__name__)
         first = np.concatenate([[0], np.cumsum(self.n_categories_ + 1)])
         table = np.empty((len(self.classes_), first[-1]))
-        with np.errstate(divide="ignore"):
-            for start, count, known in zip(first, self.category_count_, self.feature_log_prob_):
-                size = known.shape[1]
-                table[:, start : start + size] = known
-                table[:, start + size] = np.log(self._alpha) - np.log(count.sum(axis=1) + self._alpha * size)
+        for j, (start, known) in enumerate(zip(first, self.feature_log_prob_)):
+            size = known.shape[1]
+            table[:, start : start + size] = known
+            table[:, start + size] = self._unseen(j)
         joint = self._begin_joint(X)
         add_table(joint, X, first, in_lanes(table), self.n_jobs)
         return joint

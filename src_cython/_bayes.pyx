@@ -9,7 +9,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 import numpy as np
 
 from _exp cimport exp_of_negative
+from _finite cimport all_finite
+from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport as_doubles, number, real
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 
 LANES = LANES_D
@@ -431,3 +434,60 @@ def leave_out(
             &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &count[0], &mean[0, 0], &squares[0, 0],
             &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0], &room[0]
         )
+
+
+cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef bint found = False
+    for i in range(n):
+        found |= X[i] < 0
+    return found
+
+
+cdef void rule_out(
+    const model_t* model, const real* x, const double* marked, const double* most, double* joint, double* room
+) noexcept nogil:
+    """-inf for the classes of which the row has a marked column; or fewer of the marked ones than `most`."""
+    cdef const bayes_t* b = &model.bayes
+    cdef Py_ssize_t d = model.n_features, K = model.n_outputs, k
+    cdef double* hits = room + 4 * d
+    for k in range(K):
+        hits[k] = 0
+    add_products(x, d, K, b.width, 0, 1, b.binary, b.threshold, marked, b.zero, hits, room)
+    for k in range(K):
+        if hits[k] > 0 if most == NULL else hits[k] < most[k]:
+            joint[k] = -INFINITY
+
+
+cdef int joint_rows(
+    const model_t* model, const real* X, Py_ssize_t n, double* joint, char* work
+) noexcept nogil:
+    """log P(x, class) of n rows; `work` has 4 n_features + n_outputs doubles."""
+    cdef const bayes_t* b = &model.bayes
+    cdef Py_ssize_t d = model.n_features, K = model.n_outputs, i, k
+    cdef double* room = <double*> work
+    if not all_finite(X, n * d) or (b.nonnegative and has_negative(X, n * d)):
+        return FASTCLF_BAD_VALUE
+    for i in range(n):
+        for k in range(K):
+            joint[i * K + k] = b.begin[k]
+    if b.first != NULL:
+        add_entries(X, d, K, b.width, 0, n, b.first, b.weight, b.zero, joint)
+    elif b.mean != NULL:
+        add_squares(X, d, K, b.width, 0, n, b.mean, b.weight, b.constant, joint, room)
+    else:
+        add_products(X, d, K, b.width, 0, n, b.binary, b.threshold, b.weight, b.zero, joint, room)
+    for i in range(n):
+        if b.impossible != NULL:
+            rule_out(model, X + i * d, b.impossible, NULL, joint + i * K, room)
+        if b.wanted != NULL:
+            rule_out(model, X + i * d, b.wanted, b.n_wanted, joint + i * K, room)
+    return FASTCLF_OK
+
+
+cdef score_float_f _joint_floats = joint_rows[float]
+cdef score_double_f _joint_doubles = joint_rows[double]
+cdef normalise_f _normalise = normalise_rows
+ADDRESSES = {
+    "score_f": <size_t> _joint_floats, "score_d": <size_t> _joint_doubles, "normalise": <size_t> _normalise,
+}

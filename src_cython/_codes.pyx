@@ -9,8 +9,11 @@ from cython cimport floating
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, floor, sqrt
 
+from _asked cimport prepare
 from _code cimport BLOCK, PANEL
 from _distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
+from _filter cimport fill_filter, filter_t, prepare_codes
+from _model cimport model_t, search_f
 from _search cimport (
     COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
     screen_row, search_t,
@@ -19,7 +22,8 @@ from _vector cimport (
     LANES_D, LANES_F, add_differences, add_products, at_least_i, at_most_l, lowest_bit, prefetch, require, spread_i,
     spread_l, vec_d, vec_f, vec_i, vec_l,
 )
-from fastclf._heap cimport precedes, push
+from fastclf._heap cimport precedes, push, sort as sort_heap
+from _status cimport FASTCLF_OK
 
 BLOCK_ROWS = BLOCK
 
@@ -28,35 +32,16 @@ cdef enum:
     FEW = 8
     MOST_SORTED = 64
 
+# Raw queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
+cdef enum:
+    STEP = 64
+    SAMPLED = 64
+
 ctypedef fused coded_t:
     euclidean_t
     cosine_t
     manhattan_t
     dot_t
-
-ctypedef struct filter_t:
-    Py_ssize_t width                # bytes of a row's code
-    const unsigned char* code
-    const int* half                 # floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
-    const float* slack              # of the block of rows, the largest
-    const float* length             # the largest |c(x)| + e(x) of a block, for dot
-    const unsigned char* query_code  # (n_queries, width), padded; int8 for products, bytes of 1..255 for differences
-    const double* query_base        # what the query adds to each product; see key_limit
-    const double* query_slack
-    const double* query_length      # |c(q)|, for dot
-    const double* query_per         # units of step per unit of distance
-    const double* query_shift       # mu'q and the errors of products, for dot
-    Py_ssize_t capacity             # of each list
-    Py_ssize_t* list_size
-    Py_ssize_t* list_mark           # the size at which a list is refined next
-    Py_ssize_t* list_row
-    int* list_key                   # the smaller the nearer
-    double* best_key                # heap of `n_best` that are measured next
-    Py_ssize_t* best_row
-    Py_ssize_t n_best
-    Py_ssize_t n_measured
-    Py_ssize_t n_refined
-
 
 cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
     """tau in units of the codes, with the query's slack."""
@@ -378,44 +363,33 @@ cdef void scan_blocks(
                 refine(metric, s, f, X, query, True)
 
 
-cdef int fill_filter(filter_t* f, index, block) except -1:
-    cdef const unsigned char[::1] code = index.code
-    cdef const int[::1] half = index.half
-    cdef const float[::1] slack = index.slack
-    cdef const float[::1] length = index.length
-    cdef const unsigned char[:, ::1] query_code = block.query_code
-    cdef const double[::1] query_base = block.query_base
-    cdef const double[::1] query_slack = block.query_slack
-    cdef const double[::1] query_length = block.query_length
-    cdef const double[::1] query_per = block.query_per
-    cdef const double[::1] query_shift = block.query_shift
-    cdef Py_ssize_t[::1] list_size = block.list_size
-    cdef Py_ssize_t[::1] list_mark = block.list_mark
-    cdef Py_ssize_t[:, ::1] list_row = block.list_row
-    cdef int[:, ::1] list_key = block.list_key
-    cdef double[::1] best_key = block.best_key
-    cdef Py_ssize_t[::1] best_row = block.best_row
-    f.width = query_code.shape[1]
-    f.code = &code[0]
-    f.half = &half[0]
-    f.slack = &slack[0]
-    f.length = &length[0]
-    f.query_code = &query_code[0, 0]
-    f.query_base = &query_base[0]
-    f.query_slack = &query_slack[0]
-    f.query_length = &query_length[0]
-    f.query_per = &query_per[0]
-    f.query_shift = &query_shift[0]
-    f.capacity = list_row.shape[1]
-    f.list_size = &list_size[0]
-    f.list_mark = &list_mark[0]
-    f.list_row = &list_row[0, 0]
-    f.list_key = &list_key[0, 0]
-    f.best_key = &best_key[0]
-    f.best_row = &best_row[0]
-    f.n_best = best_row.shape[0]
-    f.n_measured = f.n_refined = 0
-    return 0
+cdef void scan_metric(
+    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t stride, bint sampled
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        scan_blocks(&m.euclidean, s, f, X, first, last, stride, sampled)
+    elif m.code == MANHATTAN:
+        scan_blocks(&m.manhattan, s, f, X, first, last, stride, sampled)
+    elif m.code == COSINE:
+        scan_blocks(&m.cosine, s, f, X, first, last, stride, sampled)
+    else:
+        scan_blocks(&m.dot, s, f, X, first, last, stride, sampled)
+
+
+cdef void refine_metric(
+    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    cdef Py_ssize_t query
+    for query in range(first, last):
+        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+            refine(&m.euclidean, s, f, X, query, True)
+        elif m.code == MANHATTAN:
+            refine(&m.manhattan, s, f, X, query, True)
+        elif m.code == COSINE:
+            refine(&m.cosine, s, f, X, query, True)
+        else:
+            refine(&m.dot, s, f, X, query, True)
 
 
 def scan(
@@ -434,14 +408,7 @@ def scan(
     fill_search(&s, X.shape[0], block, hits, X[0, 0])
     fill_filter(&f, index, block)
     with nogil:
-        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-            scan_blocks(&m.euclidean, &s, &f, &X[0, 0], first, last, stride, sampled)
-        elif m.code == MANHATTAN:
-            scan_blocks(&m.manhattan, &s, &f, &X[0, 0], first, last, stride, sampled)
-        elif m.code == COSINE:
-            scan_blocks(&m.cosine, &s, &f, &X[0, 0], first, last, stride, sampled)
-        else:
-            scan_blocks(&m.dot, &s, &f, &X[0, 0], first, last, stride, sampled)
+        scan_metric(&m, &s, &f, &X[0, 0], first, last, stride, sampled)
     return f.n_measured if hits is None else s.n_hits
 
 
@@ -450,18 +417,53 @@ def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, metric, 
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m
-    cdef Py_ssize_t query
     fill_metric(&m, metric, block)
     fill_search(&s, X.shape[0], block, None, X[0, 0])
     fill_filter(&f, index, block)
     with nogil:
-        for query in range(first, last):
-            if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-                refine(&m.euclidean, &s, &f, &X[0, 0], query, True)
-            elif m.code == MANHATTAN:
-                refine(&m.manhattan, &s, &f, &X[0, 0], query, True)
-            elif m.code == COSINE:
-                refine(&m.cosine, &s, &f, &X[0, 0], query, True)
-            else:
-                refine(&m.dot, &s, &f, &X[0, 0], query, True)
+        refine_metric(&m, &s, &f, &X[0, 0], first, last)
     return f.n_measured
+
+
+cdef int find_block(
+    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
+    Py_ssize_t* index, char* room
+) noexcept nogil:
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m = model.neighbors.metrics
+    cdef char* begin = room
+    cdef Py_ssize_t n_blocks = (model.neighbors.n_rows + BLOCK - 1) // BLOCK, first, last = 0, n_before, query
+    cdef Py_ssize_t stride = max(2, n_blocks // SAMPLED)
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    if status != FASTCLF_OK:
+        return status
+    prepare_codes(model, &m, &s, &f, &room)
+    scan_metric(&m, &s, &f, X, 0, n_blocks, stride, True)
+    while last < n_blocks:
+        first = last
+        last = min(first + STEP, n_blocks)
+        n_before = f.n_measured
+        scan_metric(&m, &s, &f, X, first, last, stride, False)
+        if 8 * (f.n_measured - n_before) > (last - first) * BLOCK * n:
+            return model.neighbors.scan(model, queries, n, k, distance, index, begin)
+    refine_metric(&m, &s, &f, X, 0, n)
+    for query in range(n):
+        sort_heap(distance + query * k, index + query * k, k)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """As `find_rows` of `_neighbors.pyx`, by codes where these pay."""
+    if 16 * k > model.neighbors.n_rows:
+        return model.neighbors.scan(model, queries, n, k, distance, index, room)
+    if model.neighbors.narrow:
+        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
+    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+
+
+cdef search_f _find_rows = find_rows
+ADDRESSES = {"search": <size_t> _find_rows}

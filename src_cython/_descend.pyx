@@ -7,6 +7,10 @@
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from _finite cimport any_infinite
+from _model cimport apply_double_f, apply_float_f, model_t
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
+
 cdef enum:
     ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
     MISSING_LEFT = 1 << 30
@@ -64,6 +68,26 @@ cdef void descend(
                     row[i] = row[n_rows]
                     node[i] = node[n_rows]
             i += 1
+
+
+cdef int apply_rows(const model_t* model, const floating* X, Py_ssize_t n, int64_t* leaf_out) noexcept nogil:
+    cdef const step_t* steps = <const step_t*> model.tree.steps
+    cdef int32_t node = -1, next_node = 0
+    if any_infinite(X, n * model.n_features):
+        return FASTCLF_BAD_VALUE
+    if n == 1:
+        while node != next_node:
+            node = next_node
+            next_node = node + 1 if goes_left(steps + node, model.tree.subsets, X) else steps[node].right
+        leaf_out[0] = node
+    else:
+        descend(steps, model.tree.subsets, X, model.n_features, 0, n, leaf_out)
+    return FASTCLF_OK
+
+
+cdef apply_float_f _apply_floats = apply_rows[float]
+cdef apply_double_f _apply_doubles = apply_rows[double]
+ADDRESSES = {"apply_f": <size_t> _apply_floats, "apply_d": <size_t> _apply_doubles}
 
 
 def apply(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,

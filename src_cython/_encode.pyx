@@ -5,9 +5,13 @@
 # needs:   work arrays of the stated sizes; rows that begin at multiples of 256
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
+from libc.stdlib cimport abs
 
+from _asked cimport PANEL_BYTES
 from _code cimport BLOCK, PANEL
 from _distance cimport ROWS_F
+from _model cimport asked_t, encode_f, model_t, piece
+from _search cimport DOT, MANHATTAN
 from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f, sum_f, vec_f
 
 
@@ -240,6 +244,31 @@ def encode(
             row += ROWS_F
 
 
+cdef void code_queries(
+    const coder_t* c, const double* query, const double* norm2, Py_ssize_t n, unsigned char* code_out, double* base_out,
+    double* slack_out, double* length_out
+) noexcept nogil:
+    cdef float slack[ROWS_F]
+    cdef float length[ROWS_F]
+    cdef Py_ssize_t row = 0, r, j, n_rows
+    cdef long long square, total
+    cdef int value
+    while row < n:
+        n_rows = min(n - row, <Py_ssize_t> ROWS_F)
+        code_panel(c, query + row * c.d, n_rows, NULL if norm2 == NULL else norm2 + row, slack, length)
+        for r in range(n_rows):
+            square = total = 0
+            for j in range(c.n_codes):
+                value = c.code[j * ROWS_F + r]
+                square += value * value
+                total += value
+                code_out[(row + r) * c.n_codes + j] = <unsigned char> (value + 128 if c.absolute else value & 255)
+            slack_out[row + r] = slack[r]
+            length_out[row + r] = sqrt(square) * (1 + 1e-12)
+            base_out[row + r] = (0 if c.inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
+        row += ROWS_F
+
+
 def encode_queries(
     const double[:, ::1] query, coder, const double[::1] norm2, unsigned char[:, ::1] code_out, double[::1] base_out,
     double[::1] slack_out, double[::1] length_out, bint inner,
@@ -254,28 +283,81 @@ def encode_queries(
     cdef float[:, ::1] y = coder.work(n_codes + 4, ROWS_F)
     cdef int[:, ::1] code = coder.work(n_codes, ROWS_F, "intc")
     cdef float[:, ::1] one = coder.work(1, query.shape[1] + n_codes)
-    cdef float slack[ROWS_F]
-    cdef float length[ROWS_F]
-    cdef Py_ssize_t row = 0, r, j, n_rows
-    cdef long long square, total
-    cdef int value
     fill_coder(&c, coder, inner, query.shape[1], n_codes)
     c.w = &w[0, 0]
     c.y = &y[0, 0]
     c.code = &code[0, 0]
     c.one = &one[0, 0]
     with nogil:
-        while row < query.shape[0]:
-            n_rows = min(query.shape[0] - row, <Py_ssize_t> ROWS_F)
-            code_panel(&c, &query[row, 0], n_rows, NULL if norm2 is None else &norm2[row], slack, length)
-            for r in range(n_rows):
-                square = total = 0
-                for j in range(n_codes):
-                    value = c.code[j * ROWS_F + r]
-                    square += value * value
-                    total += value
-                    code_out[row + r, j] = <unsigned char> (value + 128 if c.absolute else value & 255)
-                slack_out[row + r] = slack[r]
-                length_out[row + r] = sqrt(square) * (1 + 1e-12)
-                base_out[row + r] = (0 if inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
-            row += ROWS_F
+        code_queries(
+            &c, &query[0, 0], NULL if norm2 is None else &norm2[0], query.shape[0], &code_out[0, 0], &base_out[0],
+            &slack_out[0], &length_out[0],
+        )
+
+
+cdef void code_inner(const model_t* model, coder_t* c, const double* query, const double* norm, Py_ssize_t n,
+                     asked_t* out, char* room) noexcept nogil:
+    """Queries of inner products: of length 1, not centred, in the smallest steps that hold them all; 0 as it is."""
+    cdef double* zero = <double*> piece(&room, (model.n_features + n) * <Py_ssize_t> sizeof(double))
+    cdef double* norm2 = zero + model.n_features
+    cdef double far = model.neighbors.metrics.dot.largest_norm + model.neighbors.center_norm, step, s, error
+    cdef Py_ssize_t i, j, d = model.n_features
+    cdef int largest = 0
+    for j in range(d):
+        zero[j] = 0
+    for i in range(n):
+        norm2[i] = norm[i] * norm[i]
+    c.center = zero
+    c.scale = 1
+    c.step = <float> (1.0 / 127)
+    c.shift = 0
+    code_queries(c, query, norm2, n, out.code, out.base, out.slack, out.length)
+    for i in range(n * c.n_codes):
+        largest = max(largest, abs(<int> <signed char> out.code[i]))
+    step = (largest + 1) / 16129.0
+    c.step = <float> step
+    code_queries(c, query, norm2, n, out.code, out.base, out.slack, out.length)
+    for i in range(n):
+        out.per[i] = out.shift[i] = INFINITY
+        if norm[i] > 0:
+            s = 0
+            for j in range(d):
+                s += query[i * d + j] * model.neighbors.center[j]
+            error = (model.neighbors.delta + 8 * (d + 4) * 1.1102230246251565e-16) * 1.01 * far * norm[i]
+            out.per[i] = model.neighbors.scale / model.neighbors.step / step / norm[i]
+            out.shift[i] = s + error
+
+
+cdef void code_asked(
+    const model_t* model, const double* query, const double* norms, Py_ssize_t n, asked_t* out, char* room
+) noexcept nogil:
+    """Code queries as `Filter._block` does; norms: squared, for cosine, or not, for inner products, or NULL."""
+    cdef coder_t c
+    cdef Py_ssize_t i
+    c.d = model.n_features
+    c.m = model.neighbors.n_axes
+    c.n_codes = model.neighbors.width
+    c.center = model.neighbors.center
+    c.scale = model.neighbors.scale
+    c.axes = model.neighbors.axes
+    c.axes_t = model.neighbors.axes_t
+    c.step = <float> model.neighbors.step
+    c.shift = <float> model.neighbors.code_shift
+    c.kappa = model.neighbors.kappa
+    c.absolute = model.neighbors.metrics.code == MANHATTAN
+    c.inner = model.neighbors.metrics.code == DOT
+    c.w = <float*> piece(&room, c.d * PANEL_BYTES)
+    c.y = <float*> piece(&room, (c.n_codes + 4) * PANEL_BYTES)
+    c.code = <int*> piece(&room, c.n_codes * PANEL_BYTES)
+    c.one = <float*> piece(&room, (c.d + c.n_codes) * <Py_ssize_t> sizeof(float))
+    if c.inner:
+        code_inner(model, &c, query, norms, n, out, room)
+        return
+    code_queries(&c, query, norms, n, out.code, out.base, out.slack, out.length)
+    for i in range(n):
+        out.per[i] = model.neighbors.per
+        out.shift[i] = 0
+
+
+cdef encode_f _code_asked = code_asked
+ADDRESSES = {"encode": <size_t> _code_asked}

@@ -11,10 +11,12 @@
 from cython cimport floating
 from libc.math cimport isnan
 
+from _asked cimport PY_SSIZE_T_MAX, QUERIES, prepare
 from _distance cimport (
     chebyshev_t, euclidean_t, exact_term, exact_terms, manhattan_t, minkowski_t, root, screen_bound, screen_terms,
 )
 from _kdtree_layout cimport FAN, FAN_BITS, LEAF, MAX_HEIGHT
+from _model cimport model_t, search_f
 from _search cimport (
     CHEBYSHEV, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, offer, search_t,
 )
@@ -22,6 +24,7 @@ from _vector cimport (
     LANES_D, LANES_F, at_most, larger, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen,
 )
 from fastclf._heap cimport precedes, sort as sort_heap
+from _status cimport FASTCLF_OK
 
 cdef enum:
     STACK = (FAN + 1) * MAX_HEIGHT
@@ -53,11 +56,11 @@ ctypedef struct tree_t:
     const Py_ssize_t* rows
 
 
-cdef int fill_tree(tree_t* tree, Py_ssize_t d, const Py_ssize_t[::1] rows) except -1:
-    cdef Py_ssize_t n = (rows.shape[0] + LEAF - 1) // LEAF, first = 0
+cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
+    cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
     tree.d = d
-    tree.n_rows = rows.shape[0]
-    tree.rows = &rows[0]
+    tree.n_rows = n_rows
+    tree.rows = rows
     tree.height = 0
     tree.n_nodes[0] = n
     while tree.height == 0 or n > 1:
@@ -66,7 +69,6 @@ cdef int fill_tree(tree_t* tree, Py_ssize_t d, const Py_ssize_t[::1] rows) excep
         tree.n_nodes[tree.height] = n
         tree.first[tree.height] = first
         first += n
-    return 0
 
 
 cdef inline unsigned int screen_boxes(
@@ -364,6 +366,33 @@ cdef void find_homes(
         homes_out[query] = node
 
 
+cdef void find_homes_by(
+    const metrics_t* m, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t* homes_out
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        find_homes(&m.euclidean, s, tree, boxes, start, stop, homes_out)
+    elif m.code == MANHATTAN:
+        find_homes(&m.manhattan, s, tree, boxes, start, stop, homes_out)
+    elif m.code == CHEBYSHEV:
+        find_homes(&m.chebyshev, s, tree, boxes, start, stop, homes_out)
+    else:
+        find_homes(&m.minkowski, s, tree, boxes, start, stop, homes_out)
+
+
+cdef int walk_tree_by(
+    const metrics_t* m, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
+    const Py_ssize_t* order, const Py_ssize_t* homes, Py_ssize_t budget, walk_t* w
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        return walk_tree(&m.euclidean, s, tree, panels, boxes, order, homes, budget, w)
+    if m.code == MANHATTAN:
+        return walk_tree(&m.manhattan, s, tree, panels, boxes, order, homes, budget, w)
+    if m.code == CHEBYSHEV:
+        return walk_tree(&m.chebyshev, s, tree, panels, boxes, order, homes, budget, w)
+    return walk_tree(&m.minkowski, s, tree, panels, boxes, order, homes, budget, w)
+
+
 def homes(
     const floating[:, :, :, ::1] boxes, const Py_ssize_t[::1] rows, metric, block, Py_ssize_t start, Py_ssize_t stop
 ):
@@ -374,16 +403,9 @@ def homes(
     cdef Py_ssize_t[::1] found = block.homes
     fill_metric(&m, metric, block)
     fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
-    fill_tree(&tree, boxes.shape[2], rows)
+    fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
     with nogil:
-        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-            find_homes(&m.euclidean, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
-        elif m.code == MANHATTAN:
-            find_homes(&m.manhattan, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
-        elif m.code == CHEBYSHEV:
-            find_homes(&m.chebyshev, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
-        else:
-            find_homes(&m.minkowski, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
+        find_homes_by(&m, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
 
 
 def walk(
@@ -407,7 +429,7 @@ def walk(
     cdef Py_ssize_t[::1] node = block.node
     fill_metric(&m, metric, block)
     fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
-    fill_tree(&tree, boxes.shape[2], rows)
+    fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
     w.n_begun = &position[0]
     w.height = &position[1]
     w.n_hits = &position[2]
@@ -416,21 +438,59 @@ def walk(
     w.node = &node[0]
     s.n_hits = w.n_hits[0]
     with nogil:
-        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-            outcome = walk_tree(
-                &m.euclidean, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
-            )
-        elif m.code == MANHATTAN:
-            outcome = walk_tree(
-                &m.manhattan, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
-            )
-        elif m.code == CHEBYSHEV:
-            outcome = walk_tree(
-                &m.chebyshev, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
-            )
-        else:
-            outcome = walk_tree(
-                &m.minkowski, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
-            )
+        outcome = walk_tree_by(
+            &m, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
+        )
     w.n_hits[0] = s.n_hits
     return outcome
+
+
+cdef int find_block(
+    const model_t* model, const floating* panels, const floating* boxes, const double* queries, Py_ssize_t n,
+    Py_ssize_t k, double* distance, Py_ssize_t* index, char* room
+) noexcept nogil:
+    cdef search_t s
+    cdef metrics_t m = model.neighbors.metrics
+    cdef tree_t tree
+    cdef walk_t w
+    cdef Py_ssize_t order[QUERIES]
+    cdef Py_ssize_t homes[QUERIES]
+    cdef Py_ssize_t position[4]
+    cdef double near[STACK]
+    cdef Py_ssize_t node[STACK]
+    cdef Py_ssize_t i
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, panels[0])
+    if status != FASTCLF_OK:
+        return status
+    fill_tree(&tree, model.n_features, model.neighbors.n_rows, model.neighbors.rows)
+    for i in range(4):
+        position[i] = 0
+    for i in range(n):
+        order[i] = i
+    w.n_begun = position
+    w.height = position + 1
+    w.n_hits = position + 2
+    w.n_kept = position + 3
+    w.near = near
+    w.node = node
+    find_homes_by(&m, &s, &tree, boxes, 0, n, homes)
+    walk_tree_by(&m, &s, &tree, panels, boxes, order, homes, PY_SSIZE_T_MAX, &w)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """As `find_rows` of `_neighbors.pyx`."""
+    cdef const void* panels = model.neighbors.panels
+    cdef const void* boxes = model.neighbors.boxes
+    if model.neighbors.narrow:
+        return find_block(
+            model, <const float*> panels, <const float*> boxes, queries, n, k, distance, index, room
+        )
+    return find_block(model, <const double*> panels, <const double*> boxes, queries, n, k, distance, index, room)
+
+
+cdef search_f _find_rows = find_rows
+ADDRESSES = {"search": <size_t> _find_rows}

@@ -10,7 +10,10 @@
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
+from _model cimport model_t, score_double_f, score_float_f
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, sum_d, vec_d, widen
+from _winner cimport winner
+from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     ROWS = 4
@@ -144,17 +147,6 @@ cdef inline Py_ssize_t count_odd(const double* scores, Py_ssize_t n) noexcept no
     return odd
 
 
-cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """The first class of the largest score; of one score, whether it is positive."""
-    cdef Py_ssize_t k, best = 0
-    if K == 1:
-        return scores[0] > 0
-    for k in range(1, K):
-        if scores[k] > scores[best]:
-            best = k
-    return best
-
-
 def score(
     const floating[:, ::1] X, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
@@ -219,3 +211,21 @@ def choose_sparse(
             odd += count_odd(&own[0, 0], K)
             code_out[row] = winner(&own[0, 0], K)
     return odd
+
+
+cdef int decide_rows(
+    const model_t* model, const floating* X, Py_ssize_t n, double* out, char* room
+) noexcept nogil:
+    """The scores of n rows, all of which are finite if the status is FASTCLF_OK."""
+    cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
+    while row < n:
+        score_rows(
+            X + row * d, model.linear.coef, model.linear.intercept, min(<Py_ssize_t> ROWS, n - row), d, K, out + row * K
+        )
+        row += ROWS
+    return FASTCLF_BAD_VALUE if count_odd(out, n * K) else FASTCLF_OK
+
+
+cdef score_float_f _decide_floats = decide_rows[float]
+cdef score_double_f _decide_doubles = decide_rows[double]
+ADDRESSES = {"score_f": <size_t> _decide_floats, "score_d": <size_t> _decide_doubles}

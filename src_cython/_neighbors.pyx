@@ -10,12 +10,14 @@
 # exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
 # read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
 from cython cimport floating
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 
+from _asked cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, prepare, scratch_bytes
 from _distance cimport (
-    ROWS_D, ROWS_F, cosine_t, dot_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
+    ROWS_D, ROWS_F, cosine_t, dot_t, euclidean_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
 )
+from _model cimport distances_double_f, distances_float_f, model_t, piece, search_f
 from _search cimport (
     CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, fill_metric, fill_search, measure,
     measure_waiting, metrics_t, offer, screen_row, search_t,
@@ -25,9 +27,7 @@ from _vector cimport (
     transpose_4_by_4_f, vec, vec_d, vec_f,
 )
 from fastclf._heap cimport push, sort as sort_heap
-
-cdef extern from "Python.h":
-    Py_ssize_t PY_SSIZE_T_MAX
+from _status cimport FASTCLF_OK
 
 CODES = {
     "euclidean": EUCLIDEAN, "sqeuclidean": SQEUCLIDEAN, "manhattan": MANHATTAN, "chebyshev": CHEBYSHEV,
@@ -244,6 +244,25 @@ cdef void scan_range(
     measure_waiting(metric, s, X)
 
 
+cdef void scan_metric(
+    const metrics_t* m, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop, floating* panel, bint by_rows
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        scan_range(&m.euclidean, s, X, start, stop, panel, by_rows)
+    elif m.code == MANHATTAN:
+        scan_range(&m.manhattan, s, X, start, stop, panel, by_rows)
+    elif m.code == CHEBYSHEV:
+        scan_range(&m.chebyshev, s, X, start, stop, panel, by_rows)
+    elif m.code == HAMMING:
+        scan_range(&m.hamming, s, X, start, stop, panel, by_rows)
+    elif m.code == MINKOWSKI:
+        scan_range(&m.minkowski, s, X, start, stop, panel, by_rows)
+    elif m.code == COSINE:
+        scan_range(&m.cosine, s, X, start, stop, panel, by_rows)
+    else:
+        scan_range(&m.dot, s, X, start, stop, panel, by_rows)
+
+
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, block, hits=None):
     """Search rows X[start:stop] for a block of queries.
 
@@ -257,32 +276,72 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, bl
     fill_metric(&m, metric, block)
     fill_search(&s, X.shape[0], block, hits, X[0, 0])
     with nogil:
-        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-            scan_range(&m.euclidean, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif m.code == MANHATTAN:
-            scan_range(&m.manhattan, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif m.code == CHEBYSHEV:
-            scan_range(&m.chebyshev, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif m.code == HAMMING:
-            scan_range(&m.hamming, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif m.code == MINKOWSKI:
-            scan_range(&m.minkowski, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        elif m.code == COSINE:
-            scan_range(&m.cosine, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
-        else:
-            scan_range(&m.dot, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        scan_metric(&m, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
     return s.n_hits
 
 
-cdef void find_range(
-    const metric_t* metric, search_t* s, const floating* X, floating* panel, bint by_rows
+cdef int find_block(
+    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
+    Py_ssize_t* index, char* room
 ) noexcept nogil:
-    if by_rows:
-        scan_rows(metric, s, X, 0, s.n_rows)
-    else:
-        scan_panels(metric, s, X, 0, s.n_rows, panel)
-    measure_waiting(metric, s, X)
-    sort_heap(s.distance, s.index, s.k)
+    """The lists of up to QUERIES queries, by one pass over all rows."""
+    cdef search_t s
+    cdef metrics_t m = model.neighbors.metrics
+    cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
+    # of few queries rows of two vectors or more are screened as they lie
+    cdef bint by_rows = n <= FEW_QUERIES and d >= width
+    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    if status != FASTCLF_OK:
+        return status
+    scan_metric(&m, &s, X, 0, s.n_rows, panel, by_rows)
+    for query in range(n):
+        sort_heap(distance + query * k, index + query * k, k)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """The k nearest rows of up to QUERIES queries, in ascending order, in scratch of `_asked.pxd`'s size."""
+    if model.neighbors.narrow:
+        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
+    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+
+
+cdef int measure_block(
+    const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out, char* room
+) noexcept nogil:
+    """out[q][r] = |Q[q] - X[r]|^2, each the sum over the coordinates in order."""
+    cdef euclidean_t metric
+    cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
+    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
+    cdef double* q = <double*> piece(&room, d * <Py_ssize_t> sizeof(double))
+    cdef double* sums = <double*> piece(&room, ROWS_F * <Py_ssize_t> sizeof(double))
+    cdef Py_ssize_t first = 0, query, j, r, n
+    metric.squared = True
+    while first < n_rows:
+        n = min(width, n_rows - first)
+        pack(&metric, X, first, n, d, width, panel)
+        for query in range(n_queries):
+            for j in range(d):
+                q[j] = Q[query * d + j]
+            exact_panel(&metric, panel, q, d, sums)
+            for r in range(n):
+                out[query * n_rows + first + r] = sums[r]
+        first += width
+    return FASTCLF_OK
+
+
+cdef search_f _find_rows = find_rows
+cdef distances_float_f _measure_floats = measure_block[float]
+cdef distances_double_f _measure_doubles = measure_block[double]
+ADDRESSES = {
+    "search": <size_t> _find_rows,
+    "distances_f": <size_t> _measure_floats,
+    "distances_d": <size_t> _measure_doubles,
+}
 
 
 def find(
@@ -292,53 +351,22 @@ def find(
 
     Fills and sorts the lists, and tells whether rows fill them.
     """
-    cdef search_t s
-    cdef metrics_t m
-    cdef double tau = INFINITY, error = 0
-    cdef double[4] bound
-    cdef Py_ssize_t i, d = X.shape[1], width = ROWS_F if floating is float else ROWS_D
-    # a row of less than two vectors is screened faster in a panel; that of 4 queries, of which 3 are padding
-    cdef bint by_rows = d >= width
-    cdef floating* panel = <floating*> malloc((4 + width) * d * sizeof(floating) + d * sizeof(double))
-    cdef floating* queries = panel + width * d
-    cdef double* query = <double*> (queries + 4 * d)
-    if panel == NULL:
+    cdef model_t model
+    cdef Py_ssize_t k = index.shape[1], d = X.shape[1], j
+    cdef double* query = <double*> malloc(d * sizeof(double) + scratch_bytes(d))
+    if query == NULL:
         raise MemoryError
-    for i in range(4 * d):
-        queries[i] = Q[0, i] if i < d else 0
-    for i in range(d):
-        query[i] = Q[0, i]
-    s.d = d
-    s.n_rows = X.shape[0]
-    s.n_queries = 1
-    s.query = query
-    s.screen_query = queries
-    s.query_error = &error
-    s.tau = &tau
-    bound[0] = INFINITY
-    bound[1] = bound[2] = bound[3] = -1
-    s.bound = bound
-    s.k = index.shape[1]
-    s.distance = &distance[0, 0]
-    s.index = &index[0, 0]
-    s.allowed = NULL
-    s.own = NULL
-    s.n_waiting = 0
-    m.euclidean.squared = code == SQEUCLIDEAN
+    for j in range(d):
+        query[j] = Q[0, j]
+    model.n_features = d
+    model.neighbors.n_rows = X.shape[0]
+    model.neighbors.allowed = NULL
+    model.neighbors.metrics.code = code
+    model.neighbors.metrics.euclidean.squared = code == SQEUCLIDEAN
     with nogil:
-        for i in range(s.k):
-            s.distance[i] = INFINITY
-            s.index[i] = PY_SSIZE_T_MAX
-        if code == EUCLIDEAN or code == SQEUCLIDEAN:
-            find_range(&m.euclidean, &s, &X[0, 0], panel, by_rows)
-        elif code == MANHATTAN:
-            find_range(&m.manhattan, &s, &X[0, 0], panel, by_rows)
-        elif code == CHEBYSHEV:
-            find_range(&m.chebyshev, &s, &X[0, 0], panel, by_rows)
-        else:
-            find_range(&m.hamming, &s, &X[0, 0], panel, by_rows)
-        free(panel)
-    return s.index[s.k - 1] != PY_SSIZE_T_MAX
+        find_block(&model, &X[0, 0], query, 1, k, &distance[0, 0], &index[0, 0], <char*> (query + d))
+        free(query)
+    return index[0, k - 1] != PY_SSIZE_T_MAX
 
 
 def merge(

@@ -6,10 +6,12 @@
 # score is above it. Between two mistakes w does not change, so that the processor is free to score the next rows
 # before it knows that this one is right: a row costs its read from memory, a mistake a misprediction.
 from cython cimport floating
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
 
+from _model cimport epoch_double_f, epoch_float_f
 from _planes cimport add, dot, dot_dense, dot_sparse, find_row, planes_t, rows_t
+from _status cimport FASTCLF_OK
 
 ctypedef struct lesson_t:
     bint intercept
@@ -429,3 +431,28 @@ def count_wrong(
     fill_planes(&p, planes)
     with nogil:
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
+
+
+cdef int take_epoch(
+    const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
+    double* w, double* b, int64_t* mistakes
+) noexcept nogil:
+    """A sweep over n rows of codes 0 and 1, in an order or, if that is NULL, as they lie; w, b and mistakes go on."""
+    cdef rows_t r
+    cdef planes_t p
+    cdef lesson_t s
+    cdef int positive = 1
+    cdef double one = 1, loss = 0, margin = INFINITY
+    cdef int64_t since = 0
+    r.d, r.n_rows, r.order, r.indptr, r.index, r.code, r.cost = d, n, order, NULL, NULL, code, NULL
+    p.n, p.positive, p.w, p.b, p.up, p.down = 1, &positive, w, b, &one, &one
+    s.intercept, s.eta, s.to_w, s.to_b, s.lag_w, s.lag_b = intercept, eta, w, b, NULL, NULL
+    s.loss, s.margin, s.mistakes, s.since = &loss, &margin, mistakes, &since
+    s.record, s.square, s.log_turn, s.t, s.n_logged = NULL, NULL, NULL, 0, 0
+    learn_each(&r, &p, &s, X, 0, n)
+    return FASTCLF_OK
+
+
+cdef epoch_float_f _epoch_floats = take_epoch[float]
+cdef epoch_double_f _epoch_doubles = take_epoch[double]
+ADDRESSES = {"epoch_f": <size_t> _epoch_floats, "epoch_d": <size_t> _epoch_doubles}

@@ -79,17 +79,17 @@ def test_the_wheel_of_the_sdist_installs_in_a_fresh_environment_and_runs_from_el
 
 def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for wanted in ("fastclf/_heap.pxd", "fastclf/py.typed", "fastclf/neighbors.py"):
+    header = "fastclf/include/fastclf.h"
+    for wanted in ("fastclf/_heap.pxd", "fastclf/capi.pxd", header, "fastclf/py.typed", "fastclf/neighbors.py"):
         assert wanted in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not [name for name in names if name.endswith((".c", ".pyx", ".h")) or name.startswith("tests")]
+    ours = [name for name in names if name.endswith((".c", ".pyx", ".h")) or name.startswith("tests")]
+    assert ours == [header]
 
 
 def compiled(folder):
     """Name and time of every compiled module below a build folder."""
-    return {
-        path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/_*.so")
-    }
+    return {path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/*.so")}
 
 
 def declarations(folder, file):
