@@ -186,6 +186,43 @@ def test_every_option_of_one_hot_codes_is_scikit_learns(rng, drop, handle_unknow
             assert answers(OneHotEncoder, X, Q, **parameters) == theirs, parameters
 
 
+HOLES = {
+    "objects": np.array([["b", 1], [None, 2], ["a", np.nan], [np.nan, 1], ["a", None]], dtype=object),
+    "floats": np.array([[np.nan, 1.0], [2.0, np.nan], [np.nan, 1.0]]),
+    "pandas": pandas.DataFrame({"a": ["x", None, "y"], "b": [1.0, np.nan, 2.0]}),
+    "NA": pandas.DataFrame({"a": ["x", pandas.NA, "y"], "b": [1, None, 2]}),
+    "alone": np.array([[None], [np.nan]], dtype=object),
+}
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("name", HOLES)
+def test_what_is_missing_is_a_category_as_in_scikit_learn(name, drop, tmp_path):
+    X = HOLES[name]
+    ours, theirs = (kind(drop=drop).fit(X) for kind in (OneHotEncoder, preprocessing.OneHotEncoder))
+    for a, b in zip(ours.categories_, theirs.categories_):
+        assert str(a.tolist()) == str(b.tolist())
+    np.testing.assert_array_equal(ours.transform(X).toarray(), theirs.transform(X).toarray())
+    np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
+    back, expected = (kind.inverse_transform(kind.transform(X)) for kind in (ours, theirs))
+    assert back.astype(str).tolist() == expected.astype(str).tolist()
+    save(ours, tmp_path / "encoder")
+    np.testing.assert_array_equal(load(tmp_path / "encoder").transform(X).toarray(), ours.transform(X).toarray())
+
+
+def test_a_missing_category_is_named_given_and_dropped_as_any_other():
+    X = np.array([["a", 1.0], [None, np.nan]], dtype=object)
+    encoder = OneHotEncoder(categories=[[None, "a"], [np.nan, 1.0]], sparse_output=False).fit(X)
+    assert encoder.transform(X).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    encoder = OneHotEncoder(drop=[None, np.nan], sparse_output=False).fit(X)
+    assert encoder.transform(X).tolist() == [[1, 1], [0, 0]]
+    assert encoder.inverse_transform([[1, 0], [0, 1]]).tolist()[1] == [None, 1.0]
+    times = np.array([["NaT"], ["2020-01-01"]], dtype="M8[D]")
+    assert OneHotEncoder(sparse_output=False).fit_transform(times).tolist() == [[0, 1], [1, 0]]
+    late = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit([[1.0]])
+    assert late.transform([[np.nan], ["a"], [1.0]][::2]).tolist() == [[0], [1]]
+
+
 def test_what_was_dropped_is_what_zeros_mean():
     X = np.array([["a"], ["b"], ["b"], ["c"], ["c"]])
     encoder = OneHotEncoder(drop="first", handle_unknown="ignore", max_categories=2).fit(X)
@@ -291,7 +328,11 @@ BAD = {
     "seed": (lambda X: RBFSampler(random_state="a").fit(X), "random_state is 'a'; a whole number"),
     "kernel": (lambda X: Nystroem("chi2").fit(X), "kernel is 'chi2'; one of 'rbf', "),
     "unknown": (lambda X: OneHotEncoder(handle_unknown="x").fit(X), "handle_unknown is 'x'; one of"),
-    "missing": (lambda X: OneHotEncoder().fit([["a"], [None]]), "contains NaN or None in column 0"),
+    "infinite": (lambda X: OneHotEncoder().fit([[1.0], [np.inf]]), "contains infinity in column 0"),
+    "missing": (
+        lambda X: OneHotEncoder().fit([["a"]]).transform([[None]]),
+        r"Found unknown categories \[None\] in column 0",
+    ),
     "mixed": (lambda X: OneHotEncoder().fit([["a"], [1]]), "column 0 of X holds labels of types int, str"),
     "dtype": (lambda X: OneHotEncoder(dtype=str).fit(X), "dtype is .*; a dtype of numbers is wanted"),
     "drop": (lambda X: OneHotEncoder(drop="last").fit(X), "drop is 'last'; one of"),
