@@ -217,9 +217,9 @@ class OneHotEncoder(FeatureMap):
         -------
         SciPy CSR matrix or ndarray of shape (n_samples, number of columns)
         """
-        rows = self._encoded(X)
+        rows = self._mapped(X)
         if not self.sparse_output:
-            return rows.__array__(self.dtype)
+            return rows
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
@@ -227,8 +227,7 @@ class OneHotEncoder(FeatureMap):
         data = rows.data.astype(self.dtype, copy=False)
         return csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
 
-    def _encoded(self, X):
-        """The zeros and ones as Csr."""
+    def _mapped(self, X):
         self._require_fitted()
         columns = _categorical(X, type(self).__name__)
         if len(columns) != self.n_features_in_:
@@ -258,7 +257,8 @@ class OneHotEncoder(FeatureMap):
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         indices = (place + first[:-1])[kept].astype(np.int32)
         dtype = np.float32 if self.dtype in ("float32", np.float32) else np.float64
-        return Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
+        rows = Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
+        return rows if self.sparse_output else rows.__array__(self.dtype)
 
     def inverse_transform(self, X):
         """The labels of rows of zeros and ones.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn import base, kernel_approximation, model_selection, preprocessing
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -57,6 +57,42 @@ def test_products_powers_and_names_are_scikit_learns(rng, degree, interaction_on
     assert ours.n_output_features_ == theirs.n_output_features_
     for names in (None, ["a", "b", "c", "d"]):
         np.testing.assert_array_equal(ours.get_feature_names_out(names), theirs.get_feature_names_out(names))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, (2, 3), 4])
+@pytest.mark.parametrize("interaction_only", [True, False])
+def test_products_of_sparse_rows_are_those_of_dense_ones(rng, degree, interaction_only, dtype, tmp_path):
+    X = rng.integers(-3, 4, (60, 9)).astype(dtype) * (rng.random((60, 9)) < rng.random((60, 1)))
+    X[:2] = 0
+    fitted = PolynomialFeatures(degree, interaction_only=interaction_only).fit(csc_array(X))
+    got = fitted.transform(csr_array(X))
+    assert got.dtype == dtype
+    assert got.has_sorted_indices
+    np.testing.assert_array_equal(got.toarray(), fitted.transform(X))
+    theirs = preprocessing.PolynomialFeatures(degree, interaction_only=interaction_only).fit(X)
+    np.testing.assert_array_equal(got.toarray(), theirs.transform(csr_array(X)).toarray())
+    save(fitted, tmp_path / "map")
+    np.testing.assert_array_equal(load(tmp_path / "map").transform(X), fitted.transform(X))
+
+
+def test_products_of_many_sparse_features_take_the_room_of_those_that_are_there():
+    X = csr_array((np.array([2.0, 3.0, 5.0]), ([0, 0, 1], [7, 69_999, 1])), shape=(2, 70_000))
+    fitted = PolynomialFeatures(2, include_bias=False).fit(X)
+    assert fitted.n_output_features_ == 70_000 + 70_000 * 70_001 // 2
+    with pytest.raises(ValueError, match="at most 2147483647 are wanted of a sparse X"):
+        fitted.transform(X)
+    products = PolynomialFeatures(2, interaction_only=True).fit(X[:, :50_000]).transform(X[:, :50_000])
+    assert products.shape == (2, 1 + 50_000 + 50_000 * 49_999 // 2)
+    assert products.data.tolist() == [1, 2, 1, 5]
+
+
+def test_a_model_on_products_takes_sparse_rows(rng):
+    X = rng.integers(0, 2, (90, 6)).astype(float)
+    y = (X[:, 0] != X[:, 3]).astype(int)
+    dense, sparse = (GeneralisedLinearClassifier().fit(rows, y) for rows in (X, csr_array(X)))
+    np.testing.assert_allclose(sparse.decision_function(csr_array(X)), dense.decision_function(X), atol=1e-10)
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), y)
 
 
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
@@ -321,6 +357,7 @@ def test_xor_is_learned_on_products():
 BAD = {
     "degree": (lambda X: PolynomialFeatures(-1).fit(X), "degree is -1; at least 0 is wanted"),
     "degrees": (lambda X: PolynomialFeatures((3, 2)).fit(X), r"degree\[1\] is 2; at least 3"),
+    "many": (lambda X: PolynomialFeatures(100).fit(np.ones((2, 100))), "have too many products"),
     "nothing": (lambda X: PolynomialFeatures(0, include_bias=False).fit(X), "would result in an empty output"),
     "overflow": (lambda X: PolynomialFeatures(3).fit_transform(X * 1e200), "products beyond float64"),
     "gamma": (lambda X: RBFSampler(gamma=0).fit(X), "gamma is 0; a number above 0"),
