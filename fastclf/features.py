@@ -7,6 +7,7 @@ import numpy as np
 from ._csr import Csr
 from ._feature_map import FeatureMap
 from ._linear import as_rows, linear_scores
+from ._support import scale_gamma
 from ._threads import aside
 from ._validation import (
     require_array,
@@ -107,8 +108,7 @@ class RBFSampler(_RandomMap):
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
         if isinstance(self.gamma, str):
-            variance = _variance(rows)
-            gamma = 1 / (d * variance) if variance > 0 else 1.0
+            gamma = scale_gamma(rows)
         random = _random_state(self.random_state)
         weights = np.sqrt(2 * gamma) * random.normal(size=(d, n_components))
         offset = random.uniform(0, 2 * np.pi, size=n_components)
@@ -145,15 +145,6 @@ class RBFSampler(_RandomMap):
         super()._check_state()
         require_array("random_offset_", self.random_offset_, _FLOATS, (None,))
         require_array("random_weights_", self.random_weights_, _FLOATS, (self.n_features_in_, self._n_out()))
-
-
-def _variance(X):
-    """The variance of all numbers of X, those that a Csr does not hold too."""
-    if not isinstance(X, Csr):
-        return X.var(dtype=np.float64)
-    data, size = X.data[: X.size].astype(np.float64), X.shape[0] * X.shape[1]
-    mean = data.sum() / size
-    return (((data - mean) ** 2).sum() + (size - X.size) * mean**2) / size
 
 
 class Nystroem(_RandomMap):
