@@ -1,11 +1,13 @@
 """One sweep of the perceptron, beside the time that one read of X takes."""
 
 import itertools
+import warnings
 
 import data
 import pytest
 
 import fastclf
+from fastclf._threads import n_threads
 
 _SWEEPS = 5
 _QUICK = 20  # the factor by which --quick has fewer rows
@@ -31,3 +33,29 @@ def test_fit(record, benchmark, request, d, dtype):
         threads=1,
         dtype=dtype,
     )
+
+
+@pytest.mark.parametrize("n", [2000, 4000, 8000])
+def test_kernel(record, benchmark, request, n):
+    """A kernel perceptron's sweep, beside the kernel's products with the support vectors that it ends with."""
+    n = n // (_QUICK if request.config.getoption("quick") else 1)
+    X, _ = data.hyperplane(n, 64)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = fastclf.KernelPerceptron("poly", degree=2, gamma=1.0, max_iter=_SWEEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a sweep had mistakes
+        support = len(model.fit(X, y).support_)
+        benchmark.group = "kernel perceptron, float64"
+        record(
+            lambda _: model.fit(X, y),
+            itertools.repeat(None),
+            point={"n": n, "d": 64},
+            axis="n",
+            base=n == 8000,
+            items=_SWEEPS,
+            item="sweep",
+            bytes_moved=_SWEEPS * X.nbytes,
+            flops=2 * _SWEEPS * n * support * 64,
+            threads=n_threads(),
+            dtype="float64",
+        )

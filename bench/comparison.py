@@ -19,6 +19,7 @@ class Work:
     agree: Callable  # agree(our answers, theirs), one answer per block, gives (bool, remark)
     calls: int = 1
     items: int | None = None  # of a block, for the time of one; None: its length
+    bytes_read: int | None = None  # by one item; then the share of the measured bandwidth is told
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,19 @@ class Comparison:
     build: Callable  # build(scale, threads) returns the Work
     targets: dict[str, float]
     most: float | None
+    share: float | None  # of the bandwidth, at least
 
 
 COMPARISONS = []
 
 
-def comparison(name, threads=(1, 2), most=None, **targets):
+def comparison(name, threads=(1, 2), most=None, share=None, **targets):
     """Register a comparison, once for each number of threads; targets go by the peer's name, its spaces as "_"."""
     targets = {peer.replace("_", " "): ratio for peer, ratio in targets.items()}
 
     def register(build):
         for n in threads:
-            COMPARISONS.append(Comparison(f"{name}, {n} thread{'s' * (n > 1)}", n, build, targets, most))
+            COMPARISONS.append(Comparison(f"{name}, {n} thread{'s' * (n > 1)}", n, build, targets, most, share))
         return build
 
     return register

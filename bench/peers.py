@@ -10,6 +10,7 @@ status 0 if all targets are met.
 
 import argparse
 import contextlib
+import functools
 import gc
 import json
 import sys
@@ -21,7 +22,7 @@ from statistics import median
 import data
 import numpy as np
 from comparison import COMPARISONS
-from limits import limit_threads, stopwatch, time_text, watch_others
+from limits import limit_threads, read_bandwidth, stopwatch, time_text, watch_others
 
 from fastclf import _simd
 
@@ -83,8 +84,11 @@ def describe(result):
     )
 
 
+bandwidth = functools.cache(read_bandwidth)
+
+
 def compare(registered, scale, rounds):
-    """The results of one comparison, one a peer, and one for the target of seconds where there is one; printed, too."""
+    """The results of one comparison, one a peer, and one each for the bandwidth and the seconds; printed, too."""
     work = registered.build(scale, registered.threads)
     ours = work.ours()
     print(registered.name)
@@ -100,6 +104,13 @@ def compare(registered, scale, rounds):
         results.append(result)
         gc.collect()
     own = [result["seconds"][0] for result in results if "seconds" in result]
+    if work.bytes_read is not None and own:
+        share = work.bytes_read / median(own) / bandwidth(registered.threads)
+        met = None if registered.share is None else share >= registered.share
+        target = None if registered.share is None else f"{registered.share:.0%}"
+        result = {"comparison": registered.name, "peer": "read", "threads": registered.threads, "share": share}
+        results.append(result | {"target": target, "met": met})
+        print(f"  {'read':16} {share:.0%} of the bandwidth measured  {verdict(results[-1])}", flush=True)
     if registered.most is not None and own:
         about = {"comparison": registered.name, "peer": "fastclf", "threads": registered.threads}
         result = about | {"target": f"at most {time_text(registered.most)}", "met": median(own) <= registered.most}

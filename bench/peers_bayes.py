@@ -14,7 +14,7 @@ def _classed(n, d, dtype, n_classes=5):
     return X, y
 
 
-def _fits(kind, X, y, Q, threads):
+def _fits(kind, X, y, Q, threads, **about):
     """Work of a fit and of predicting Q."""
 
     def make(module, **own):
@@ -24,7 +24,8 @@ def _fits(kind, X, y, Q, threads):
 
         return lambda: call
 
-    return Work([y], make("fastclf", n_jobs=threads), {"sklearn": make("sklearn.naive_bayes")}, same_labels, items=1)
+    peers = {"sklearn": make("sklearn.naive_bayes")}
+    return Work([y], make("fastclf", n_jobs=threads), peers, same_labels, items=1, **about)
 
 
 def _predictions(kind, X, y, threads, blocks, calls=1):
@@ -36,10 +37,10 @@ def _predictions(kind, X, y, threads, blocks, calls=1):
 
 
 def _register_gaussian(dtype):
-    @comparison(f"GaussianNB fit, 1M x 64 {dtype}", threads=(2,), sklearn=12)
+    @comparison(f"GaussianNB fit, 1M x 64 {dtype}", threads=(2,), share=0.6, sklearn=12)
     def fit(scale, threads):
         X, y = _classed(int(1_000_000 * scale), 64, dtype)
-        return _fits("GaussianNB", X, y, X[:1000], threads)
+        return _fits("GaussianNB", X, y, X[:1000], threads, bytes_read=X.nbytes)
 
     @comparison(f"GaussianNB predict, 1M x 64 {dtype}", threads=(2,), sklearn=10)
     def predict(scale, threads):

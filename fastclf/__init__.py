@@ -34,7 +34,7 @@ _ROOMS = {
     "OneHotEncoder": "onehot",
     "Perceptron": "perceptron",
     "PoissonNB": "bayes",
-    "PolynomialFeatures": "features",
+    "PolynomialFeatures": "polynomial",
     "RBFSampler": "features",
     "SVC": "svm",
     "StratifiedKFold": "evaluation",

@@ -31,7 +31,7 @@ class Table:
     def logs(count, total, m, options):
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(count + options.alpha) - np.log(total + options.alpha * m)
-        return np.nan_to_num(logs, nan=-np.inf)
+        return np.where(np.isnan(logs), -np.inf, logs)
 
     @classmethod
     def scorer(cls, states, options):
@@ -133,10 +133,15 @@ class Bernoulli(Categorical):
     def cells(x, codes, options):
         return np.array([0.0, 1.0])
 
+    wanted = "; 0 and 1 are wanted for distribution 'bernoulli'"
+
+    @staticmethod
+    def is_bad(x):
+        return (x != 0) & (x != 1)
+
     @staticmethod
     def require(columns, options):
-        wanted = "; 0 and 1 are wanted for distribution 'bernoulli'"
-        refuse(columns, lambda x: (x != 0) & (x != 1), options.places, wanted)
+        refuse(columns, Bernoulli.is_bad, options.places, Bernoulli.wanted)
 
     @staticmethod
     def places(state, x):

@@ -215,15 +215,15 @@ class Poisson(Rate):
     """Counts; the rate is their mean."""
 
     names = ("count", "sum", "log_factorials")
+    wanted = ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'"
+
+    @staticmethod
+    def is_bad(x):
+        return (x < 0) | (x != np.floor(x))
 
     @staticmethod
     def require(columns, options):
-        refuse(
-            columns,
-            lambda x: (x < 0) | (x != np.floor(x)),
-            options.places,
-            ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'",
-        )
+        refuse(columns, Poisson.is_bad, options.places, Poisson.wanted)
 
     @classmethod
     def learn(cls, columns, codes, weight, n_classes, options):
@@ -318,10 +318,15 @@ class Multinomial:
     The coefficient of the multinomial, which all classes share, is left out: the density is that of units in order.
     """
 
+    wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
+
+    @staticmethod
+    def is_bad(x):
+        return x < 0
+
     @staticmethod
     def require(columns, options):
-        wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
-        refuse(columns, lambda x: x < 0, options.places, wanted)
+        refuse(columns, Multinomial.is_bad, options.places, Multinomial.wanted)
 
     @staticmethod
     def learn(columns, codes, weight, n_classes, options):

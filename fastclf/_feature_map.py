@@ -20,9 +20,13 @@ class FeatureMap(Estimator):
         """`fit` and `transform` of the same rows."""
         return self.fit(X, y).transform(X)
 
+    def _mapped(self, X):
+        """`transform` for our own models, whose sparse rows need no SciPy."""
+        return self.transform(X)
+
     def _blocks(self, X, n_out):
         """(start, stop, rows) of all rows, a few at a time."""
-        size = max(1, _BLOCK_NUMBERS // n_out)
+        size = max(1, _BLOCK_NUMBERS // max(1, n_out))
         for start in range(0, len(X), size):
             stop = min(start + size, len(X))
             yield start, stop, X[start:stop]

@@ -43,6 +43,9 @@ _CLASSES = {
 _NUMBERS = r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<[mM]8\[\d{0,6}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]"
 _STRINGS = r"<U[1-9]\d{0,7}|\|S[1-9]\d{0,7}"
 
+# What an array of objects may hold.
+_ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
+
 
 def find_class(name):
     """The class of that name, if a file may hold its objects, or None."""
@@ -74,9 +77,9 @@ def encode(value, name):
     def array(value, name):
         if value.dtype == object:
             values = value.ravel().tolist()
-            if not all(type(item) in (bool, int, float, str, np.str_) for item in values):
-                odd = next(item for item in values if type(item) not in (bool, int, float, str, np.str_))
-                refuse(odd, f"an entry of {name}")
+            for item in values:
+                if type(item) not in _ITEMS:
+                    refuse(item, f"an entry of {name}")
             return {"objects": [list(value.shape), [tree(item, name) for item in values]]}
         if dtype_name(value.dtype) is None:
             raise TypeError(

@@ -1,6 +1,5 @@
-"""Feature maps: products, random Fourier features and the Nystroem map."""
+"""Feature maps: random Fourier features and the Nystroem map."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from ._csr import Csr
 from ._feature_map import FeatureMap
 from ._linear import as_rows, linear_scores
+from ._support import scale_gamma
 from ._threads import aside
 from ._validation import (
     require_array,
@@ -43,144 +43,6 @@ def _random_state(seed):
     if isinstance(seed, np.random.RandomState):
         return seed
     return np.random.RandomState(require_integer("random_state", seed, 0, 2**32 - 1))
-
-
-class PolynomialFeatures(FeatureMap):
-    """All products of up to `degree` features.
-
-    Parameters
-    ----------
-    degree : int >= 0 or (int, int), default=2
-        The greatest degree, or the least and the greatest.
-    interaction_only : bool, default=False
-        Only products of different features.
-    include_bias : bool, default=True
-        With the product of none, a column of ones.
-    order : {'C', 'F'}, default='C'
-        Memory order of the output.
-
-    Attributes
-    ----------
-    powers_ : ndarray of shape (n_output_features_, n_features), int64
-        Exponent of each feature in each product.
-    n_output_features_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only when X was a table with string column names.
-
-    Notes
-    -----
-    One multiplication an output number. Memory: the output and a block that fits a cache.
-
-    Examples
-    --------
-    >>> from fastclf import PolynomialFeatures
-    >>> PolynomialFeatures().fit_transform([[2.0, 3.0]])
-    array([[1., 2., 3., 4., 6., 9.]])
-    >>> PolynomialFeatures(interaction_only=True).fit([[2.0, 3.0]]).get_feature_names_out()
-    array(['1', 'x0', 'x1', 'x0 x1'], dtype=object)
-    """
-
-    def __init__(self, degree=2, *, interaction_only=False, include_bias=True, order="C"):
-        self._take(locals())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _degrees(self):
-        if isinstance(self.degree, (tuple, list)):
-            if len(self.degree) != 2:
-                raise ValueError(f"degree is {self.degree!r}; a whole number or (least, greatest) is wanted")
-            low = require_integer("degree[0]", self.degree[0], 0)
-            high = require_integer("degree[1]", self.degree[1], low)
-        else:
-            low, high = 0, require_integer("degree", self.degree, 0)
-        if high == 0 and not self.include_bias:
-            raise ValueError("Setting degree to zero and include_bias to False would result in an empty output array.")
-        return low, high
-
-    def fit(self, X, y=None):
-        """Count the products; of X only its shape matters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        low, high = self._degrees()
-        require_choice("order", self.order, ["C", "F"])
-        columns = self._fitted_columns(X, self._as_rows(X, type(self).__name__))
-        d = columns["n_features_in_"]
-        choose = itertools.combinations if self.interaction_only else itertools.combinations_with_replacement
-        products = [()] if self.include_bias else []
-        for degree in range(max(1, low), high + 1):
-            products += choose(range(d), degree)
-        powers = np.zeros((len(products), d), np.int64)
-        for row, product in zip(powers, products):
-            np.add.at(row, list(product), 1)
-        return self._become(**columns, powers_=powers, n_output_features_=len(products))
-
-    def transform(self, X):
-        """The products of the features of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite real numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_output_features_), float32 or float64 as X
-        """
-        self._require_fitted()
-        X = self._new_samples(X)
-        made, steps, kept = self._plan()
-        out = np.empty((len(X), len(kept)), X.dtype, order=self.order)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start, stop, rows in self._blocks(X, made):
-                block = np.empty((made, stop - start), X.dtype)
-                block[0] = 1
-                for i, parent, feature in steps:
-                    np.multiply(block[parent], rows[:, feature], out=block[i])
-                out[start:stop] = block[kept].T
-        if not np.isfinite(out).all():
-            raise ValueError(f"X has products beyond {X.dtype}; smaller values or a smaller degree are wanted")
-        return out
-
-    def _plan(self):
-        """(how many products are made, (its number, that of the product without its last factor, factor), the kept)."""
-        number = {(): 0}
-        steps, kept = [], []
-        for powers in self.powers_:
-            product = tuple(np.repeat(np.arange(len(powers)), powers).tolist())
-            for length in range(1, len(product) + 1):
-                part = product[:length]
-                if part not in number:
-                    number[part] = len(number)
-                    steps.append((number[part], number[part[:-1]], part[-1]))
-            kept.append(number[product])
-        return len(number), steps, kept
-
-    def get_feature_names_out(self, input_features=None):
-        """Names of the products, as 'x0^2 x1'; input_features: names of the features, in place of those of `fit`."""
-        names = self._names_in(input_features)
-        products = []
-        for powers in self.powers_:
-            factors = [names[j] + (f"^{powers[j]}" if powers[j] > 1 else "") for j in np.flatnonzero(powers)]
-            products.append(" ".join(factors) or "1")
-        return np.array(products, dtype=object)
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("powers_", self.powers_, [np.int64], (None, self.n_features_in_))
-        if (self.powers_ < 0).any() or self.powers_.sum(axis=1).max(initial=0) > 1000:
-            raise ValueError("powers_ has a product of a degree outside of 0 to 1000")
 
 
 class RBFSampler(_RandomMap):
@@ -246,8 +108,7 @@ class RBFSampler(_RandomMap):
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
         if isinstance(self.gamma, str):
-            variance = _variance(rows)
-            gamma = 1 / (d * variance) if variance > 0 else 1.0
+            gamma = scale_gamma(rows)
         random = _random_state(self.random_state)
         weights = np.sqrt(2 * gamma) * random.normal(size=(d, n_components))
         offset = random.uniform(0, 2 * np.pi, size=n_components)
@@ -284,15 +145,6 @@ class RBFSampler(_RandomMap):
         super()._check_state()
         require_array("random_offset_", self.random_offset_, _FLOATS, (None,))
         require_array("random_weights_", self.random_weights_, _FLOATS, (self.n_features_in_, self._n_out()))
-
-
-def _variance(X):
-    """The variance of all numbers of X, those that a Csr does not hold too."""
-    if not isinstance(X, Csr):
-        return X.var(dtype=np.float64)
-    data, size = X.data[: X.size].astype(np.float64), X.shape[0] * X.shape[1]
-    mean = data.sum() / size
-    return (((data - mean) ** 2).sum() + (size - X.size) * mean**2) / size
 
 
 class Nystroem(_RandomMap):

@@ -2,9 +2,8 @@
 
 from ._estimator import Classifier, clone, only_if
 from ._feature_map import FeatureMap
-from .features import PolynomialFeatures
 from .least_squares import LeastSquaresClassifier
-from .onehot import OneHotEncoder
+from .polynomial import PolynomialFeatures
 
 
 class GeneralisedLinearClassifier(Classifier):
@@ -65,7 +64,7 @@ class GeneralisedLinearClassifier(Classifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             As the map takes it.
         y : array-like of shape (n_samples,)
             Labels.
@@ -121,7 +120,4 @@ class GeneralisedLinearClassifier(Classifier):
 
 
 def _mapped(feature_map, X):
-    """The features, for the model alone: sparse ones need no SciPy."""
-    if isinstance(feature_map, OneHotEncoder) and feature_map.sparse_output:
-        return feature_map._encoded(X)
-    return feature_map.transform(X)
+    return getattr(feature_map, "_mapped", feature_map.transform)(X)

@@ -10,14 +10,15 @@ from ._csr import Csr
 from ._estimator import Classifier
 from ._kernels import KINDS, Kernel, Packed, Rows, fill
 from ._linear import as_rows, chosen
-from ._support import slots, stacked
-from ._threads import Progress, n_threads, ranges
+from ._support import called, check_votes, gather_votes, scale_gamma, slots, stacked, voted
+from ._threads import Progress, n_threads
 from ._tree_parameters import as_seed
 from ._validation import (
     as_array,
     as_matrix,
     as_sample_weight,
     as_targets,
+    class_factors,
     encode_labels,
     require_array,
     require_choice,
@@ -57,8 +58,9 @@ class KernelPerceptron(Classifier):
     budget : int >= 1 or None, default=None
         Most support vectors. Where one too many is found, that of the smallest coefficients, the first of equal ones,
         is forgotten.
-    average : {'none', 'averaged'}, default='none'
-        'averaged': the coefficients are their means over all turns. Not with a budget, which a mean would exceed.
+    average : {'none', 'averaged', 'voted'}, default='none'
+        'averaged': the coefficients are their means over all turns; 'voted': the f after each mistake predict, and
+        count for as many turns as they were there (Freund, Schapire 1999). Neither with a budget, which they exceed.
     class_weight : dict, 'balanced' or None, default=None
         Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Against the rest only
         the plane's own class has it.
@@ -75,7 +77,7 @@ class KernelPerceptron(Classifier):
     support_ : ndarray of shape (n_SV,), int64
         The rows that are support vectors, counted over all calls of `partial_fit`.
     support_vectors_ : array of shape (n_SV, n_features)
-        Those rows, sparse if X was; not with kernel='precomputed'.
+        Those rows, sparse if X was; not with kernel='precomputed'. With 'voted' all rows that were a mistake.
     dual_coef_ : ndarray of shape (1 or n_classes, n_SV), float64
     intercept_ : ndarray of shape (1 or n_classes,), float64
     classes_ : ndarray of shape (n_classes,)
@@ -93,6 +95,9 @@ class KernelPerceptron(Classifier):
     mistake_bound_ : float or ndarray
         (rho / gamma)^2, which no training from 0 exceeds in mistakes (Novikoff 1962); NaN where gamma is not known, or
         with weights or a budget.
+    voter_support_, voter_steps_, votes_, voter_starts_ : ndarray
+        With 'voted': of each mistake its place in `support_`, its step, the turns until the next one of its plane, and
+        where those of each plane begin. A prediction costs a pass over all.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
@@ -180,7 +185,7 @@ class KernelPerceptron(Classifier):
         steps = self._steps(classes, codes, weight, turns)
         state = {
             "classes_": classes,
-            "_gamma_": self._gamma_of(rows),
+            "_gamma_": self._gamma_of(rows if weight is None else rows[turns]),
             "support_": np.empty(0, np.int64),
             "n_seen_": 0,
             "_t_": 0,
@@ -234,7 +239,8 @@ class KernelPerceptron(Classifier):
         steps = self._steps(known, codes, weight, turns)
         if first:
             a = lag = np.zeros((1 if len(known) == 2 else len(known), 0))
-            state = {"classes_": known, "_gamma_": self._gamma_of(rows), "n_seen_": 0, "_t_": 0}
+            gamma = self._gamma_of(rows if weight is None else rows[turns])
+            state = {"classes_": known, "_gamma_": gamma, "n_seen_": 0, "_t_": 0}
             state |= {"support_": np.empty(0, np.int64), **self._fitted_columns(X, rows)}
         else:
             a, lag = self._last_, self._lag_
@@ -266,11 +272,11 @@ class KernelPerceptron(Classifier):
         if not np.isfinite(require_number("coef0", self.coef0, -np.inf)):
             raise ValueError(f"coef0 is {self.coef0}; a finite number is wanted")
         require_integer("max_iter", self.max_iter, 1)
-        require_choice("average", self.average, ("none", "averaged"))
+        require_choice("average", self.average, ("none", "averaged", "voted"))
         if self.budget is None:
             return 0
-        if self.average == "averaged":
-            raise ValueError("budget is given with average='averaged', which would exceed it; one of them is wanted")
+        if self.average != "none":
+            raise ValueError(f"budget is given with average={self.average!r}, which exceeds it; one of them is wanted")
         return require_integer("budget", self.budget, 1)
 
     def _as_rows(self, X, owner):
@@ -291,15 +297,8 @@ class KernelPerceptron(Classifier):
 
     def _steps(self, classes, codes, weight, turns):
         """The step of each row for each plane."""
-        factor = np.ones(len(classes))
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
-            factor = len(turns) / (len(classes) * np.bincount(codes[turns], minlength=len(classes)))
-        elif self.class_weight is not None:
-            if not hasattr(self.class_weight, "items"):
-                raise TypeError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-            for label, each in self.class_weight.items():
-                factor[classes == label] = require_number(f"class_weight[{label!r}]", each, 0, open_low=True)
+        heavy = np.bincount(codes[turns], minlength=len(classes))
+        factor = class_factors(self.class_weight, classes, heavy, open_low=True)
         if len(classes) == 2:
             steps = factor[codes][:, None]
         else:
@@ -311,25 +310,14 @@ class KernelPerceptron(Classifier):
             return float(self.gamma)
         if self.gamma == "auto" or self._tabled or self.kernel == "linear":
             return 1.0 / X.shape[1]
-        values = X.data[: X.size] if isinstance(X, Csr) else X
-        size = len(X) * X.shape[1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(values.sum(dtype=np.float64)) / size
-            squares = sum(
-                float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
-                for start, stop in ranges(0, len(values), 1 << 16)
-            )
-        variance = (squares + (size - values.size) * mean**2) / size
-        if not np.isfinite(variance):
-            raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return scale_gamma(X)
 
     def _table(self, X, gamma):
         """A function of two lists of rows of X that gives their kernel values."""
         if self.kernel == "precomputed":
             return lambda rows, columns: np.ascontiguousarray(X[rows][:, columns], np.float64)
         if callable(self.kernel):
-            return lambda rows, columns: self._called(X[rows], X[columns])
+            return lambda rows, columns: called(self.kernel, X[rows], X[columns])
         kernel, packable, threads = Kernel(self.kernel, gamma, self.degree, self.coef0), Rows(X), n_threads(self.n_jobs)
 
         def values(rows, columns):
@@ -339,12 +327,6 @@ class KernelPerceptron(Classifier):
 
         return values
 
-    def _called(self, A, B):
-        values = as_array(self.kernel(A, B), "kernel's result")
-        if values.shape != (len(A), len(B)):
-            raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
-        return np.ascontiguousarray(values, np.float64)
-
     def _learn(self, X, support, a, lag, codes, turns, steps, state, budget, progress, once=False):
         """Sweep over the rows `turns` of X; `support` are those that have coefficients a. Updates the state."""
         table, rng = self._table(X, state["_gamma_"]), np.random.default_rng(as_seed(self.random_state or 0))
@@ -352,7 +334,11 @@ class KernelPerceptron(Classifier):
         positive = np.array([1] if n_planes == 1 else range(n_planes), np.intc)
         mistakes, radius, called_off = np.zeros(n_planes, np.int64), 0.0, False
         ids = np.concatenate([state["support_"], state["n_seen_"] + np.arange(len(X) - before)])
-        t, n_iter = state["_t_"], 0
+        t, n_iter, log = state["_t_"], 0, []
+        voting = self.average == "voted"
+        earlier = vars(self) if before and voting else None
+        if earlier is not None and "votes_" not in earlier:
+            raise ValueError("average is 'voted' and that of the calls before was not; the same one is wanted")
         while not called_off:
             in_sweep = np.zeros(n_planes, np.int64)
             least, square = np.full(n_planes, np.inf), np.zeros(n_planes)
@@ -370,12 +356,18 @@ class KernelPerceptron(Classifier):
                         "the kernel has values that are NaN or infinite; rows of a smaller scale are wanted"
                     )
                 radius = max(radius, float(values[np.arange(len(rows)), slot].max()) + bias)
-                n_live = int(a.any(axis=0).sum())
+                n_live, wrong = int(a.any(axis=0).sum()), np.empty((len(rows), n_planes), np.uint8)
                 kernels.learn(
-                    values, slot, codes[rows], positive, steps[rows], a, lag, t, bias, budget, n_live, in_sweep, least,
+                    values, slot, codes[rows], positive, steps[rows], a, lag, t, bias, budget, n_live, wrong, least,
                     square,
                 )  # fmt: skip
+                in_sweep += wrong.sum(axis=0, dtype=np.int64)
                 kept = a.any(axis=0) | (lag.any(axis=0) if self.average == "averaged" else False)
+                if voting:
+                    row, plane = np.nonzero(wrong)
+                    sign = np.where(codes[rows][row] == positive[plane], 1, -1)
+                    log.append((plane, rows[row], sign * steps[rows][row, plane], t + row))
+                    kept[: len(support)] = kept[slot[row]] = True
                 support, a, lag = columns[kept], np.ascontiguousarray(a[:, kept]), np.ascontiguousarray(lag[:, kept])
                 t, start = t + len(rows), start + len(rows)
                 called_off = progress.advance(len(rows), int(in_sweep.sum()))
@@ -397,16 +389,17 @@ class KernelPerceptron(Classifier):
             "intercept_": bias * coef.sum(axis=1),
             "n_iter_": n_iter,
         }
+        if voting:
+            state |= gather_votes(log, support, n_planes, t, bias, earlier)
         converged = not in_sweep.any() and not called_off
+        known = converged and self.average != "averaged" and (square > 0).all()
         return {
             "mistakes": mistakes,
             "last": int(in_sweep.sum()),
             "converged": converged,
             "called_off": called_off,
             "radius": float(np.sqrt(max(radius, 0))),
-            "margins": np.where(converged and self.average == "none", least / np.sqrt(np.maximum(square, 0)), np.nan)
-            if (square > 0).all()
-            else np.full(n_planes, np.nan),
+            "margins": least / np.sqrt(square) if known else np.full(n_planes, np.nan),
         }
 
     def _proof(self, learned, plain):
@@ -438,7 +431,8 @@ class KernelPerceptron(Classifier):
         self._require_fitted()
         X = self._new_samples(X)
         scores = np.empty((len(X), len(self.dual_coef_)))
-        step = max(1, min(_BLOCK_NUMBERS // (1 + len(self.support_)), len(X)))
+        a_row = 1 + len(self.support_) + len(getattr(self, "votes_", ()))
+        step = max(1, min(_BLOCK_NUMBERS // a_row, len(X)))
         kernel = None if self._tabled else Kernel(self.kernel, self._gamma_, self.degree, self.coef0)
         known = None if self._tabled else Rows(self._support_rows_)
         for start in range(0, len(X), step):
@@ -448,9 +442,12 @@ class KernelPerceptron(Classifier):
             elif self.kernel == "precomputed":
                 values = rows[:, self.support_]
             elif callable(self.kernel):
-                values = self._called(rows, self._support_rows_)
+                values = called(self.kernel, rows, self._support_rows_)
             else:
                 values = kernel(rows, known, np.float64, self.n_jobs)
+            if hasattr(self, "votes_"):
+                scores[start : start + step] = voted(values, vars(self))
+                continue
             # in the order of the support vectors, whatever the block is
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
@@ -475,6 +472,8 @@ class KernelPerceptron(Classifier):
         require_number("_gamma_", self._gamma_, 0)
         for name in ("_t_", "n_seen_"):
             require_integer(name, getattr(self, name), 0)
+        if hasattr(self, "votes_"):
+            check_votes(vars(self), n_planes, len(self.support_))
         if len(self.support_) and not 0 <= self.support_.min() <= self.support_.max() < self.n_seen_:
             raise ValueError(f"support_ has an entry outside of 0 to {self.n_seen_ - 1}")
         rows = self._support_rows_

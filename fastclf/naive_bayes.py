@@ -1,49 +1,23 @@
 """Naive Bayes with a distribution of its own for each column."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ._bayes_base import SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint
-from ._cells import Bernoulli, Categorical, Histogram, Kernel, MdlHistogram, QuantileHistogram
+from ._bayes_tables import DISTRIBUTIONS, SparseTable, Table
+from ._cells import Histogram
 from ._columns import as_columns
-from ._distributions import Exponential, Gaussian, Multinomial, Options, Poisson, log_dirichlet
+from ._csr import as_csr, is_sparse
+from ._distributions import Options, log_dirichlet
 from ._estimator import _different_names, clone
 from ._statistics import class_counts, threads_for
-from ._threads import run
+from ._threads import ranges, run
 from ._validation import feature_names, require_array, require_choice, require_integer, require_number
-
-DISTRIBUTIONS = {
-    "gaussian": Gaussian,
-    "poisson": Poisson,
-    "exponential": Exponential,
-    "bernoulli": Bernoulli,
-    "categorical": Categorical,
-    "multinomial": Multinomial,
-    "histogram": Histogram,
-    "quantile": QuantileHistogram,
-    "mdl": MdlHistogram,
-    "kernel": Kernel,
-}
 
 # Rows whose log densities are told at a time.
 _ROWS = 1 << 12
 
-
-class Table(NamedTuple):
-    """Columns of X, and for each which values are missing, or None."""
-
-    columns: list
-    missing: list
-    names: np.ndarray | None
-
-    def __len__(self):
-        return len(self.columns[0])
-
-    def among(self, rows):
-        """Those of an index."""
-        missing = [gone if gone is None else gone[rows] for gone in self.missing]
-        return Table([column[rows] for column in self.columns], missing, self.names)
+# Numbers of sparse rows that are made dense at a time.
+_NUMBERS = 1 << 20
 
 
 class NaiveBayes(NaiveBayesBase):
@@ -74,7 +48,8 @@ class NaiveBayes(NaiveBayesBase):
     {shared}
     distributions_ : list of str
         The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all is 0 or 1,
-        "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian".
+        "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian". Of
+        a sparse X, whatever its type, it is "bernoulli" if all entries are 0 or 1, else "multinomial".
     class_count_, class_prior_ : ndarray of shape (n_classes,)
     factors_ : list of list of int
         Columns whose densities are multiplied: each by itself, or together those of a multinomial.
@@ -124,9 +99,12 @@ class NaiveBayes(NaiveBayesBase):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "ignore"
+        tags.input_tags.sparse = True
         return tags
 
     def _table(self, X):
+        if is_sparse(X):
+            return SparseTable(as_csr(X, type(self).__name__))
         columns, missing = as_columns(X, type(self).__name__)
         require_choice("missing", self.missing, ("error", "ignore"))
         for j, gone in enumerate(missing):
@@ -180,10 +158,7 @@ class NaiveBayes(NaiveBayesBase):
     def _chosen(self, table, codes, rows):
         """(distributions, factors) as the rows, an index, choose them."""
         kinds, groups = self._wanted(table)
-        for j, (kind, column, gone) in enumerate(zip(kinds, table.columns, table.missing)):
-            if kind == "auto":
-                kinds[j] = choose(column[rows], codes[rows], None if gone is None else gone[rows])
-        _refuse_strings(kinds, table.columns)
+        kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
         rest = [j for j in rest if kinds[j] == "multinomial"]
         groups += [rest] if rest else []
@@ -196,6 +171,8 @@ class NaiveBayes(NaiveBayesBase):
 
     def _learn(self, table, codes, weight, n_classes, kinds, factors, names=None):
         """The statistics of each factor; `names` are what errors call the columns, where not their positions."""
+        if isinstance(table, SparseTable):
+            return table.learn(codes, weight, n_classes, kinds, factors, self._options(None))
         statistics = [None] * len(factors)
         for kind, gone, members in _batches(table, kinds, factors):
             places = [j for i in members for j in factors[i]]
@@ -232,8 +209,8 @@ class NaiveBayes(NaiveBayesBase):
 
         Parameters
         ----------
-        X : array-like or table of shape (n_samples, n_features)
-            Columns of numbers, bools or strings.
+        X : array-like, table or sparse matrix of shape (n_samples, n_features)
+            Columns of numbers, bools or strings; sparse ones of "bernoulli", "multinomial" or "poisson".
         y : array-like of shape (n_samples,)
             Labels: anything sortable.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -300,7 +277,7 @@ class NaiveBayes(NaiveBayesBase):
                 f"X has {len(table.columns)} features, but {type(self).__name__} is expecting"
                 f" {self.n_features_in_} features as input"
             )
-        _refuse_strings(self.distributions_, table.columns)
+        table.require(self.distributions_)
         return table
 
     def _ask(self, X):
@@ -311,6 +288,9 @@ class NaiveBayes(NaiveBayesBase):
 
     def _add(self, joint, table, kinds, factors, statistics):
         """Add the log densities of all factors, some rows at a time."""
+        if isinstance(table, SparseTable):
+            table.add(joint, kinds, factors, statistics, self._options(None))
+            return
         parts = []
         for kind, gone, members in _batches(table, kinds, factors):
             places = [j for i in members for j in factors[i]]
@@ -355,11 +335,16 @@ class NaiveBayes(NaiveBayesBase):
         known = {}
         for number, own in enumerate(folds):
             kinds, factors = self._chosen(table, codes, np.delete(np.arange(len(table)), own))
-            for places in factors:
-                key = kinds[places[0]], *places
-                if key not in known:
-                    known[key] = self._other_statistics(table, codes, weight, n_classes, folds, *key)
-            statistics = [known[kinds[places[0]], *places][number] for places in factors]
+            if isinstance(table, SparseTable):
+                others = np.delete(np.arange(len(table)), own)
+                rest = codes[others], among(weight, others), n_classes
+                statistics = self._learn(table.among(others), *rest, kinds, factors)
+            else:
+                for places in factors:
+                    key = kinds[places[0]], *places
+                    if key not in known:
+                        known[key] = self._other_statistics(table, codes, weight, n_classes, folds, *key)
+                statistics = [known[kinds[places[0]], *places][number] for places in factors]
             asked = table.among(own)
             rest = np.delete(counts, number, axis=0).sum(axis=0)
             told = begin_joint(len(own), self._prior(rest))
@@ -399,16 +384,26 @@ class NaiveBayes(NaiveBayesBase):
         with np.errstate(divide="ignore"):
             joint = np.log(count / count.sum(axis=1, keepdims=True) if self.priors is None else fitted.class_prior_)
         joint = np.array(np.broadcast_to(joint, count.shape))
-        for places, state in zip(fitted.factors_, fitted.statistics_):
-            kind, gone = fitted.distributions_[places[0]], table.missing[places[0]]
+        if isinstance(table, SparseTable):
+            for start, stop in ranges(0, len(table), 1, 1 + _NUMBERS // len(table.columns)):
+                part = slice(start, stop)
+                fitted._add_left(joint[part], table.dense(start, stop), codes[part], among(weight, part))
+        else:
+            fitted._add_left(joint, table, codes, weight)
+        joint[count == 0] = -np.inf
+        return classes[joint.argmax(axis=1)]
+
+    def _add_left(self, joint, table, codes, weight):
+        """Add the log densities of rows of the fit by the statistics without each."""
+        rows = np.arange(len(table))
+        for places, state in zip(self.factors_, self.statistics_):
+            kind, gone = self.distributions_[places[0]], table.missing[places[0]]
             there = rows if gone is None else rows[~gone]
             own = [table.columns[j][there] for j in places], codes[there], among(weight, there)
             if hasattr(DISTRIBUTIONS[kind], "left"):
                 joint[there] += DISTRIBUTIONS[kind].left(state, *own, self._options(places))
             else:
-                joint[there] += _learned_without(DISTRIBUTIONS[kind], *own, len(classes), self._options(places))
-        joint[count == 0] = -np.inf
-        return classes[joint.argmax(axis=1)]
+                joint[there] += _learned_without(DISTRIBUTIONS[kind], *own, len(joint[0]), self._options(places))
 
     def sample(self, n=1, random_state=None):
         """(X, y): n rows drawn from the model, X of shape (n, n_features), of objects where a column holds strings.
@@ -469,30 +464,3 @@ def _learned_without(distribution, columns, codes, weight, n_classes, options):
         states = distribution.learn(*own, n_classes, options)
         distribution.scorer(states, options)(joint[i : i + 1], [column[i : i + 1] for column in columns])
     return joint
-
-
-def _refuse_strings(kinds, columns):
-    for j, (kind, column) in enumerate(zip(kinds, columns)):
-        if column.dtype.kind == "O" and kind != "categorical":
-            raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
-
-
-def choose(x, codes, missing):
-    """The distribution that "auto" takes for a column."""
-    if x.dtype.kind == "O":
-        return "categorical"
-    if missing is not None:
-        x, codes = x[~missing], codes[~missing]
-    if x.dtype.kind == "b" or (len(x) and _is_binary(x[:64]) and _is_binary(x)):
-        return "bernoulli"
-    if x.dtype.kind in "iu" and len(x) and x.min() >= 0:
-        count = np.maximum(np.bincount(codes), 1)
-        mean = np.bincount(codes, x) / count
-        within = np.average((x - mean[codes]) ** 2)
-        if 0.5 * x.mean() <= within <= 2 * x.mean():
-            return "poisson"
-    return "gaussian"
-
-
-def _is_binary(x):
-    return ((x == 0) | (x == 1)).all()

@@ -59,8 +59,8 @@ class OneHotEncoder(FeatureMap):
 
     Notes
     -----
-    A search among the categories for each entry. Memory beyond the output: 16 bytes an entry. Unlike in scikit-learn a
-    missing value is no category: it is refused.
+    A search among the categories for each entry. Memory beyond the output: 16 bytes an entry. A missing value is a
+    category of its own, the last: NaN, NaT and pandas.NA are one, None is another, before it.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class OneHotEncoder(FeatureMap):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
 
     def fit(self, X, y=None):
@@ -101,7 +101,7 @@ class OneHotEncoder(FeatureMap):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, strings or bools, of one sort in a column.
+            Numbers, strings or bools, of one sort in a column, and what is missing.
         y : ignored
 
         Returns
@@ -176,10 +176,10 @@ class OneHotEncoder(FeatureMap):
             raise ValueError(f"drop names {len(named)} categories and X has {len(groups)} features; one each is wanted")
         dropped = np.empty(len(groups), np.int64)
         for j, label in enumerate(named):
-            found = [i for i, category in enumerate(categories[j].tolist()) if category == label]
-            if not found:
+            [found] = _positions(np.array([label], dtype=object), categories[j].astype(object), j, "ignore")
+            if found < 0:
                 raise ValueError(f"drop names {label!r}, which is no category of column {j}")
-            dropped[j] = groups[j][found[0]]
+            dropped[j] = groups[j][found]
             if dropped[j] == infrequent[j]:
                 raise ValueError(f"Unable to drop category {label!r} from feature {j} because it is infrequent")
         return dropped
@@ -217,9 +217,9 @@ class OneHotEncoder(FeatureMap):
         -------
         SciPy CSR matrix or ndarray of shape (n_samples, number of columns)
         """
-        rows = self._encoded(X)
+        rows = self._mapped(X)
         if not self.sparse_output:
-            return rows.__array__(self.dtype)
+            return rows
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
@@ -227,8 +227,7 @@ class OneHotEncoder(FeatureMap):
         data = rows.data.astype(self.dtype, copy=False)
         return csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
 
-    def _encoded(self, X):
-        """The zeros and ones as Csr."""
+    def _mapped(self, X):
         self._require_fitted()
         columns = _categorical(X, type(self).__name__)
         if len(columns) != self.n_features_in_:
@@ -258,7 +257,8 @@ class OneHotEncoder(FeatureMap):
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         indices = (place + first[:-1])[kept].astype(np.int32)
         dtype = np.float32 if self.dtype in ("float32", np.float32) else np.float64
-        return Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
+        rows = Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
+        return rows if self.sparse_output else rows.__array__(self.dtype)
 
     def inverse_transform(self, X):
         """The labels of rows of zeros and ones.
@@ -361,48 +361,82 @@ def _categorical(X, owner):
     for j, column in enumerate(columns):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")
-        if column.dtype.kind == "O":
-            if any(label is None or (label != label) is not False for label in column.tolist()):
-                raise ValueError(f"Input X contains NaN or None in column {j}; {owner} wants a label for every entry")
-        elif column.dtype.kind == "f" and not np.isfinite(column).all():
-            raise ValueError(f"Input X contains NaN or infinity in column {j}; {owner} wants a label for every entry")
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
     return columns
 
 
+def _missing(labels):
+    """Which of an array of objects are None, and which are unequal to themselves (NaN) or do not say (pandas.NA)."""
+    labels = labels.tolist()
+    none = np.array([label is None for label in labels], bool)
+    return none, np.array([(label != label) is not False for label in labels], bool)
+
+
 def _sorted_categories(labels, j):
+    if labels.dtype.kind != "O":
+        return np.unique(labels)  # in which NaN is the last
+    none, nan = _missing(labels)
     try:
-        return np.unique(labels)
+        found = np.unique(labels[~(none | nan)])
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        kinds = sorted({type(label).__name__ for label in labels[~(none | nan)].tolist()})
         raise TypeError(
             f"column {j} of X holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
         ) from None
+    gone = [label for label, any_is in ((None, none.any()), (np.nan, nan.any())) if any_is]
+    return np.append(found, np.array(gone, dtype=object))
 
 
 def _given_categories(labels, j):
     array = np.asarray(labels)
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
-    if len(_sorted_categories(array, j)) != array.size or array.ndim != 1:
+    if array.ndim != 1 or len(_sorted_categories(array, j)) != array.size:
         raise ValueError(f"categories[{j}] is {labels!r}; a list of different labels is wanted")
     return array
 
 
 def _positions(column, categories, j, unknown):
     """The place of each label among the categories, -1 for one that is not there and may be missing."""
-    try:
-        order = np.argsort(categories, kind="stable")
-        place = np.searchsorted(categories, column, sorter=order)
-        place[place == len(categories)] = 0
-        place = order[place]
-        known = np.asarray(categories[place] == column)
-    except TypeError:  # labels that do not compare are unknown
-        number = {label: i for i, label in enumerate(categories.tolist())}
-        place = np.array([number.get(label, -1) for label in column.tolist()])
-        known = place >= 0
+    kinds = {"S" if labels.dtype.kind == "U" else labels.dtype.kind for labels in (column, categories)}
+    if "O" in kinds or ("S" in kinds and len(kinds) > 1):
+        place = _object_positions(column.astype(object), categories.astype(object))
+    else:
+        place = _searched(column, categories)
+    known = place >= 0
     if unknown in ("error", "fit") and not known.all():
         label = column[np.flatnonzero(~known)[0]]
         raise ValueError(
             f"Found unknown categories [{label!r}] in column {j} during {'fit' if unknown == 'fit' else 'transform'}"
         )
-    return np.where(known, place, -1)
+    return place
+
+
+def _searched(column, categories):
+    """The place of each label among the categories, -1 if none."""
+    place = np.full(len(column), -1)
+    if not len(categories):
+        return place
+    order = np.argsort(categories, kind="stable")
+    near = order[np.minimum(np.searchsorted(categories, column, sorter=order), len(categories) - 1)]
+    found = categories[near]
+    # what is missing differs from itself
+    np.copyto(place, near, where=(found == column) | ((found != found) & (column != column)))
+    return place
+
+
+def _object_positions(column, categories):
+    """As `_searched`, of objects, among which None and NaN are two categories."""
+    place = np.full(len(column), -1)
+    gone = [_missing(labels) for labels in (column, categories)]
+    for which, named in zip(*gone):
+        place[which] = np.flatnonzero(named)[0] if named.any() else -1
+    there, named = (np.flatnonzero(~(none | nan)) for none, nan in gone)
+    try:
+        found = _searched(column[there], categories[named])
+    except TypeError:  # labels that do not compare are unknown
+        number = {label: i for i, label in enumerate(categories[named].tolist())}
+        found = np.array([number.get(label, -1) for label in column[there].tolist()], np.intp)
+    place[there] = np.append(named, -1)[found]
+    return place

@@ -49,17 +49,18 @@ cdef void drop(double* a, Py_ssize_t n, Py_ssize_t K, Py_ssize_t kept) noexcept 
 def learn(
     const double[:, ::1] values, const Py_ssize_t[::1] slot, const int[::1] code, const int[::1] positive,
     const double[:, ::1] step, double[:, ::1] a, double[:, ::1] lag, double t, double bias, Py_ssize_t budget,
-    Py_ssize_t n_live, long long[::1] mistakes, double[::1] least, double[::1] square
+    Py_ssize_t n_live, unsigned char[:, ::1] wrong_out, double[::1] least, double[::1] square
 ):
-    """Learn from the rows of a block in their order; returns how many support vectors there are then.
+    """Learn from the rows of a block in their order.
 
-    values: (rows, slots), step: (rows, planes). `lag` gathers changes times the turns before them; `least` the least
+    values: (rows, slots); step, and wrong_out, the mistakes: (rows, planes). `lag` gathers changes times the turns before them; `least` the least
     y f, and `square` a f of the block's rows, which over a sweep without a mistake is |w|^2. A budget of 0 is none.
     """
     cdef Py_ssize_t n_rows = values.shape[0], n = values.shape[1], K = a.shape[0], r, k, own
     cdef double f, y, before
     cdef bint changed
     require(a.shape[1] == n and lag.shape[1] == n and slot.shape[0] == n_rows and step.shape[1] == K)
+    require(wrong_out.shape[0] == n_rows and wrong_out.shape[1] == K)
     with nogil:
         for r in range(n_rows):
             own = slot[r]
@@ -70,10 +71,10 @@ def learn(
                 y = 1 if code[r] == positive[k] else -1
                 least[k] = min(least[k], y * f)
                 square[k] += a[k, own] * f
-                if not y * f > 0:
+                wrong_out[r, k] = not y * f > 0
+                if wrong_out[r, k]:
                     a[k, own] += y * step[r, k]
                     lag[k, own] += t * y * step[r, k]
-                    mistakes[k] += 1
                     changed = True
             if changed:
                 n_live += (size_of(&a[0, 0], own, n, K) > 0) - (before > 0)
@@ -81,4 +82,3 @@ def learn(
                     drop(&a[0, 0], n, K, own)
                     n_live -= 1
             t += 1
-    return n_live

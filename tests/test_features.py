@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn import base, kernel_approximation, model_selection, preprocessing
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -57,6 +57,42 @@ def test_products_powers_and_names_are_scikit_learns(rng, degree, interaction_on
     assert ours.n_output_features_ == theirs.n_output_features_
     for names in (None, ["a", "b", "c", "d"]):
         np.testing.assert_array_equal(ours.get_feature_names_out(names), theirs.get_feature_names_out(names))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, (2, 3), 4])
+@pytest.mark.parametrize("interaction_only", [True, False])
+def test_products_of_sparse_rows_are_those_of_dense_ones(rng, degree, interaction_only, dtype, tmp_path):
+    X = rng.integers(-3, 4, (60, 9)).astype(dtype) * (rng.random((60, 9)) < rng.random((60, 1)))
+    X[:2] = 0
+    fitted = PolynomialFeatures(degree, interaction_only=interaction_only).fit(csc_array(X))
+    got = fitted.transform(csr_array(X))
+    assert got.dtype == dtype
+    assert got.has_sorted_indices
+    np.testing.assert_array_equal(got.toarray(), fitted.transform(X))
+    theirs = preprocessing.PolynomialFeatures(degree, interaction_only=interaction_only).fit(X)
+    np.testing.assert_array_equal(got.toarray(), theirs.transform(csr_array(X)).toarray())
+    save(fitted, tmp_path / "map")
+    np.testing.assert_array_equal(load(tmp_path / "map").transform(X), fitted.transform(X))
+
+
+def test_products_of_many_sparse_features_take_the_room_of_those_that_are_there():
+    X = csr_array((np.array([2.0, 3.0, 5.0]), ([0, 0, 1], [7, 69_999, 1])), shape=(2, 70_000))
+    fitted = PolynomialFeatures(2, include_bias=False).fit(X)
+    assert fitted.n_output_features_ == 70_000 + 70_000 * 70_001 // 2
+    with pytest.raises(ValueError, match="at most 2147483647 are wanted of a sparse X"):
+        fitted.transform(X)
+    products = PolynomialFeatures(2, interaction_only=True).fit(X[:, :50_000]).transform(X[:, :50_000])
+    assert products.shape == (2, 1 + 50_000 + 50_000 * 49_999 // 2)
+    assert products.data.tolist() == [1, 2, 1, 5]
+
+
+def test_a_model_on_products_takes_sparse_rows(rng):
+    X = rng.integers(0, 2, (90, 6)).astype(float)
+    y = (X[:, 0] != X[:, 3]).astype(int)
+    dense, sparse = (GeneralisedLinearClassifier().fit(rows, y) for rows in (X, csr_array(X)))
+    np.testing.assert_allclose(sparse.decision_function(csr_array(X)), dense.decision_function(X), atol=1e-10)
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), y)
 
 
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
@@ -186,6 +222,43 @@ def test_every_option_of_one_hot_codes_is_scikit_learns(rng, drop, handle_unknow
             assert answers(OneHotEncoder, X, Q, **parameters) == theirs, parameters
 
 
+HOLES = {
+    "objects": np.array([["b", 1], [None, 2], ["a", np.nan], [np.nan, 1], ["a", None]], dtype=object),
+    "floats": np.array([[np.nan, 1.0], [2.0, np.nan], [np.nan, 1.0]]),
+    "pandas": pandas.DataFrame({"a": ["x", None, "y"], "b": [1.0, np.nan, 2.0]}),
+    "NA": pandas.DataFrame({"a": ["x", pandas.NA, "y"], "b": [1, None, 2]}),
+    "alone": np.array([[None], [np.nan]], dtype=object),
+}
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("name", HOLES)
+def test_what_is_missing_is_a_category_as_in_scikit_learn(name, drop, tmp_path):
+    X = HOLES[name]
+    ours, theirs = (kind(drop=drop).fit(X) for kind in (OneHotEncoder, preprocessing.OneHotEncoder))
+    for a, b in zip(ours.categories_, theirs.categories_):
+        assert str(a.tolist()) == str(b.tolist())
+    np.testing.assert_array_equal(ours.transform(X).toarray(), theirs.transform(X).toarray())
+    np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
+    back, expected = (kind.inverse_transform(kind.transform(X)) for kind in (ours, theirs))
+    assert back.astype(str).tolist() == expected.astype(str).tolist()
+    save(ours, tmp_path / "encoder")
+    np.testing.assert_array_equal(load(tmp_path / "encoder").transform(X).toarray(), ours.transform(X).toarray())
+
+
+def test_a_missing_category_is_named_given_and_dropped_as_any_other():
+    X = np.array([["a", 1.0], [None, np.nan]], dtype=object)
+    encoder = OneHotEncoder(categories=[[None, "a"], [np.nan, 1.0]], sparse_output=False).fit(X)
+    assert encoder.transform(X).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    encoder = OneHotEncoder(drop=[None, np.nan], sparse_output=False).fit(X)
+    assert encoder.transform(X).tolist() == [[1, 1], [0, 0]]
+    assert encoder.inverse_transform([[1, 0], [0, 1]]).tolist()[1] == [None, 1.0]
+    times = np.array([["NaT"], ["2020-01-01"]], dtype="M8[D]")
+    assert OneHotEncoder(sparse_output=False).fit_transform(times).tolist() == [[0, 1], [1, 0]]
+    late = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit([[1.0]])
+    assert late.transform([[np.nan], ["a"], [1.0]][::2]).tolist() == [[0], [1]]
+
+
 def test_what_was_dropped_is_what_zeros_mean():
     X = np.array([["a"], ["b"], ["b"], ["c"], ["c"]])
     encoder = OneHotEncoder(drop="first", handle_unknown="ignore", max_categories=2).fit(X)
@@ -284,6 +357,7 @@ def test_xor_is_learned_on_products():
 BAD = {
     "degree": (lambda X: PolynomialFeatures(-1).fit(X), "degree is -1; at least 0 is wanted"),
     "degrees": (lambda X: PolynomialFeatures((3, 2)).fit(X), r"degree\[1\] is 2; at least 3"),
+    "many": (lambda X: PolynomialFeatures(100).fit(np.ones((2, 100))), "have too many products"),
     "nothing": (lambda X: PolynomialFeatures(0, include_bias=False).fit(X), "would result in an empty output"),
     "overflow": (lambda X: PolynomialFeatures(3).fit_transform(X * 1e200), "products beyond float64"),
     "gamma": (lambda X: RBFSampler(gamma=0).fit(X), "gamma is 0; a number above 0"),
@@ -291,7 +365,11 @@ BAD = {
     "seed": (lambda X: RBFSampler(random_state="a").fit(X), "random_state is 'a'; a whole number"),
     "kernel": (lambda X: Nystroem("chi2").fit(X), "kernel is 'chi2'; one of 'rbf', "),
     "unknown": (lambda X: OneHotEncoder(handle_unknown="x").fit(X), "handle_unknown is 'x'; one of"),
-    "missing": (lambda X: OneHotEncoder().fit([["a"], [None]]), "contains NaN or None in column 0"),
+    "infinite": (lambda X: OneHotEncoder().fit([[1.0], [np.inf]]), "contains infinity in column 0"),
+    "missing": (
+        lambda X: OneHotEncoder().fit([["a"]]).transform([[None]]),
+        r"Found unknown categories \[None\] in column 0",
+    ),
     "mixed": (lambda X: OneHotEncoder().fit([["a"], [1]]), "column 0 of X holds labels of types int, str"),
     "dtype": (lambda X: OneHotEncoder(dtype=str).fit(X), "dtype is .*; a dtype of numbers is wanted"),
     "drop": (lambda X: OneHotEncoder(drop="last").fit(X), "drop is 'last'; one of"),

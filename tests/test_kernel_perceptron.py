@@ -70,6 +70,56 @@ def test_with_a_linear_kernel_it_is_the_perceptron(rng, average):
     assert model.n_mistakes_ == primal.n_mistakes_
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_vote_is_that_of_the_perceptron(rng, block, n_classes, intercept, tmp_path):
+    X, y = integers(rng)
+    y = y + (X[:, 2] > 2) * (n_classes - 2)
+    parameters = dict(average="voted", fit_intercept=intercept)
+    model = KernelPerceptron("linear", shuffle=False, max_iter=4, **parameters).fit(X, y)
+    primal = Perceptron(order="cyclic", max_iter=4, **parameters).fit(X, y)
+    np.testing.assert_array_equal(model.votes_, primal.votes_[primal.votes_ > 0])
+    np.testing.assert_allclose(model.decision_function(X), primal.decision_function(X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), primal.predict(X))
+    save(model, tmp_path / "voters")
+    np.testing.assert_array_equal(load(tmp_path / "voters").decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_votes_go_on_with_more_rows(rng, n_classes):
+    X, y = integers(rng)
+    y = y + (X[:, 2] > 2) * (n_classes - 2)
+    whole = KernelPerceptron("poly", average="voted", gamma=1.0).partial_fit(X, y, np.unique(y))
+    parts = KernelPerceptron("poly", average="voted", gamma=1.0)
+    for start in range(0, 120, 50):
+        parts.partial_fit(X[start : start + 50], y[start : start + 50], np.unique(y))
+    np.testing.assert_array_equal(parts.votes_, whole.votes_)
+    np.testing.assert_array_equal(parts.support_[parts.voter_support_], whole.support_[whole.voter_support_])
+    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="average is 'voted' and that of the calls before was not"):
+        KernelPerceptron().partial_fit(X, y, np.unique(y)).set_params(average="voted").partial_fit(X, y)
+
+
+def test_a_missing_row_does_not_count_for_gamma(rng):
+    X, y = integers(rng)
+    X = np.vstack([X, 100 * X])
+    weight = np.repeat([1.0, 0.0], 120)
+    missing = KernelPerceptron().fit(X, np.append(y, y), sample_weight=weight)
+    np.testing.assert_array_equal(missing.decision_function(X), KernelPerceptron().fit(X[:120], y).decision_function(X))
+
+
+def test_damaged_votes_are_refused(rng):
+    for name, value in (
+        ("votes_", np.ones(3)),
+        ("voter_support_", np.array([10**6])),
+        ("voter_starts_", np.array([0, 9])),
+    ):
+        model = KernelPerceptron(average="voted", max_iter=1).fit(*XOR)
+        setattr(model, name, value)
+        with pytest.raises(ValueError, match="vote"):
+            model._check_state()
+
+
 @pytest.mark.parametrize("budget", [1, 5, 20])
 def test_a_budget_is_kept_by_forgetting_the_weakest(rng, block, budget):
     X, y = integers(rng)
@@ -218,7 +268,7 @@ BAD = {
     "max_iter": (dict(max_iter=0), "max_iter is 0; at least 1 is wanted"),
     "budget": (dict(budget=0), "budget is 0; at least 1 is wanted"),
     "both": (dict(budget=3, average="averaged"), "budget is given with average='averaged'"),
-    "average": (dict(average="voted"), "average is 'voted'; one of 'none', 'averaged' is wanted"),
+    "average": (dict(average="pocket"), "average is 'pocket'; one of 'none', 'averaged', 'voted' is wanted"),
     "class_weight": (dict(class_weight=3), "class_weight is 3; a dict, 'balanced' or None is wanted"),
     "precomputed": (dict(kernel="precomputed"), r"X has shape \(120, 3\); a square matrix is wanted"),
     "shape": (dict(kernel=lambda A, B: np.ones(3)), r"kernel gave values of shape \(3,\)"),

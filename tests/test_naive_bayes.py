@@ -9,11 +9,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import reference_bayes as reference
-from scipy import stats
+from scipy import sparse, stats
 from sklearn import datasets
 
 import fastclf
-from fastclf import GaussianNB, MultinomialNB, NaiveBayes
+from fastclf import GaussianNB, MultinomialNB, NaiveBayes, load, save
+from fastclf._estimator import clone
 from fastclf._mdl import mdl_cuts
 
 KINDS = ["gaussian", "poisson", "exponential", "bernoulli", "categorical", "histogram", "quantile", "mdl", "kernel"]
@@ -407,3 +408,83 @@ def test_bad_arguments_get_one_sentence(name):
     with pytest.raises((ValueError, TypeError), match=sentence) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+SPARSE = {
+    "one": "bernoulli",
+    "poisson": "poisson",
+    "multinomial": "multinomial",
+    "mixed": {0: "bernoulli", (1, 2, 5): "multinomial", 3: "poisson", 4: "poisson", (6, 7): "multinomial"},
+}
+
+
+def sparse_counts(rng, ones):
+    y = rng.integers(0, 3, 200)
+    X = rng.poisson(0.3 + 0.2 * y[:, None], (200, 8)).astype(float)
+    return np.minimum(X, 1) if ones == "bernoulli" else np.hstack([np.minimum(X[:, :1], 1), X[:, 1:]]), y
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, alpha, tmp_path):
+    X, y = sparse_counts(rng, SPARSE[name])
+    X[y == 1, 0] = 1  # in class 1 never absent
+    X[y == 2, 3] = 0
+    weight = rng.integers(0, 3, 200).astype(float)
+    model = NaiveBayes(SPARSE[name], alpha=alpha)
+    for form in (sparse.csr_array, sparse.csc_matrix):
+        for own in (None, weight):
+            found = clone(model).fit(form(X), y, own)
+            dense = clone(model).fit(X, y, own)
+            assert found.distributions_ == dense.distributions_
+            for one, other in zip(found.statistics_, dense.statistics_):
+                for key in other:
+                    np.testing.assert_allclose(one[key], other[key], rtol=1e-12)
+            expected = dense.predict_joint_log_proba(X)
+            for rows in (X, form(X)):
+                np.testing.assert_allclose(found.predict_joint_log_proba(rows), expected, rtol=1e-9)
+    save(found, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(form(X)), found.predict(form(X)))
+    batches = clone(model).partial_fit(form(X)[:80], y[:80], [0, 1, 2], weight[:80])
+    batches.partial_fit(form(X)[80:], y[80:], sample_weight=weight[80:])
+    np.testing.assert_allclose(batches.predict_joint_log_proba(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, monkeypatch):
+    X, y = sparse_counts(rng, SPARSE[name])
+    model, folds = NaiveBayes(SPARSE[name]), np.arange(200) % 5
+    expected = model.predict_folds(X, y, folds, method="predict_proba")
+    found = model.predict_folds(sparse.csr_array(X), y, folds, method="predict_proba")
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    expected = model.leave_one_out(X, y)
+    for size in (1 << 20, 100):
+        monkeypatch.setattr(fastclf.naive_bayes, "_NUMBERS", size)
+        np.testing.assert_array_equal(model.leave_one_out(sparse.csr_array(X), y), expected)
+
+
+def test_auto_of_sparse_rows_is_one_distribution_of_counts(rng):
+    X, y = sparse_counts(rng, "bernoulli")
+    assert set(NaiveBayes().fit(sparse.csr_array(X), y).distributions_) == {"bernoulli"}
+    X, y = sparse_counts(rng, "poisson")
+    model = NaiveBayes().fit(sparse.csr_array(X), y)
+    theirs = MultinomialNB().fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.predict_proba(sparse.csr_array(X)), theirs.predict_proba(X), rtol=1e-9)
+    empty = sparse.csr_array((4, 3))
+    assert NaiveBayes().fit(empty, [0, 1, 1, 1]).predict(empty).tolist() == [1, 1, 1, 1]
+
+
+def test_what_sparse_rows_cannot_have_is_refused(rng):
+    X, y = sparse_counts(rng, "poisson")
+    rows = sparse.csr_array(X)
+    with pytest.raises(ValueError, match="column 0 of a sparse X has the distribution 'gaussian'; one of 'bernoulli'"):
+        NaiveBayes("gaussian").fit(rows, y)
+    with pytest.raises(ValueError, match="column 1 of a sparse X has the distribution 'gaussian'"):
+        NaiveBayes({1: "gaussian"}).fit(X, y).predict(rows)
+    for kind, wrong in (("poisson", 0.5), ("multinomial", -1.0), ("bernoulli", 2.0)):
+        bad = X.copy() > 0
+        bad = sparse.csr_array(np.where(np.arange(8) == 5, wrong, bad))
+        with pytest.raises(ValueError, match=f"column 5 of X holds {wrong}"):
+            NaiveBayes(kind).fit(bad, y)
+        with pytest.raises(ValueError, match=f"column 5 of X holds {wrong}"):
+            NaiveBayes(kind).fit(sparse.csr_array(X > 0), y).predict(bad)
