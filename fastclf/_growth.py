@@ -82,6 +82,10 @@ class Sorted:
 
         run(work, _blocks(d, 8, threads), threads)
 
+    def lacking(self):
+        """Which columns have missing values."""
+        return self.items[:, -1] >> np.uint64(self.rank_shift) == np.uint64((1 << 64 - self.rank_shift) - 1)
+
     def kept(self, rows, threads):
         """The lists of those rows (n,), bool, alone, which keep their numbers."""
         lists = object.__new__(Sorted)

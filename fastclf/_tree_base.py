@@ -83,6 +83,8 @@ ccp_alpha_ : float
     The alpha that the tree was pruned with.
 categories_ : list of ndarray or None
     Only where there are categories: those of each feature, sorted, None for one of numbers.
+features_with_missing_ : ndarray of shape (n_features,), bool
+    Those that had missing values in `fit`; of the others texts and rules do not say where such go.
 max_features_ : int
 n_features_in_, n_outputs_ : int
 feature_names_in_ : ndarray of str
@@ -138,6 +140,11 @@ class Training(NamedTuple):
             target, weight = target.of(rows), weight[rows]
         if weight is not None and (weight == 1).all():
             weight = None
+        if weight is not None and not 1e-100 <= weight.max() <= 1e100:
+            raise ValueError(
+                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose squares"
+                " neither vanish nor overflow"
+            )
         n_codes = None
         if categories is not None:
             n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
@@ -191,6 +198,7 @@ class DecisionTree(Estimator):
             for known in categories:
                 if known is not None:
                     require_array("categories_", known, None, (None,))
+        require_array("features_with_missing_", self.features_with_missing_, [np.bool_], (self.n_features_in_,))
         check_nodes(self._nodes, categories, self.n_features_in_, int(self._n_classes.sum()))
 
     def _limits(self, criterion, data):
@@ -220,7 +228,7 @@ class DecisionTree(Estimator):
         return Limits(
             criterion=criterion,
             max_depth=min(max_depth, n),
-            min_split=min_split,
+            min_split=min(min_split, n + 1),
             min_leaf=min(min_leaf, n),
             min_leaf_weight=min_weight,
             min_decrease=min_decrease,
@@ -248,6 +256,7 @@ class DecisionTree(Estimator):
         n, total = len(data), data.total_weight()
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
             lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads)
+            lacking = lists.lacking()
 
             def grown(lists, weight):
                 growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
@@ -269,7 +278,11 @@ class DecisionTree(Estimator):
                     nodes = grown(lists.kept(rows, threads), data.total_weight(rows))
                     folds.append(_fold_errors(nodes, links_of(nodes).alpha, data, np.flatnonzero(~rows), loss(nodes)))
             nodes = grown(lists, total)
-        found = {"ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha), "max_features_": limits.max_features}
+        found = {
+            "ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha),
+            "features_with_missing_": lacking,
+            "max_features_": limits.max_features,
+        }
         if by_folds:
             links = links_of(nodes)
             path = links.path
