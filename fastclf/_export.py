@@ -224,15 +224,15 @@ def conditions_told(rule, names, lacking, told):
     lacking: which features had missing values in training. Of the others that is not said.
     """
     texts = []
-    for feature, group in groupby(rule["conditions"], key=lambda condition: condition[0]):
-        name, group = names[feature], list(group)
-        if any(side == ">" and bound == np.inf for _, side, bound in group):
+    for feature, conditions in groupby(rule["conditions"], key=lambda condition: condition[0]):
+        name, tests = names[feature], [condition[1:] for condition in conditions]
+        if (">", np.inf) in tests:
             texts.append(f"{name} is missing")
             continue
-        said = [told(name, side, bound) for _, side, bound in group if bound != np.inf]
+        said = [told(name, side, bound) for side, bound in tests if bound != np.inf]
         if lacking[feature] and feature in rule["missing"]:
             said = [f"({' AND '.join(said)} OR {name} is missing)"]
-        elif not said or (lacking[feature] and group[0][1] == "not in"):
+        elif not said or (lacking[feature] and tests[0][0] == "not in"):
             said.insert(0, f"{name} is known")
         texts += said
     return texts

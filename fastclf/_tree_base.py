@@ -142,8 +142,8 @@ class Training(NamedTuple):
             weight = None
         if weight is not None and not 1e-100 <= weight.max() <= 1e100:
             raise ValueError(
-                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose squares"
-                " neither vanish nor overflow"
+                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
+                " square neither vanishes nor overflows"
             )
         n_codes = None
         if categories is not None:
