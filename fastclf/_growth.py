@@ -12,8 +12,11 @@ _tree = _simd.load("_tree")
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
 # Columns of a part's nodes and numbers, as in `_tree.pyx`.
-FEATURE, RIGHT, SIZE, BELOW, ABOVE, MISSING = range(6)
+FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
+
+# Nodes that are written to an array before there is another one.
+_BLOCK = 1 << 12
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
 # thread's.
@@ -117,14 +120,26 @@ class _Room:
         self.losses = np.empty(7 * n if growth.criterion == CRITERIA.index("absolute_error") else 1)
 
 
+class Grown(NamedTuple):
+    """What came of it: nodes in pre-order, in blocks of (nodes, numbers), and the subsets of categories."""
+
+    blocks: list
+    subsets: np.ndarray
+
+    @property
+    def n_nodes(self):
+        return sum(len(nodes) for nodes, _ in self.blocks)
+
+
 class _Part:
     """A subtree as it grows: its nodes, and those that wait to be split."""
 
     def __init__(self, growth, n_rows):
         width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
-        self.nodes, self.numbers = np.empty((64, 6), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
+        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
+        self.stack, self.waiting = np.empty((32, 6), np.int64), np.empty((32, width))
         self.subsets = np.empty(max(1, growth.most_words), np.uint64)
+        self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
         self.children = np.empty((2, width - VALUES))
         self.features = np.empty(growth.items.shape[0], np.int32)
@@ -133,7 +148,10 @@ class _Part:
     def make_room(self, growth):
         """Room for one more node, for two more that wait, and for a subset."""
         if self.n_nodes == len(self.nodes):
-            self.nodes, self.numbers = longer(self.nodes), longer(self.numbers)
+            self.blocks.append((self.nodes, self.numbers))
+            size = min(2 * self.n_nodes, _BLOCK)
+            self.nodes, self.numbers = (np.empty((size, a.shape[1]), a.dtype) for a in self.blocks[-1])
+            self.n_nodes = 0
         if self.n_waiting >= len(self.stack) - 2:
             self.stack, self.waiting = longer(self.stack), longer(self.waiting)
         if self.n_words + growth.most_words > len(self.subsets):
@@ -145,7 +163,9 @@ class _Part:
         return _tree.grow(growth, self, budget)
 
     def finished(self):
-        return self.nodes[: self.n_nodes], self.numbers[: self.n_nodes], self.subsets[: self.n_words]
+        """The Grown of this part; what it needed to grow is left behind."""
+        last = self.nodes[: self.n_nodes].copy(), self.numbers[: self.n_nodes].copy()
+        return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
 def longer(array, least=8):
@@ -182,7 +202,7 @@ class Growth:
         self.max_features, self.seed = limits.max_features, limits.seed
 
     def grow(self, threads, progress):
-        """(nodes, numbers, subsets), the nodes in pre-order."""
+        """The Grown of the tree; None: it was stopped."""
         n, d = self.items.shape[1], self.items.shape[0]
         # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
@@ -215,7 +235,7 @@ class Growth:
         run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)
         if progress.stopped:
             return None
-        self.items = None  # before the nodes need twice their room
+        self.items = None  # before the nodes are made into others
         return _joined(top.finished(), grown, self.n_codes)
 
     def _split_large(self, part, start, stop, depth, path, threads):
@@ -251,32 +271,20 @@ class Growth:
 
 
 def _joined(top, parts, n_codes):
-    """The nodes with those of each part in the place that is kept for it."""
-    nodes, numbers, subsets = top
-    if len(nodes) == 1 and parts:
-        return parts[0]
-    place = np.where(nodes[:, FEATURE] < -1, -2 - nodes[:, FEATURE], -1)
-    length = np.ones(len(nodes), np.intp)
-    length[place >= 0] = [len(parts[number][0]) for number in place[place >= 0]]
-    start = np.cumsum(length) - length
-    all_nodes = np.empty((length.sum(), nodes.shape[1]), nodes.dtype)
-    all_numbers = np.empty((len(all_nodes), numbers.shape[1]))
-    all_subsets = [subsets]
-    n_words = len(subsets)
-    single = start[place < 0]
-    all_nodes[single], all_numbers[single] = nodes[place < 0], numbers[place < 0]
-    inner = single[nodes[place < 0, FEATURE] >= 0]
-    all_nodes[inner, RIGHT] = start[all_nodes[inner, RIGHT]]
-    for at in np.flatnonzero(place >= 0):
-        part_nodes, part_numbers, part_subsets = parts[place[at]]
-        rows = slice(start[at], start[at] + length[at])
-        all_nodes[rows], all_numbers[rows] = part_nodes, part_numbers
-        all_nodes[rows, RIGHT][part_nodes[:, FEATURE] >= 0] += start[at]
-        if len(part_subsets):
-            all_nodes[rows, BELOW][by_subset(part_nodes, n_codes)] += n_words
-            all_subsets.append(part_subsets)
-            n_words += len(part_subsets)
-    return all_nodes, all_numbers, np.concatenate(all_subsets)
+    """The Grown with the blocks of each part in the place that is kept for it."""
+    blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
+    for nodes, numbers in top.blocks:
+        start = 0
+        for at in np.flatnonzero(nodes[:, FEATURE] < -1):
+            part = parts[-2 - nodes[at, FEATURE]]
+            for part_nodes, _ in part.blocks:
+                part_nodes[by_subset(part_nodes, n_codes), BELOW] += n_words
+            subsets.append(part.subsets)
+            n_words += len(part.subsets)
+            blocks += [(nodes[start:at], numbers[start:at]), *part.blocks]
+            start = at + 1
+        blocks.append((nodes[start:], numbers[start:]))
+    return Grown(blocks, np.concatenate(subsets))
 
 
 def by_subset(nodes, n_codes):

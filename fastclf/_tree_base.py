@@ -94,8 +94,8 @@ _NOTES = """
 Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
 scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
 that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 80 a row, of numbers up to 250, where each
-row has its own leaf; with 'cv' another 8 a cell.
+O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' another 8 a cell; where
+each row has its own leaf, as with numbers, 120 a row, and at least 200 in all.
 
 A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is
 the best of all subsets; else the best of such orders, one for each class or number, is taken. For absolute errors the
@@ -246,7 +246,7 @@ class DecisionTree(Estimator):
     def _grow(self, data, criterion, valued, risk, loss):
         """The fitted attributes of the tree, grown and pruned.
 
-        valued(grown) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and loss(nodes) a
+        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and loss(nodes) a
         function of rows and of a node for each, what its prediction costs.
         """
         threads = n_threads(self.n_jobs)
@@ -263,7 +263,7 @@ class DecisionTree(Estimator):
                 found = growth.grow(threads, progress)
                 if found is None:
                     raise RuntimeError("the callback stopped fit")
-                nodes = made_nodes(data.X, data.rows, found, data.n_codes, valued(found))
+                nodes = made_nodes(data.X, data.rows, found, data.n_codes, data.target.n_values, valued)
                 if self.max_leaf_nodes is not None:
                     nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
                 return nodes

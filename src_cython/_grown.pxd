@@ -28,7 +28,7 @@ ctypedef struct growth_t:
     uint64_t seed
 
 ctypedef struct node_t:
-    Py_ssize_t start, stop, depth, parent, list  # parent: -1, or of whom this is the right child; list: one that holds
+    Py_ssize_t start, stop, depth, list  # list: of a feature whose list holds the node's rows
     bint leaf
     uint64_t path  # a number made of the turns from the root
     double weight, impurity

@@ -3,7 +3,7 @@
 # invariants: a node's rows are in list[start:stop] of every feature that differs among them; a feature that is constant
 #             in a node is not partitioned any more, and both ends of its range keep the same rank, so it is never split
 #             a list is in the order of its ranks within each node: what is missing is at the end, a category together
-#             nodes are written in pre-order, a left child right behind its parent
+#             nodes are written in pre-order, a left child right behind its parent, and never read again
 #
 # Nodes that wait are on a stack in arrays, so no depth is too deep. A part is one subtree: the ranges of two parts have
 # no rows in common, so threads may grow them side by side.
@@ -18,20 +18,18 @@ from _split cimport IN_ORDER, MISSING_FIRST, arrange, split_t, try_feature
 
 cdef enum:
     FEATURE = 0  # columns of a part's nodes; feature -1: a leaf, -2 - i: what is in part number i
-    RIGHT = 1
-    SIZE = 2
-    BELOW = 3  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
-    ABOVE = 4
-    MISSING = 5  # where missing values go: 1 left, 0 right, -1 there were none
-    NODE_INTS = 6
+    SIZE = 1
+    BELOW = 2  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
+    ABOVE = 3
+    MISSING = 4  # where missing values go: 1 left, 0 right, -1 there were none
+    NODE_INTS = 5
     START = 0  # columns of a part's stack
     STOP = 1
     DEPTH = 2
-    PARENT = 3
-    LIST = 4
-    LEAF = 5
-    PATH = 6
-    STACK_INTS = 7
+    LIST = 3
+    LEAF = 4
+    PATH = 5
+    STACK_INTS = 6
     WEIGHT = 0  # columns of both's numbers
     IMPURITY = 1
     VALUES = 2
@@ -107,7 +105,7 @@ cdef void store_part(const part_t* p, part):
 cdef void push(part_t* p, const node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + p.n_waiting * STACK_INTS
     cdef double* numbers = p.waiting + p.n_waiting * p.width
-    entry[START], entry[STOP], entry[DEPTH], entry[PARENT] = node.start, node.stop, node.depth, node.parent
+    entry[START], entry[STOP], entry[DEPTH] = node.start, node.stop, node.depth
     entry[LIST], entry[LEAF], entry[PATH] = node.list, node.leaf, <int64_t> node.path
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
@@ -117,7 +115,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
 cdef void read_top(part_t* p, node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1) * p.width
-    node.start, node.stop, node.depth, node.parent = entry[START], entry[STOP], entry[DEPTH], entry[PARENT]
+    node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
     node.list, node.leaf, node.path = entry[LIST], entry[LEAF], <uint64_t> entry[PATH]
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
@@ -126,11 +124,8 @@ cdef void write_leaf(const growth_t* g, part_t* p, const node_t* node) noexcept 
     """Move the top of the stack to the nodes, as a leaf until it is split."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
-    record[FEATURE], record[RIGHT], record[SIZE] = -1, -1, <int32_t> (node.stop - node.start)
-    record[MISSING] = -1
+    record[FEATURE], record[SIZE], record[MISSING] = -1, <int32_t> (node.stop - node.start), -1
     record[BELOW] = record[ABOVE] = <int32_t> row_of(g, g.items[node.list * g.n + node.start])
-    if node.parent >= 0:
-        p.nodes[node.parent * NODE_INTS + RIGHT] = <int32_t> p.n_nodes
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
     p.n_nodes += 1
@@ -245,8 +240,8 @@ cdef bint split(
     record[ABOVE] = <int32_t> row_of(g, above)
     if s.how != IN_ORDER:
         partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
-    left.start, left.stop, left.depth, left.parent, left.list = node.start, cut, node.depth + 1, -1, f
-    right.start, right.stop, right.depth, right.parent, right.list = cut, node.stop, left.depth, p.n_nodes - 1, f
+    left.start, left.stop, left.depth, left.list = node.start, cut, node.depth + 1, f
+    right.start, right.stop, right.depth, right.list = cut, node.stop, left.depth, f
     left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
     right.values = p.children + p.width - VALUES
@@ -278,7 +273,7 @@ def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
     cdef const double[::1] bounds = values
     fill_growth(&g, growth)
     fill_part(&p, part)
-    node.start, node.stop, node.depth, node.parent, node.list = start, stop, depth, -1, feature
+    node.start, node.stop, node.depth, node.list = start, stop, depth, feature
     node.path = path
     node.values = p.children
     with nogil:

@@ -385,8 +385,9 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
 @pytest.mark.once
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
-def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype):
-    n, d = 20_000, 30
+@pytest.mark.parametrize("d", [10, 30])
+def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype, d):
+    n = 20_000
     X = rng.standard_normal((n, d)).astype(dtype)
     noise = rng.standard_normal(n)
     y = X[:, 0] + noise if kind is DecisionTreeRegressor else (X[:, 0] > 0) ^ (noise > 1.3)
