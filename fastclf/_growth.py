@@ -22,6 +22,9 @@ _BLOCK = 1 << 12
 # thread's.
 _MANY_CELLS = 1 << 19
 
+# The share of the rows from which on a value's are left out.
+_COMMON = 0.25
+
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
 
@@ -63,41 +66,50 @@ class Target(NamedTuple):
 class Sorted:
     """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
 
-    Memory: 8 bytes a cell, and while it is made 8 (float32) or 16 bytes a row and thread.
+    leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
+    Memory: 8 bytes a cell, and while it is made 16 bytes a row and thread.
     """
 
-    def __init__(self, X, rows, target, n_codes, threads):
+    def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
         n, d = len(X) if rows is None else len(rows), X.shape[1]
+        self.n_features = d
         n_classes = 1 if target.codes is None else target.n_values
         self.row_bits = max(1, (n - 1).bit_length())
         self.rank_shift = self.row_bits + (n_classes - 1).bit_length()
         if self.rank_shift + self.row_bits > 63 or n >= 1 << 31:
             raise ValueError(f"X has {n} rows of {n_classes} classes, more than trees are grown on")
-        self.items = np.empty((d, n), np.uint64)
-        scratch = 1 if X.dtype == np.float32 else 2
+        self.items = np.empty((d + leave_out, n), np.uint64)
+        common = np.empty((2, d), np.int32) if leave_out else None
 
         def work(columns):
-            buffers = np.empty((scratch, n), np.uint64), np.empty(3 << 11, np.uint32)
+            buffers = np.empty((2, n), np.uint64), np.empty(3 << 11, np.uint32)
             codes = target.codes, n_codes, self.row_bits, self.rank_shift
             for first, last in ranges(*columns, 8, 64):
-                _presort.sort(X, rows, *codes, first, last, self.items, *buffers)
+                _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
                 yield
 
         run(work, _blocks(d, 8, threads), threads)
-
-    def lacking(self):
-        """Which columns have missing values."""
-        return self.items[:, -1] >> np.uint64(self.rank_shift) == np.uint64((1 << 64 - self.rank_shift) - 1)
+        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
+        self.lacking, self.common = self.items[:d, -1] >> np.uint64(self.rank_shift) == missing, None
+        if leave_out:
+            self.lacking &= common[0] < 0  # the last item of a list that leaves rows out is none
+        if leave_out and (common[0] >= 0).any():
+            self.common = common
+            _presort.list_rows(target.codes, self.row_bits, self.items[d])
+        else:
+            self.items = self.items[:d]
 
     def kept(self, rows, threads):
         """The lists of those rows (n,), bool, alone, which keep their numbers."""
         lists = object.__new__(Sorted)
-        lists.row_bits, lists.rank_shift = self.row_bits, self.rank_shift
+        lists.n_features = self.n_features
+        lists.row_bits, lists.rank_shift, lists.common = self.row_bits, self.rank_shift, self.common
         lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
+        kept, bits = rows.view(np.uint8), (self.row_bits, self.rank_shift)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.keep(self.items, rows.view(np.uint8), (1 << self.row_bits) - 1, first, last, lists.items)
+                _presort.keep(self.items, self.common, kept, *bits, first, last, lists.items)
                 yield
 
         run(work, _blocks(len(self.items), 1, threads), threads)
@@ -142,7 +154,7 @@ class _Part:
         self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
         self.children = np.empty((2, width - VALUES))
-        self.features = np.empty(growth.items.shape[0], np.int32)
+        self.features = np.empty(growth.n_features, np.int32)
         self.room = _Room(growth, n_rows)
 
     def make_room(self, growth):
@@ -187,6 +199,7 @@ class Growth:
 
     def __init__(self, lists, limits, target, n_codes, weight, total_weight):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        self.common, self.n_features = lists.common, lists.n_features
         lists.items = None
         self.criterion = CRITERIA.index(limits.criterion)
         self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
@@ -203,11 +216,11 @@ class Growth:
 
     def grow(self, threads, progress):
         """The Grown of the tree; None: it was stopped."""
-        n, d = self.items.shape[1], self.items.shape[0]
+        n, d = self.items.shape[1], self.n_features
         # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
         top = _Part(self, n)
-        _tree.open_part(self, top, 0, n, 0, 0, 0, None)
+        _tree.open_part(self, top, 0, n, 0, 0, 0 if self.common is None else d, None)
         parts = []
         while top.n_waiting and not progress.stopped:
             top.make_room(self)
@@ -240,7 +253,7 @@ class Growth:
 
     def _split_large(self, part, start, stop, depth, path, threads):
         """Split the last node of the part, by work that is cut into ranges of features; False: it is a leaf."""
-        n_features, size = len(self.items), 1 + _CELLS // (stop - start)
+        n_features, size = self.n_features, 1 + _CELLS // (stop - start)
         found = []
 
         def search(features):

@@ -246,8 +246,8 @@ class DecisionTree(Estimator):
     def _grow(self, data, criterion, valued, risk, loss):
         """The fitted attributes of the tree, grown and pruned.
 
-        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and loss(nodes) a
-        function of rows and of a node for each, what its prediction costs.
+        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
+        loss(nodes) a function of rows and of a node for each, what its prediction costs.
         """
         threads = n_threads(self.n_jobs)
         limits = self._limits(criterion, data)
@@ -255,8 +255,7 @@ class DecisionTree(Estimator):
         folds = []
         n, total = len(data), data.total_weight()
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
-            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads)
-            lacking = lists.lacking()
+            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, self._is_plain(limits, data))
 
             def grown(lists, weight):
                 growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
@@ -280,7 +279,7 @@ class DecisionTree(Estimator):
             nodes = grown(lists, total)
         found = {
             "ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha),
-            "features_with_missing_": lacking,
+            "features_with_missing_": lists.lacking,
             "max_features_": limits.max_features,
         }
         if by_folds:
@@ -299,6 +298,15 @@ class DecisionTree(Estimator):
         elif self.ccp_alpha > 0:
             nodes = pruned(nodes, self.ccp_alpha, links_of(nodes))
         return found | {"_nodes": nodes}
+
+    @staticmethod
+    def _is_plain(limits, data):
+        """Whether the kernels have loops of their own for the criterion, which let lists leave rows out."""
+        if data.weight is not None or limits.monotonic is not None:
+            return False
+        if limits.criterion == "squared_error":
+            return data.target.n_values == 1
+        return limits.criterion in ("gini", "entropy") and data.target.codes is not None
 
     def _fold_seed(self):
         return 0 if self.random_state is None else as_seed(self.random_state)

@@ -58,7 +58,7 @@ cdef bint find(
             if not 1e-9 < share < 1 - 1e-9:
                 continue
             score = -(risk(k, g.n) / share + risk(n - k, g.n) / (1 - share))
-            if score > bar and beats(score, &best, &bar):
+            if score > bar and beats(score, &best, &bar, False):
                 feature_out[0], cut_out[0], threshold_out[0] = f, k, threshold
     return feature_out[0] >= 0
 
@@ -82,6 +82,7 @@ def grow(growth, part, const floating[:, ::1] X, double budget):
     cdef growth_t g
     g.items, g.side = &items[0, 0], &side[0]
     g.n_features, g.n = items.shape[0], items.shape[1]
+    g.common = NULL
     g.row_mask, g.rank_shift = (<uint64_t> 1 << <int> growth.row_bits) - 1, growth.rank_shift
     g.min_leaf, g.min_split = growth.min_leaf, growth.min_split
     d = g.n_features

@@ -12,9 +12,11 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _describe cimport describe
-from _grown cimport SQUARED_ERROR, group_t, growth_t, node_t, rank_of, room_t, row_of, same_value
+from _grown cimport (
+    SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, node_t, rank_of, room_t, row_of,
+)
 from _partition cimport mark_sides, partition
-from _split cimport IN_ORDER, MISSING_FIRST, arrange, split_t, try_feature
+from _split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, split_t, try_feature
 
 cdef enum:
     FEATURE = 0  # columns of a part's nodes; feature -1: a leaf, -2 - i: what is in part number i
@@ -54,9 +56,12 @@ cdef void fill_growth(growth_t* g, growth):
     cdef const int32_t[::1] first_value = growth.first_value
     cdef const int32_t[::1] n_codes = growth.n_codes
     cdef const int8_t[::1] monotonic = growth.monotonic
+    cdef const int32_t[:, ::1] common = growth.common
     cdef uint8_t[::1] side = growth.side
     g.items = &items[0, 0]
-    g.n_features, g.n = items.shape[0], items.shape[1]
+    g.n_features, g.n = growth.n_features, items.shape[1]
+    g.common = NULL if common is None else &common[0, 0]
+    g.common_row = NULL if common is None else &common[1, 0]
     g.n_values, g.n_outputs = growth.n_values, first_value.shape[0] - 1
     g.row_bits, g.rank_shift = growth.row_bits, growth.rank_shift
     g.row_mask = (<uint64_t> 1 << g.row_bits) - 1
@@ -164,9 +169,7 @@ cdef void find(
             other = i + <Py_ssize_t> (mixed(state) % <uint64_t> (g.n_features - i))
             f = features[other]
             features[other] = features[i]
-            tried += not same_value(
-                g, g.items[f * g.n + node.start], g.items[f * g.n + node.stop - 1]
-            )
+            tried += not is_constant(g, f, g.items + f * g.n + node.start, node.stop - node.start)
         try_feature(g, node, f, room, best)
 
 
@@ -211,6 +214,31 @@ cdef void bound_children(
         left.values[place] = right.values[place + 1] = middle
 
 
+cdef void mark_short(
+    const growth_t* g, const node_t* node, Py_ssize_t feature, Py_ssize_t cut, int32_t* below_out, int32_t* above_out
+) noexcept nogil:
+    """Mark the sides of the rows, and find those next to the cut, by a list that leaves rows out."""
+    cdef const uint64_t* list = g.items + feature * g.n + node.start
+    cdef const uint64_t* rows = g.items + g.n_features * g.n + node.start
+    cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
+    cdef Py_ssize_t common = first_at_least(g, list, g.common[feature], 0, length)  # where the rows left out would be
+    cdef bint others_left = cut > common
+    first = cut - (n - length) if others_left else cut
+    below_out[0] = above_out[0] = g.common_row[feature]
+    if first > common or (not others_left):
+        below_out[0] = <int32_t> row_of(g, list[first - 1])
+    if first < common or others_left or length == n:
+        above_out[0] = <int32_t> row_of(g, list[first])
+    for k in range(n):
+        g.side[row_of(g, rows[k])] = others_left
+    if others_left:
+        for k in range(first, length):
+            g.side[row_of(g, list[k])] = 0
+    else:
+        for k in range(first):
+            g.side[row_of(g, list[k])] = 1
+
+
 cdef bint split(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, bint* left_out, bint* right_out
 ) noexcept nogil:
@@ -223,25 +251,33 @@ cdef bint split(
     cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
     cdef node_t left, right
     cdef int32_t missing = -1
-    cdef uint64_t below, above
-    if rank_of(g, order[n - 1]) == g.missing:
-        missing = s.how == MISSING_FIRST
-    if s.how != IN_ORDER:
-        arrange(g, node, f, s.how, &p.room)
-        order = p.room.items
-        mark_sides(g, order, s.cut, n)
-        if missing >= 0:
+    cdef bint marked = s.how != IN_ORDER or g.common != NULL
+    if is_short(g, f):
+        mark_short(g, node, f, s.cut, &record[BELOW], &record[ABOVE])
+    else:
+        if rank_of(g, order[n - 1]) == g.missing:
+            missing = s.how == MISSING_FIRST
+        if s.how != IN_ORDER:
+            arrange(g, node, f, s.how, &p.room)
+            order = p.room.items
+        if marked:
+            mark_sides(g, order, s.cut, n)
+        if s.how != IN_ORDER and missing >= 0:
             missing = g.side[row_of(g, g.items[f * g.n + node.stop - 1])]
-    below, above = order[s.cut - 1], order[s.cut]
-    record[BELOW] = <int32_t> row_of(g, below)
-    if s.how > MISSING_FIRST:
-        record[BELOW] = <int32_t> p.n_words
-        write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
-    record[ABOVE] = <int32_t> row_of(g, above)
-    if s.how != IN_ORDER:
-        partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
+        record[BELOW] = <int32_t> row_of(g, order[s.cut - 1])
+        record[ABOVE] = <int32_t> row_of(g, order[s.cut])
+        if s.how > MISSING_FIRST:
+            record[BELOW] = <int32_t> p.n_words
+            write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
+        if s.how != IN_ORDER:
+            partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
     left.start, left.stop, left.depth, left.list = node.start, cut, node.depth + 1, f
     right.start, right.stop, right.depth, right.list = cut, node.stop, left.depth, f
+    if g.common != NULL:
+        left.list = right.list = g.n_features
+        partition(
+            g, node.start, node.stop, cut, f, True, True, g.n_features, g.n_features + 1, p.room.items
+        )
     left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
     right.values = p.children + p.width - VALUES
@@ -257,7 +293,7 @@ cdef bint split(
     record[FEATURE], record[MISSING] = <int32_t> f, missing
     left_out[0] = not left.leaf
     right_out[0] = not right.leaf
-    if s.how == IN_ORDER and (left_out[0] or right_out[0]):
+    if not marked and (left_out[0] or right_out[0]):
         mark_sides(g, order, s.cut, n)
     push(p, &right)
     push(p, &left)
