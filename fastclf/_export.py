@@ -1,5 +1,7 @@
 """Trees for reading: as text, as rules, as a Graphviz graph, and as a picture."""
 
+from itertools import groupby
+
 import numpy as np
 
 from ._validation import require_integer
@@ -9,10 +11,12 @@ class _Shown:
     """What is said of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
-        model._require_fitted()
+        if not isinstance(getattr(type(model), "tree_", None), property):
+            raise TypeError(f"decision_tree is of type {type(model).__name__}; a tree of fastclf is wanted")
         self.tree, self.decimals = model.tree_, require_integer("decimals", decimals, 0)
         self.categories = getattr(model, "categories_", None)
         d = model.n_features_in_
+        self.lacking = getattr(model, "features_with_missing_", np.zeros(d, bool))
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
         if len(feature_names) != d:
@@ -38,12 +42,21 @@ class _Shown:
 
     def tests(self, node):
         """What holds on the left, and on the right."""
-        name, left = self.names[self.tree.feature[node]], self.left(node)
+        feature, left = self.tree.feature[node], self.left(node)
+        name = self.names[feature]
+        if self.tree.threshold[node] == np.inf:
+            return f"{name} is known", f"{name} is missing"
         if left is None:
             threshold = f"{self.tree.threshold[node]:.{self.decimals}f}"
-            return f"{name} <= {threshold}", f"{name} >  {threshold}"
-        listed = "{" + ", ".join(map(str, left)) + "}"
-        return f"{name} in {listed}", f"{name} not in {listed}"
+            said = f"{name} <= {threshold}", f"{name} >  {threshold}"
+        else:
+            listed = "{" + ", ".join(map(str, left)) + "}"
+            said = f"{name} in {listed}", f"{name} not in {listed}"
+        if self.lacking[feature]:
+            if self.tree.missing_go_to_left[node]:
+                return f"{said[0]} or missing", f"{said[1]} and known"
+            return said[0], f"{said[1]} or missing"
+        return said
 
     def prediction(self, node):
         """The label or the number; a tuple of several outputs'."""
@@ -205,6 +218,26 @@ def _subset_bounds(bounds, feature, left, inside):
     return {(feature, "not in"): without} if among is None else {(feature, "in"): among - without}
 
 
+def conditions_told(rule, names, lacking, told):
+    """The conditions of a rule as texts, told(name, side, bound) for each, and whether features may be missing.
+
+    lacking: which features had missing values in training. Of the others that is not said.
+    """
+    texts = []
+    for feature, conditions in groupby(rule["conditions"], key=lambda condition: condition[0]):
+        name, tests = names[feature], [condition[1:] for condition in conditions]
+        if (">", np.inf) in tests:
+            texts.append(f"{name} is missing")
+            continue
+        said = [told(name, side, bound) for side, bound in tests if bound != np.inf]
+        if lacking[feature] and feature in rule["missing"]:
+            said = [f"({' AND '.join(said)} OR {name} is missing)"]
+        elif not said or (lacking[feature] and tests[0][0] == "not in"):
+            said.insert(0, f"{name} is known")
+        texts += said
+    return texts
+
+
 def export_rules(decision_tree, *, feature_names=None, class_names=None, decimals=2):
     """The rules of the leaves as text, a line each.
 
@@ -231,11 +264,13 @@ def export_rules(decision_tree, *, feature_names=None, class_names=None, decimal
     shown = _Shown(decision_tree, feature_names, class_names, decimals)
     leaves = np.flatnonzero(shown.tree.children_left < 0)
     lines = []
+
+    def told(name, side, bound):
+        listed = "{" + ", ".join(map(str, bound)) + "}" if isinstance(bound, list) else f"{bound:.{decimals}f}"
+        return f"{name} {side} {listed}"
+
     for leaf, rule in zip(leaves, _rules(shown)):
-        tests = []
-        for feature, side, bound in rule["conditions"]:
-            listed = "{" + ", ".join(map(str, bound)) + "}" if isinstance(bound, list) else f"{bound:.{decimals}f}"
-            tests.append(f"{shown.names[feature]} {side} {listed}")
+        tests = conditions_told(rule, shown.names, shown.lacking, told)
         share = "" if rule["share"] is None else f"{rule['share']:.{decimals}f}, "
         lines.append(f"IF {' AND '.join(tests) or 'TRUE'} THEN {shown.said(leaf)} ({share}{rule['n_samples']})")
     return "\n".join(lines) + "\n"

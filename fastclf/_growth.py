@@ -12,12 +12,18 @@ _tree = _simd.load("_tree")
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
 # Columns of a part's nodes and numbers, as in `_tree.pyx`.
-FEATURE, RIGHT, SIZE, BELOW, ABOVE, MISSING = range(6)
+FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
+
+# Nodes that are written to an array before there is another one.
+_BLOCK = 1 << 12
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
 # thread's.
 _MANY_CELLS = 1 << 19
+
+# The share of the rows from which on a value's are left out.
+_COMMON = 0.25
 
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
@@ -60,37 +66,50 @@ class Target(NamedTuple):
 class Sorted:
     """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
 
-    Memory: 8 bytes a cell, and while it is made 8 (float32) or 16 bytes a row and thread.
+    leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
+    Memory: 8 bytes a cell, and while it is made 16 bytes a row and thread.
     """
 
-    def __init__(self, X, rows, target, n_codes, threads):
+    def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
         n, d = len(X) if rows is None else len(rows), X.shape[1]
+        self.n_features = d
         n_classes = 1 if target.codes is None else target.n_values
         self.row_bits = max(1, (n - 1).bit_length())
         self.rank_shift = self.row_bits + (n_classes - 1).bit_length()
         if self.rank_shift + self.row_bits > 63 or n >= 1 << 31:
             raise ValueError(f"X has {n} rows of {n_classes} classes, more than trees are grown on")
-        self.items = np.empty((d, n), np.uint64)
-        scratch = 1 if X.dtype == np.float32 else 2
+        self.items = np.empty((d + leave_out, n), np.uint64)
+        common = np.empty((2, d), np.int32) if leave_out else None
 
         def work(columns):
-            buffers = np.empty((scratch, n), np.uint64), np.empty(3 << 11, np.uint32)
+            buffers = np.empty((2, n), np.uint64), np.empty(3 << 11, np.uint32)
             codes = target.codes, n_codes, self.row_bits, self.rank_shift
             for first, last in ranges(*columns, 8, 64):
-                _presort.sort(X, rows, *codes, first, last, self.items, *buffers)
+                _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
                 yield
 
         run(work, _blocks(d, 8, threads), threads)
+        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
+        self.lacking, self.common = self.items[:d, -1] >> np.uint64(self.rank_shift) == missing, None
+        if leave_out:
+            self.lacking &= common[0] < 0  # the last item of a list that leaves rows out is none
+        if leave_out and (common[0] >= 0).any():
+            self.common = common
+            _presort.list_rows(target.codes, self.row_bits, self.items[d])
+        else:
+            self.items = self.items[:d]
 
     def kept(self, rows, threads):
         """The lists of those rows (n,), bool, alone, which keep their numbers."""
         lists = object.__new__(Sorted)
-        lists.row_bits, lists.rank_shift = self.row_bits, self.rank_shift
+        lists.n_features = self.n_features
+        lists.row_bits, lists.rank_shift, lists.common = self.row_bits, self.rank_shift, self.common
         lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
+        kept, bits = rows.view(np.uint8), (self.row_bits, self.rank_shift)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.keep(self.items, rows.view(np.uint8), (1 << self.row_bits) - 1, first, last, lists.items)
+                _presort.keep(self.items, self.common, kept, *bits, first, last, lists.items)
                 yield
 
         run(work, _blocks(len(self.items), 1, threads), threads)
@@ -113,23 +132,38 @@ class _Room:
         self.losses = np.empty(7 * n if growth.criterion == CRITERIA.index("absolute_error") else 1)
 
 
+class Grown(NamedTuple):
+    """What came of it: nodes in pre-order, in blocks of (nodes, numbers), and the subsets of categories."""
+
+    blocks: list
+    subsets: np.ndarray
+
+    @property
+    def n_nodes(self):
+        return sum(len(nodes) for nodes, _ in self.blocks)
+
+
 class _Part:
     """A subtree as it grows: its nodes, and those that wait to be split."""
 
     def __init__(self, growth, n_rows):
         width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
-        self.nodes, self.numbers = np.empty((64, 6), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
+        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
+        self.stack, self.waiting = np.empty((32, 6), np.int64), np.empty((32, width))
         self.subsets = np.empty(max(1, growth.most_words), np.uint64)
+        self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
         self.children = np.empty((2, width - VALUES))
-        self.features = np.empty(growth.items.shape[0], np.int32)
+        self.features = np.empty(growth.n_features, np.int32)
         self.room = _Room(growth, n_rows)
 
     def make_room(self, growth):
         """Room for one more node, for two more that wait, and for a subset."""
         if self.n_nodes == len(self.nodes):
-            self.nodes, self.numbers = longer(self.nodes), longer(self.numbers)
+            self.blocks.append((self.nodes, self.numbers))
+            size = min(2 * self.n_nodes, _BLOCK)
+            self.nodes, self.numbers = (np.empty((size, a.shape[1]), a.dtype) for a in self.blocks[-1])
+            self.n_nodes = 0
         if self.n_waiting >= len(self.stack) - 2:
             self.stack, self.waiting = longer(self.stack), longer(self.waiting)
         if self.n_words + growth.most_words > len(self.subsets):
@@ -141,7 +175,9 @@ class _Part:
         return _tree.grow(growth, self, budget)
 
     def finished(self):
-        return self.nodes[: self.n_nodes], self.numbers[: self.n_nodes], self.subsets[: self.n_words]
+        """The Grown of this part; what it needed to grow is left behind."""
+        last = self.nodes[: self.n_nodes].copy(), self.numbers[: self.n_nodes].copy()
+        return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
 def longer(array, least=8):
@@ -163,6 +199,7 @@ class Growth:
 
     def __init__(self, lists, limits, target, n_codes, weight, total_weight):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        self.common, self.n_features = lists.common, lists.n_features
         lists.items = None
         self.criterion = CRITERIA.index(limits.criterion)
         self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
@@ -178,12 +215,12 @@ class Growth:
         self.max_features, self.seed = limits.max_features, limits.seed
 
     def grow(self, threads, progress):
-        """(nodes, numbers, subsets), the nodes in pre-order."""
-        n, d = self.items.shape[1], self.items.shape[0]
+        """The Grown of the tree; None: it was stopped."""
+        n, d = self.items.shape[1], self.n_features
         # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
         top = _Part(self, n)
-        _tree.open_part(self, top, 0, n, 0, 0, 0, None)
+        _tree.open_part(self, top, 0, n, 0, 0, 0 if self.common is None else d, None)
         parts = []
         while top.n_waiting and not progress.stopped:
             top.make_room(self)
@@ -211,12 +248,12 @@ class Growth:
         run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)
         if progress.stopped:
             return None
-        self.items = None  # before the nodes need twice their room
+        self.items = None  # before the nodes are made into others
         return _joined(top.finished(), grown, self.n_codes)
 
     def _split_large(self, part, start, stop, depth, path, threads):
         """Split the last node of the part, by work that is cut into ranges of features; False: it is a leaf."""
-        n_features, size = len(self.items), 1 + _CELLS // (stop - start)
+        n_features, size = self.n_features, 1 + _CELLS // (stop - start)
         found = []
 
         def search(features):
@@ -247,32 +284,20 @@ class Growth:
 
 
 def _joined(top, parts, n_codes):
-    """The nodes with those of each part in the place that is kept for it."""
-    nodes, numbers, subsets = top
-    if len(nodes) == 1 and parts:
-        return parts[0]
-    place = np.where(nodes[:, FEATURE] < -1, -2 - nodes[:, FEATURE], -1)
-    length = np.ones(len(nodes), np.intp)
-    length[place >= 0] = [len(parts[number][0]) for number in place[place >= 0]]
-    start = np.cumsum(length) - length
-    all_nodes = np.empty((length.sum(), nodes.shape[1]), nodes.dtype)
-    all_numbers = np.empty((len(all_nodes), numbers.shape[1]))
-    all_subsets = [subsets]
-    n_words = len(subsets)
-    single = start[place < 0]
-    all_nodes[single], all_numbers[single] = nodes[place < 0], numbers[place < 0]
-    inner = single[nodes[place < 0, FEATURE] >= 0]
-    all_nodes[inner, RIGHT] = start[all_nodes[inner, RIGHT]]
-    for at in np.flatnonzero(place >= 0):
-        part_nodes, part_numbers, part_subsets = parts[place[at]]
-        rows = slice(start[at], start[at] + length[at])
-        all_nodes[rows], all_numbers[rows] = part_nodes, part_numbers
-        all_nodes[rows, RIGHT][part_nodes[:, FEATURE] >= 0] += start[at]
-        if len(part_subsets):
-            all_nodes[rows, BELOW][by_subset(part_nodes, n_codes)] += n_words
-            all_subsets.append(part_subsets)
-            n_words += len(part_subsets)
-    return all_nodes, all_numbers, np.concatenate(all_subsets)
+    """The Grown with the blocks of each part in the place that is kept for it."""
+    blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
+    for nodes, numbers in top.blocks:
+        start = 0
+        for at in np.flatnonzero(nodes[:, FEATURE] < -1):
+            part = parts[-2 - nodes[at, FEATURE]]
+            for part_nodes, _ in part.blocks:
+                part_nodes[by_subset(part_nodes, n_codes), BELOW] += n_words
+            subsets.append(part.subsets)
+            n_words += len(part.subsets)
+            blocks += [(nodes[start:at], numbers[start:at]), *part.blocks]
+            start = at + 1
+        blocks.append((nodes[start:], numbers[start:]))
+    return Grown(blocks, np.concatenate(subsets))
 
 
 def by_subset(nodes, n_codes):

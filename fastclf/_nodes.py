@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _descend
-from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, RIGHT, SIZE, WEIGHT, by_subset
+from . import _descend, _prune
+from ._growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 from ._threads import n_threads, ranges, run
 from ._validation import require_array
 
@@ -22,42 +22,62 @@ _FEW_ROWS = 1 << 13
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
-def made_nodes(X, rows, grown, n_codes, value):
-    """A dict of arrays, as an estimator keeps it.
+def made_nodes(X, rows, grown, n_codes, n_values, valued):
+    """A dict of arrays, as an estimator keeps it; valued(nodes, numbers): the values of nodes. Uses up `grown`.
 
     steps : (n_nodes, 2) int64; subsets: (n_words,) uint64, for `_descend.pyx`
     impurity, weighted_n_node_samples : (n_nodes,) float64
     n_node_samples : (n_nodes,) int64
     value : (n_nodes, n_values) float64
-
-    A threshold is the middle of the two values beside it, or the left one if the middle is rounded to the right one;
-    infinity where only missing values go right. Where none were missing, they would go to the larger side.
     """
-    nodes, numbers, subsets = grown
-    subset = by_subset(nodes, n_codes)
+    n = grown.n_nodes
+    made = {
+        "steps": np.empty((n, 2), np.int64),
+        "subsets": grown.subsets if len(grown.subsets) else np.zeros(1, np.uint64),
+        "impurity": np.empty(n),
+        "n_node_samples": np.empty(n, np.int64),
+        "weighted_n_node_samples": np.empty(n),
+        "value": np.empty((n, n_values)),
+    }
+    size, (feature, right) = made["n_node_samples"], made["steps"].view(np.int32).T[2:]
+    missing, leaf = np.empty(n, np.int8), np.empty(n, np.uint8)
+    start = 0
+    grown.blocks.reverse()
+    while grown.blocks:
+        nodes, numbers = grown.blocks.pop()
+        block = slice(start, start + len(nodes))
+        start = block.stop
+        made["value"][block] = valued(nodes, numbers)
+        made["impurity"][block], made["weighted_n_node_samples"][block] = numbers[:, IMPURITY], numbers[:, WEIGHT]
+        subset = by_subset(nodes, n_codes)
+        made["steps"].view(np.float64)[block, 0] = _thresholds(X, rows, nodes, subset)
+        feature[block] = np.maximum(nodes[:, FEATURE], 0) | _SUBSET * subset
+        size[block], missing[block], leaf[block] = nodes[:, SIZE], nodes[:, MISSING], nodes[:, FEATURE] < 0
+    children = np.empty(n, np.int32)
+    _prune.right_children(leaf, children)
+    right[:] = children
+    for start in range(0, n, _ROWS):
+        inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
+        # where none were missing, they would go to the larger side
+        left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
+        feature[inner] |= _MISSING_LEFT * left
+    return made
+
+
+def _thresholds(X, rows, nodes, subset):
+    """The middle of the two values beside it, or the left one if the middle is rounded to the right one.
+
+    Infinity where only missing values go right, the place of the subset where there is one, and NaN in leaves.
+    """
     inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
-    feature = np.maximum(nodes[:, FEATURE], 0)
-    below, above = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
-    below, above = (X[side, feature[inner]].astype(np.float64) + 0.0 for side in (below, above))
+    sides = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
+    below, above = (X[side, nodes[inner, FEATURE]].astype(np.float64) + 0.0 for side in sides)
     middle = below / 2 + above / 2
     threshold = np.full(len(nodes), np.nan)
     threshold[inner] = np.where((middle >= below) & (middle < above), middle, below)
     threshold[inner[np.isnan(above)]] = np.inf
     threshold[subset] = nodes[subset, BELOW]
-    inner = np.flatnonzero(nodes[:, FEATURE] >= 0)
-    right = np.arange(len(nodes), dtype=np.int32)
-    right[inner] = nodes[inner, RIGHT]
-    size, missing = nodes[:, SIZE], nodes[inner, MISSING]
-    feature[inner] |= _MISSING_LEFT * np.where(missing < 0, size[inner + 1] > size[right[inner]], missing > 0)
-    feature[subset] |= _SUBSET
-    return {
-        "steps": packed(threshold, feature.astype(np.int32), right),
-        "subsets": subsets if len(subsets) else np.zeros(1, np.uint64),
-        "impurity": numbers[:, IMPURITY].copy(),
-        "n_node_samples": size.astype(np.int64),
-        "weighted_n_node_samples": numbers[:, WEIGHT].copy(),
-        "value": np.ascontiguousarray(value),
-    }
+    return threshold
 
 
 def packed(threshold, feature, right):

@@ -83,6 +83,8 @@ ccp_alpha_ : float
     The alpha that the tree was pruned with.
 categories_ : list of ndarray or None
     Only where there are categories: those of each feature, sorted, None for one of numbers.
+features_with_missing_ : ndarray of shape (n_features,), bool
+    Those that had missing values in `fit`; of the others texts and rules do not say where such go.
 max_features_ : int
 n_features_in_, n_outputs_ : int
 feature_names_in_ : ndarray of str
@@ -92,8 +94,8 @@ _NOTES = """
 Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
 scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
 that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 80 a row, of numbers up to 250, where each
-row has its own leaf; with 'cv' another 8 a cell.
+O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' another 8 a cell; where
+each row has its own leaf, as with numbers, 120 a row, and at least 200 in all.
 
 A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is
 the best of all subsets; else the best of such orders, one for each class or number, is taken. For absolute errors the
@@ -138,6 +140,11 @@ class Training(NamedTuple):
             target, weight = target.of(rows), weight[rows]
         if weight is not None and (weight == 1).all():
             weight = None
+        if weight is not None and not 1e-100 <= weight.max() <= 1e100:
+            raise ValueError(
+                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
+                " square neither vanishes nor overflows"
+            )
         n_codes = None
         if categories is not None:
             n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
@@ -191,6 +198,7 @@ class DecisionTree(Estimator):
             for known in categories:
                 if known is not None:
                     require_array("categories_", known, None, (None,))
+        require_array("features_with_missing_", self.features_with_missing_, [np.bool_], (self.n_features_in_,))
         check_nodes(self._nodes, categories, self.n_features_in_, int(self._n_classes.sum()))
 
     def _limits(self, criterion, data):
@@ -220,7 +228,7 @@ class DecisionTree(Estimator):
         return Limits(
             criterion=criterion,
             max_depth=min(max_depth, n),
-            min_split=min_split,
+            min_split=min(min_split, n + 1),
             min_leaf=min(min_leaf, n),
             min_leaf_weight=min_weight,
             min_decrease=min_decrease,
@@ -238,8 +246,8 @@ class DecisionTree(Estimator):
     def _grow(self, data, criterion, valued, risk, loss):
         """The fitted attributes of the tree, grown and pruned.
 
-        valued(grown) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and loss(nodes) a
-        function of rows and of a node for each, what its prediction costs.
+        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
+        loss(nodes) a function of rows and of a node for each, what its prediction costs.
         """
         threads = n_threads(self.n_jobs)
         limits = self._limits(criterion, data)
@@ -247,14 +255,14 @@ class DecisionTree(Estimator):
         folds = []
         n, total = len(data), data.total_weight()
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
-            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads)
+            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, self._is_plain(limits, data))
 
             def grown(lists, weight):
                 growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
                 found = growth.grow(threads, progress)
                 if found is None:
                     raise RuntimeError("the callback stopped fit")
-                nodes = made_nodes(data.X, data.rows, found, data.n_codes, valued(found))
+                nodes = made_nodes(data.X, data.rows, found, data.n_codes, data.target.n_values, valued)
                 if self.max_leaf_nodes is not None:
                     nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
                 return nodes
@@ -269,7 +277,11 @@ class DecisionTree(Estimator):
                     nodes = grown(lists.kept(rows, threads), data.total_weight(rows))
                     folds.append(_fold_errors(nodes, links_of(nodes).alpha, data, np.flatnonzero(~rows), loss(nodes)))
             nodes = grown(lists, total)
-        found = {"ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha), "max_features_": limits.max_features}
+        found = {
+            "ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha),
+            "features_with_missing_": lists.lacking,
+            "max_features_": limits.max_features,
+        }
         if by_folds:
             links = links_of(nodes)
             path = links.path
@@ -286,6 +298,15 @@ class DecisionTree(Estimator):
         elif self.ccp_alpha > 0:
             nodes = pruned(nodes, self.ccp_alpha, links_of(nodes))
         return found | {"_nodes": nodes}
+
+    @staticmethod
+    def _is_plain(limits, data):
+        """Whether the kernels have loops of their own for the criterion, which let lists leave rows out."""
+        if data.weight is not None or limits.monotonic is not None:
+            return False
+        if limits.criterion == "squared_error":
+            return data.target.n_values == 1
+        return limits.criterion in ("gini", "entropy") and data.target.codes is not None
 
     def _fold_seed(self):
         return 0 if self.random_state is None else as_seed(self.random_state)

@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _density_kernel
 from ._estimator import Estimator
-from ._growth import VALUES, Sorted, Target, longer
+from ._growth import VALUES, WEIGHT, Grown, Sorted, Target, longer
 from ._nodes import Tree, check_nodes, leaves_of, made_nodes
 from ._pruning import (
     FoldErrors,
@@ -29,9 +29,9 @@ class _Part:
 
     def __init__(self, n, low, high):
         d = len(low)
-        self.nodes, self.numbers = np.empty((64, 6), np.int32), np.empty((64, 3))
-        self.stack, self.boxes = np.zeros((32, 4), np.int64), np.empty((32, 1 + 2 * d))
-        self.stack[0] = 0, n, -1, 0
+        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, 3))
+        self.stack, self.boxes = np.zeros((32, 3), np.int64), np.empty((32, 1 + 2 * d))
+        self.stack[0] = 0, n, 0
         self.boxes[0] = np.concatenate([[1.0], low, high])
         self.scratch = np.empty(n, np.uint64)
         self.n_nodes, self.n_waiting = 0, 1
@@ -209,9 +209,13 @@ class DensityTree(Estimator):
                         raise RuntimeError("the callback stopped fit")
                     if not part.n_waiting:
                         break
-                nodes, numbers = part.nodes[: part.n_nodes], part.numbers[: part.n_nodes]
-                density = np.log(numbers[:, 0] / numbers[0, 0]) - np.log(numbers[:, VALUES])
-                return made_nodes(rows, None, (nodes, numbers, np.empty(0, np.uint64)), None, density[:, None])
+                block = part.nodes[: part.n_nodes], part.numbers[: part.n_nodes]
+                n_rows = block[1][0, WEIGHT]
+
+                def valued(nodes, numbers):
+                    return np.log(numbers[:, [WEIGHT]] / n_rows) - np.log(numbers[:, [VALUES]])
+
+                return made_nodes(rows, None, Grown([block], np.empty(0, np.uint64)), None, 1, valued)
 
             if by_folds:
                 seed = 0 if self.random_state is None else as_seed(self.random_state)

@@ -163,7 +163,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         grown = self._grow(
             data,
             criterion.replace("log_loss", "entropy"),
-            lambda grown: _shares(grown[1], first),
+            lambda nodes, numbers: _shares(numbers, first),
             decide.risk if self.ccp_risk == "error" else None,
             lambda nodes: decide.loss(nodes, data.target),
         )
@@ -360,9 +360,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         data = Training.of(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
         y = y if data.rows is None else y[data.rows]
 
-        def values(grown):
+        def values(nodes, numbers):
             """In the units of y, and those of a pure node y itself."""
-            nodes, numbers, _ = grown
             value = numbers[:, VALUES : VALUES + n_outputs]
             if numbers.shape[1] > VALUES + n_outputs:
                 value = np.clip(value, numbers[:, -2:-1], numbers[:, -1:])

@@ -17,15 +17,13 @@ from _sides cimport beats
 
 cdef enum:
     FEATURE = 0
-    RIGHT = 1
-    SIZE = 2
-    BELOW = 3
-    ABOVE = 4
-    MISSING = 5
+    SIZE = 1
+    BELOW = 2
+    ABOVE = 3
+    MISSING = 4
     START = 0  # columns of the stack
     STOP = 1
-    PARENT = 2
-    LIST = 3
+    LIST = 2
     VOLUME = 0  # of the boxes: then the lower and the upper ends
     ENDS = 1
 
@@ -60,7 +58,7 @@ cdef bint find(
             if not 1e-9 < share < 1 - 1e-9:
                 continue
             score = -(risk(k, g.n) / share + risk(n - k, g.n) / (1 - share))
-            if score > bar and beats(score, &best, &bar):
+            if score > bar and beats(score, &best, &bar, False):
                 feature_out[0], cut_out[0], threshold_out[0] = f, k, threshold
     return feature_out[0] >= 0
 
@@ -75,7 +73,7 @@ def grow(growth, part, const floating[:, ::1] X, double budget):
     cdef double[:, ::1] boxes = part.boxes
     cdef uint64_t[::1] scratch = part.scratch
     cdef Py_ssize_t n_nodes = part.n_nodes, n_waiting = part.n_waiting, width = boxes.shape[1], start, stop, d, cut = 0
-    cdef Py_ssize_t n_done = 0, feature = -1, node, parent
+    cdef Py_ssize_t n_done = 0, feature = -1, node
     cdef double threshold = 0, share
     cdef const uint64_t* list
     cdef int32_t* record
@@ -84,22 +82,21 @@ def grow(growth, part, const floating[:, ::1] X, double budget):
     cdef growth_t g
     g.items, g.side = &items[0, 0], &side[0]
     g.n_features, g.n = items.shape[0], items.shape[1]
+    g.common = NULL
     g.row_mask, g.rank_shift = (<uint64_t> 1 << <int> growth.row_bits) - 1, growth.rank_shift
     g.min_leaf, g.min_split = growth.min_leaf, growth.min_split
     d = g.n_features
     with nogil:
         while n_waiting > 0 and n_nodes < nodes.shape[0] and n_waiting < stack.shape[0] - 2 and budget > 0:
             n_waiting -= 1
-            start, stop, parent = stack[n_waiting, START], stack[n_waiting, STOP], stack[n_waiting, PARENT]
+            start, stop = stack[n_waiting, START], stack[n_waiting, STOP]
             box = &boxes[n_waiting, 0]
             list = g.items + stack[n_waiting, LIST] * g.n + start
             node = n_nodes
             n_nodes += 1
             record = &nodes[node, 0]
-            record[FEATURE], record[RIGHT], record[SIZE], record[MISSING] = -1, -1, <int32_t> (stop - start), -1
+            record[FEATURE], record[SIZE], record[MISSING] = -1, <int32_t> (stop - start), -1
             record[BELOW] = record[ABOVE] = <int32_t> row_of(&g, list[0])
-            if parent >= 0:
-                nodes[parent, RIGHT] = <int32_t> node
             numbers[node, 0], numbers[node, 2] = stop - start, box[VOLUME]
             numbers[node, 1] = risk(stop - start, g.n) / box[VOLUME] / ((stop - start) / <double> g.n)
             budget -= <double> d * (stop - start)
@@ -121,9 +118,9 @@ def grow(growth, part, const floating[:, ::1] X, double budget):
             other[VOLUME] *= share
             box[VOLUME] *= 1 - share
             other[ENDS + d + feature] = box[ENDS + feature] = threshold
-            stack[n_waiting, START], stack[n_waiting, PARENT], stack[n_waiting, LIST] = start + cut, node, feature
+            stack[n_waiting, START], stack[n_waiting, LIST] = start + cut, feature
             stack[n_waiting + 1, START], stack[n_waiting + 1, STOP] = start, start + cut
-            stack[n_waiting + 1, PARENT], stack[n_waiting + 1, LIST] = -1, feature
+            stack[n_waiting + 1, LIST] = feature
             n_waiting += 2
     part.n_nodes, part.n_waiting = n_nodes, n_waiting
     return n_done

@@ -1,7 +1,7 @@
 # Lists brought into the order of two children.
 from libc.stdint cimport uint8_t, uint64_t
 
-from _grown cimport growth_t, row_of, same_value
+from _grown cimport growth_t, is_short, length_of, row_of, same_value, set_length
 
 
 cdef inline void mark_sides(
@@ -12,6 +12,24 @@ cdef inline void mark_sides(
         g.side[row_of(g, order[k])] = 1
     for k in range(cut, n):
         g.side[row_of(g, order[k])] = 0
+
+
+cdef inline void part_short(
+    const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
+) noexcept nogil:
+    """The same for a list that leaves rows out."""
+    cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
+    cdef uint64_t item
+    for k in range(length):
+        item = list[k]
+        list[o] = item
+        scratch[t] = item
+        o += g.side[row_of(g, item)]
+        t = k + 1 - o
+    for k in range(t):
+        list[n_left + k] = scratch[k]
+    set_length(g, list, n_left, o)
+    set_length(g, list + n_left, n - n_left, t)
 
 
 cdef inline void partition(
@@ -26,7 +44,10 @@ cdef inline void partition(
     cdef const uint8_t* side = g.side
     for f in range(first, last):
         list = g.items + f * g.n + start
-        if f == split_feature or same_value(g, list[0], list[stop - start - 1]):
+        if is_short(g, f):
+            part_short(g, list, stop - start, n_left, scratch)
+            continue
+        if f == split_feature or (f < g.n_features and same_value(g, list[0], list[stop - start - 1])):
             continue
         o = 0
         if not right:

@@ -6,14 +6,24 @@
 # values of a categorical column are whole numbers, and are the ranks. Sorted by keys, unsigned integers in the order of
 # the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the same left out.
 # Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
+#
+# A list may leave the rows of a common value out, which costs nothing then: half of a picture's pixels are black.
 from cython cimport floating
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from _grown cimport growth_t, length_of, set_length
+
 cdef enum:
     DIGIT = 2048
     BLOCK = 8  # columns that are read at a time: a row of X is brought into the cache once for them
+    SAMPLE = 64
     SHORT = 48  # equal upper halves up to so many are sorted by insertion
+
+
+cdef void fill_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
+    g.row_bits, g.rank_shift = row_bits, rank_shift
+    g.row_mask, g.missing = (<uint64_t> 1 << row_bits) - 1, ~<uint64_t> 0 >> rank_shift
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
@@ -92,16 +102,53 @@ cdef void sort_lower(
         start = stop
 
 
+cdef uint64_t frequent(const uint64_t* keys, Py_ssize_t n) noexcept nogil:
+    """The most frequent of SAMPLE keys, evenly spaced."""
+    cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
+    cdef uint64_t key, found = keys[0]
+    n = min(n, <Py_ssize_t> SAMPLE)
+    for i in range(n):
+        if n - i <= most:
+            break
+        key = keys[i * step]
+        count = 0
+        for j in range(i, n):
+            count += keys[j * step] == key
+        if count > most:
+            most, found = count, key
+    return found
+
+
+cdef Py_ssize_t shorten(
+    uint64_t* items, Py_ssize_t n, const uint64_t* keys, uint64_t key, uint64_t missing, Py_ssize_t least,
+    uint64_t* scratch
+) noexcept nogil:
+    """Move the items with that key behind the others; how many others there are, or n if no row is to be left out."""
+    cdef Py_ssize_t i, o = 0, t = 0
+    cdef bint lacks = False
+    cdef uint64_t item
+    for i in range(n):
+        item = items[i]
+        lacks |= keys[i] == missing
+        items[o] = item
+        scratch[t] = item
+        o += keys[i] != key
+        t = i + 1 - o
+    memcpy(items + o, scratch, t * sizeof(uint64_t))
+    return n if lacks or t <= least else o
+
+
 cdef void sort_columns(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const int32_t* codes,
-    const int32_t* n_codes, int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t* items,
-    uint64_t* keys, uint64_t* scratch, uint32_t* counts
+    const int32_t* n_codes, growth_t* g, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t* common,
+    uint64_t* items, uint64_t* keys, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
-    cdef Py_ssize_t block = first, end, f, i
+    cdef Py_ssize_t block = first, end, f, i, length
     cdef const floating* x
     cdef uint64_t* column
-    cdef uint64_t rank, row, key, last, shown, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
-    cdef bint categorical
+    cdef uint64_t rank, row, key, last, shown, n_ranks, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
+    cdef uint64_t left_out = 0
+    cdef bint categorical, waiting
     while block < stop:
         end = min(block + <Py_ssize_t> BLOCK, stop)
         for i in range(n):
@@ -110,58 +157,92 @@ cdef void sort_columns(
                 items[f * n + i] = key_of(x[f])
         for f in range(block, end):
             column = items + f * n
-            if floating is float:
-                for i in range(n):
-                    column[i] = column[i] << 32 | <uint64_t> i
-                sort_upper(column, n, scratch, counts)
-            else:
-                memcpy(keys, column, n * sizeof(uint64_t))
-                for i in range(n):
-                    column[i] = keys[i] >> 32 << 32 | <uint64_t> i
-                sort_upper(column, n, scratch, counts)
-                sort_lower(column, n, keys, scratch, counts)
-            rank = 0
-            last = 0
             categorical = n_codes != NULL and n_codes[f] > 0
+            memcpy(keys, column, n * sizeof(uint64_t))
             for i in range(n):
+                column[i] = (keys[i] if floating is float else keys[i] >> 32) << 32 | <uint64_t> i
+            length = n
+            if common != NULL:
+                common[f] = -1
+                if not categorical:
+                    left_out = frequent(keys, n)
+                    length = shorten(column, n, keys, left_out, missing, least, scratch)
+            waiting = length < n
+            if waiting:
+                common[d + f] = <int32_t> <uint32_t> column[length]
+            if length:
+                sort_upper(column, length, scratch, counts)
+            if floating is double:
+                sort_lower(column, length, keys, scratch, counts)
+            n_ranks = 0
+            last = 0
+            for i in range(length):
                 row = <uint32_t> column[i]
-                if floating is float:
-                    key = column[i] >> 32
-                else:
-                    key = keys[row]
-                rank += i > 0 and key != last
+                key = keys[row]
+                if i == 0 or key != last:
+                    if waiting and key > left_out:
+                        common[f] = <int32_t> n_ranks
+                        waiting = False
+                        n_ranks += 1
+                    n_ranks += 1
                 last = key
-                shown = rank
+                shown = n_ranks - 1
                 if key == missing:
-                    shown = ~<uint64_t> 0 >> rank_shift
+                    shown = g.missing
                 elif categorical:
                     shown = <uint64_t> X[(row if rows == NULL else <uint64_t> rows[row]) * d + f]
-                column[i] = shown << rank_shift | (<uint64_t> codes[row] << row_bits if codes != NULL else 0) | row
+                column[i] = (
+                    shown << g.rank_shift | (<uint64_t> codes[row] << g.row_bits if codes != NULL else 0) | row
+                )
+            if waiting:
+                common[f] = <int32_t> n_ranks
+            set_length(g, column, n, length)
         block = end
 
 
 def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] codes, const int32_t[::1] n_codes,
-         int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items,
-         uint64_t[:, ::1] scratch, uint32_t[::1] counts):
-    """Write the lists of columns [first, stop) of X[rows] (None: of all rows) to items[first:stop]."""
+         int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t[:, ::1] common_out,
+         uint64_t[:, ::1] items, uint64_t[:, ::1] scratch, uint32_t[::1] counts):
+    """Write the lists of columns [first, stop) of X[rows] (None: of all rows) to items[first:stop].
+
+    common_out: of each feature the rank of a value that more than `least` rows have, which its list leaves out, -1
+    where there is none; and a row that has it. None: no row is left out.
+    """
     cdef Py_ssize_t n = items.shape[1]
+    cdef growth_t g
+    fill_bits(&g, row_bits, rank_shift)
     with nogil:
         sort_columns(
             &X[0, 0], X.shape[1], NULL if rows is None else &rows[0], n, NULL if codes is None else &codes[0],
-            NULL if n_codes is None else &n_codes[0], row_bits, rank_shift, first, stop, &items[0, 0],
-            &scratch[scratch.shape[0] - 1, 0], &scratch[0, 0], &counts[0],
+            NULL if n_codes is None else &n_codes[0], &g, first, stop, least,
+            NULL if common_out is None else &common_out[0, 0], &items[0, 0], &scratch[1, 0], &scratch[0, 0], &counts[0],
         )
 
 
-def keep(const uint64_t[:, ::1] items, const uint8_t[::1] kept, uint64_t row_mask, Py_ssize_t first, Py_ssize_t stop,
-         uint64_t[:, ::1] items_out):
+def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
+    """Write a list of all rows."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(items_out.shape[0]):
+            items_out[i] = (0 if codes is None else <uint64_t> codes[i] << row_bits) | <uint64_t> i
+
+
+def keep(const uint64_t[:, ::1] items, const int32_t[:, ::1] common, const uint8_t[::1] kept, int row_bits,
+         int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
     """Write the items of the rows that are kept, in their order."""
-    cdef Py_ssize_t f, i, o, n = items_out.shape[1]
+    cdef growth_t g
+    cdef Py_ssize_t f, i, o, n = items_out.shape[1], length
+    cdef bint short_list
+    fill_bits(&g, row_bits, rank_shift)
     with nogil:
         for f in range(first, stop):
+            short_list = common is not None and f < common.shape[1] and common[0, f] >= 0
+            length = length_of(&g, &items[f, 0], items.shape[1]) if short_list else items.shape[1]
             o = 0
-            for i in range(items.shape[1]):
+            for i in range(length):
                 if o == n:
                     break
                 items_out[f, o] = items[f, i]
-                o += kept[items[f, i] & row_mask]
+                o += kept[items[f, i] & g.row_mask]
+            if short_list:
+                set_length(&g, &items_out[f, 0], n, o)

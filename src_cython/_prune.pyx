@@ -10,7 +10,7 @@
 # in:  right: right[t] == t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
 # out: alpha[t], infinite for leaves; fewer[t]: leaves less from alpha[t] on if t is a breakpoint of the root, else 0
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
@@ -54,6 +54,23 @@ cdef void weakest_links(
         fewer[t] = slope - 1
         low[t] = high[t] = -1
         heap[t] = melded(<int32_t> t, top, alpha, low, high)
+
+
+def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
+    """The right child of each node in pre-order; a leaf is its own."""
+    cdef Py_ssize_t t
+    cdef int32_t waiting = -1, before  # the last node without one; right_out of that is the one before it
+    with nogil:
+        for t in range(leaf.shape[0]):
+            if not leaf[t]:
+                right_out[t] = waiting
+                waiting = <int32_t> t
+                continue
+            right_out[t] = <int32_t> t
+            if waiting >= 0:
+                before = right_out[waiting]
+                right_out[waiting] = <int32_t> t + 1
+                waiting = before
 
 
 def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,

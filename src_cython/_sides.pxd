@@ -41,10 +41,10 @@ cdef inline double rounded(double score) noexcept nogil:
     return score
 
 
-cdef inline bint beats(double score, double* best, double* bar) noexcept nogil:
+cdef inline bint beats(double score, double* best, double* bar, bint or_equals) noexcept nogil:
     """Whether a score, rounded, is above the best, which it then replaces; one below `bar` is not."""
     score = rounded(score)
-    if score <= best[0]:
+    if score < best[0] or (score == best[0] and not or_equals):
         return False
     best[0] = score
     bar[0] = score - fabs(score) * 1e-12
@@ -110,7 +110,7 @@ cdef inline void scan_classes(
         if g.monotonic != NULL and not in_order(g, node, feature, l[1] / weight, r[1] / (node.weight - weight)):
             continue
         score = class_score(g, l, weight) + class_score(g, r, node.weight - weight)
-        if score > bar and beats(score, &best, &bar):
+        if score > bar and beats(score, &best, &bar, False):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -149,7 +149,7 @@ cdef inline void scan_sums(
         else:
             for o in range(g.n_outputs):
                 score += sums[o] * sums[o] / (weight * other)
-        if score > bar and beats(score, &best, &bar):
+        if score > bar and beats(score, &best, &bar, False):
             cut = k
     score_out[0] = best
     cut_out[0] = cut
@@ -187,7 +187,7 @@ cdef inline void scan_distances(
         if g.monotonic != NULL and not in_order(g, node, feature, left[k], right[k]):
             continue
         score = -loss[k]
-        if score > bar and beats(score, &best, &bar):
+        if score > bar and beats(score, &best, &bar, False):
             cut = k
     score_out[0] = best
     cut_out[0] = cut

@@ -14,13 +14,14 @@
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
 #     squared error          (sum_left (y - m))^2 / (l r),  m the node's mean
 #
-# Of the value that more than half of the rows have, classes are not counted but are what the others leave.
+# A list is taken from both ends up to the value that more than half of the rows have, or whose rows it leaves out: the
+# scores are the same whichever side is which.
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
 # which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from _grown cimport (
     ABSOLUTE_ERROR,
@@ -30,6 +31,9 @@ from _grown cimport (
     class_of,
     group_t,
     growth_t,
+    is_constant,
+    is_short,
+    length_of,
     node_t,
     rank_of,
     room_t,
@@ -49,150 +53,172 @@ ctypedef struct split_t:
     Py_ssize_t feature, cut, how  # feature -1: none; cut: rows on the left
 
 
-cdef inline Py_ssize_t first_cut(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
-    """Behind the first value's rows if they are more than half, else 1: before it there is no cut."""
-    cdef Py_ssize_t low = n >> 1, high = n - 1, middle
-    if not same_value(g, list[0], list[low]):
-        return 1
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if same_value(g, list[0], list[middle]):
-            low = middle
-        else:
-            high = middle
-    return high
+ctypedef struct best_t:
+    double score, bar
+    Py_ssize_t cut  # rows taken; -1: none
 
 
-cdef inline Py_ssize_t last_cut(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
-    """Before the last value's rows if they are more than half, else n - 1: behind it there is no cut."""
-    cdef Py_ssize_t low = 0, high = n >> 1, middle
-    if not same_value(g, list[n - 1], list[high]):
-        return n - 1
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if same_value(g, list[n - 1], list[middle]):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-cdef inline void scan_two(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* score_out,
-    Py_ssize_t* cut_out
+cdef inline void take_two(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, best_t* best
 ) noexcept nogil:
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
-    cdef int64_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
-    cdef double best = -1, bar = -1, difference, product
-    cdef Py_ssize_t cut = -1
+    cdef double difference, product
     cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
-    cdef uint64_t item, next_item
-    if begin > 1:
-        l_1 = n_1
-        for k in range(begin - 1, n):
-            l_1 -= list[k] >> row_bits & 1
-    first = max(first, begin)
-    for k in range(begin - 1, first - 1):
-        l_1 += list[k] >> row_bits & 1
-    next_item = list[first - 1]
-    for k in range(first, last + 1):
+    cdef uint64_t item, next_item = list[0]
+    for k in range(1, min(count, last) + 1):
         item = next_item
-        next_item = list[k]
+        next_item = list[k * step] if k < count else ~item
         l_1 += item >> row_bits & 1
-        if (item ^ next_item) >> rank_shift == 0:
+        if (item ^ next_item) >> rank_shift == 0 or k < first:
             continue
         difference = <double> (n * l_1 - k * n_1)
         product = <double> k * <double> (n - k)
-        if difference * difference > bar * product and beats(difference * difference / product, &best, &bar):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        if difference * difference >= best.bar * product and beats(
+            difference * difference / product, &best.score, &best.bar, step < 0
+        ):
+            best.cut = k
 
 
-cdef inline void scan_gini(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* sides, double* score_out,
-    Py_ssize_t* cut_out
+cdef inline void take_gini(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, double* sides, best_t* best
 ) noexcept nogil:
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c
-    cdef Py_ssize_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
-    cdef double best = -1, bar = -1, score, product, left = 0, right = 0
+    cdef Py_ssize_t n = node.stop - node.start, k, c
+    cdef double score, product, left = 0, right = 0
     cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_values
-    memcpy(r, node.values, g.n_values * sizeof(double))
-    if begin > 1:
-        memset(r, 0, g.n_values * sizeof(double))
-        for k in range(begin - 1, n):
-            r[class_of(g, list[k])] += 1
     for c in range(g.n_values):
-        l[c] = node.values[c] - r[c]
-        left += l[c] * l[c]
+        l[c] = 0
+        r[c] = node.values[c]
         right += r[c] * r[c]
-    for k in range(begin, last + 1):
-        c = class_of(g, list[k - 1])
+    for k in range(1, min(count, last) + 1):
+        c = class_of(g, list[(k - 1) * step])
         left += 2 * l[c] + 1
         right -= 2 * r[c] - 1
         l[c] += 1
         r[c] -= 1
-        if k < first or same_value(g, list[k - 1], list[k]):
+        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
             continue
         score = left * (n - k) + right * k
         product = <double> k * <double> (n - k)
-        if score > bar * product and beats(score / product, &best, &bar):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        if score >= best.bar * product and beats(score / product, &best.score, &best.bar, step < 0):
+            best.cut = k
 
 
-cdef inline void scan_entropy(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* sides, double* score_out,
-    Py_ssize_t* cut_out
+cdef inline void take_entropy(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, double* sides, best_t* best
 ) noexcept nogil:
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
-    cdef Py_ssize_t begin = first_cut(g, list, n), last = min(n - g.min_leaf, last_cut(g, list, n))
+    cdef Py_ssize_t n = node.stop - node.start, k, c, l_c, r_c
     cdef const double* t = g.table
-    cdef double best = -1e300, score, total = 0
+    cdef double score, total = 0
     cdef int64_t* l = <int64_t*> sides  # no-cython-lint
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
-        r[c] = 0 if begin > 1 else <int64_t> node.values[c]
-    if begin > 1:
-        for k in range(begin - 1, n):
-            r[class_of(g, list[k])] += 1
-    for c in range(g.n_values):
-        l[c] = <int64_t> node.values[c] - r[c]
-        total += t[l[c]] + t[r[c]]
-    for k in range(begin, last + 1):
-        c = class_of(g, list[k - 1])
+        l[c] = 0
+        r[c] = <int64_t> node.values[c]
+        total += t[r[c]]
+    for k in range(1, min(count, last) + 1):
+        c = class_of(g, list[(k - 1) * step])
         l_c = l[c]
         r_c = r[c]
         total += (t[l_c + 1] - t[l_c]) - (t[r_c] - t[r_c - 1])
         l[c] = l_c + 1
         r[c] = r_c - 1
-        if k < first or same_value(g, list[k - 1], list[k]):
+        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
             continue
         score = total - (t[k] + t[n - k])
-        if score > best:
-            best = score
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        if score > best.score or (step < 0 and score == best.score):
+            best.score, best.cut = score, k
 
 
-cdef inline void scan_squares(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, double* score_out,
-    Py_ssize_t* cut_out
+cdef inline void take_squares(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, best_t* best
 ) noexcept nogil:
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k
-    cdef double best = -1, bar = -1, product, mean = node.values[0], total = 0
-    for k in range(1, n - g.min_leaf + 1):
-        total += g.y[row_of(g, list[k - 1])] - mean
-        if k < first or same_value(g, list[k - 1], list[k]):
+    cdef Py_ssize_t n = node.stop - node.start, k
+    cdef double product, mean = node.values[0], total = 0
+    for k in range(1, min(count, last) + 1):
+        total += g.y[row_of(g, list[(k - 1) * step])] - mean
+        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
             continue
         product = <double> k * <double> (n - k)
-        if total * total > bar * product and beats(total * total / product, &best, &bar):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        if total * total >= best.bar * product and beats(
+            total * total / product, &best.score, &best.bar, step < 0
+        ):
+            best.cut = k
+
+
+cdef inline void take_rows(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, double* sides, best_t* best
+) noexcept nogil:
+    """The best cut, of [first, last] rows taken, among the first `count` of the list: step 1, or -1 from its end."""
+    best.score = best.bar = -1e300
+    best.cut = -1
+    if count == 0:
+        return
+    if g.criterion == SQUARED_ERROR:
+        take_squares(g, node, list, step, count, first, last, best)
+    elif g.criterion == ENTROPY:
+        take_entropy(g, node, list, step, count, first, last, sides, best)
+    elif g.n_values == 2:
+        take_two(g, node, list, step, count, first, last, best)
+    else:
+        take_gini(g, node, list, step, count, first, last, sides, best)
+
+
+cdef inline Py_ssize_t first_at_least(
+    const growth_t* g, const uint64_t* list, uint64_t rank, Py_ssize_t low, Py_ssize_t high
+) noexcept nogil:
+    """The first place in [low, high) of such a rank, or `high`."""
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high) >> 1
+        if rank_of(g, list[middle]) < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline Py_ssize_t far_end(
+    const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
+) noexcept nogil:
+    """The last place on the way from `inside` to `outside` that has the same value as the item."""
+    cdef Py_ssize_t middle
+    while outside - inside > 1 or inside - outside > 1:
+        middle = (inside + outside) >> 1
+        if same_value(g, list[middle], item):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+cdef inline void scan_from_both_ends(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, bint is_short_list, uint64_t common,
+    double* sides, double* score_out, Py_ssize_t* cut_out
+) noexcept nogil:
+    """Up to the rows of one value, which are left out or more than half, and which nothing need be known of."""
+    cdef Py_ssize_t n = node.stop - node.start, below = n, above = n, stop = n
+    cdef uint64_t middle
+    cdef best_t left, right
+    if is_short_list:
+        stop = length_of(g, list, n)
+        below = above = first_at_least(g, list, common, 0, stop)
+    else:
+        middle = list[n >> 1]
+        if same_value(g, middle, list[n >> 2]) or same_value(g, middle, list[n - 1 - (n >> 2)]):
+            below = far_end(g, list, middle, n >> 1, -1)
+            above = far_end(g, list, middle, n >> 1, n) + 1
+    take_rows(g, node, list, 1, below, first, n - g.min_leaf, sides, &left)
+    take_rows(g, node, list + stop - 1, -1, stop - above, g.min_leaf, n - first, sides, &right)
+    if right.cut >= 0 and (left.cut < 0 or right.score > left.score):
+        score_out[0], cut_out[0] = right.score, n - right.cut
+    else:
+        score_out[0], cut_out[0] = left.score, left.cut
 
 
 cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
@@ -262,14 +288,14 @@ cdef inline void scan(
     first = max(first, g.min_leaf)
     if first > node.stop - node.start - g.min_leaf:
         return
-    if g.criterion == SQUARED_ERROR and plain and g.n_outputs == 1:
-        scan_squares(g, node, list, first, &score, &cut)
-    elif g.criterion == ENTROPY and plain and g.y == NULL:
-        scan_entropy(g, node, list, first, room.sides, &score, &cut)
-    elif g.criterion == GINI and plain and g.y == NULL and g.n_values == 2:
-        scan_two(g, node, list, first, &score, &cut)
-    elif g.criterion == GINI and plain and g.y == NULL:
-        scan_gini(g, node, list, first, room.sides, &score, &cut)
+    if plain and (
+        (g.criterion == SQUARED_ERROR and g.n_outputs == 1)
+        or (g.y == NULL and (g.criterion == GINI or g.criterion == ENTROPY))
+    ):
+        scan_from_both_ends(
+            g, node, list, first, is_short(g, feature), g.common[feature] if is_short(g, feature) else 0, room.sides,
+            &score, &cut,
+        )
     elif g.criterion < SQUARED_ERROR:
         scan_classes(g, node, list, first, feature, room, &score, &cut)
     elif g.criterion == ABSOLUTE_ERROR:
@@ -288,7 +314,7 @@ cdef inline void try_feature(
     """Take the feature's best split if it is better than the best so far."""
     cdef const uint64_t* list = g.items + feature * g.n + node.start
     cdef Py_ssize_t n = node.stop - node.start, first, v
-    if same_value(g, list[0], list[n - 1]):
+    if is_constant(g, feature, list, n):
         return
     if g.n_codes != NULL and g.n_codes[feature] > 0:
         # of two classes the second's order is the first's turned round
@@ -297,6 +323,6 @@ cdef inline void try_feature(
             scan(g, node, room.items, first, feature, BY_RESPONSE + v, room, best)
         return
     scan(g, node, list, 1, feature, IN_ORDER, room, best)
-    if rank_of(g, list[n - 1]) == g.missing:
+    if not is_short(g, feature) and rank_of(g, list[n - 1]) == g.missing:
         first = arrange(g, node, feature, MISSING_FIRST, room)
         scan(g, node, room.items, first, feature, MISSING_FIRST, room, best)

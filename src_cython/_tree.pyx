@@ -3,7 +3,7 @@
 # invariants: a node's rows are in list[start:stop] of every feature that differs among them; a feature that is constant
 #             in a node is not partitioned any more, and both ends of its range keep the same rank, so it is never split
 #             a list is in the order of its ranks within each node: what is missing is at the end, a category together
-#             nodes are written in pre-order, a left child right behind its parent
+#             nodes are written in pre-order, a left child right behind its parent, and never read again
 #
 # Nodes that wait are on a stack in arrays, so no depth is too deep. A part is one subtree: the ranges of two parts have
 # no rows in common, so threads may grow them side by side.
@@ -12,26 +12,26 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _describe cimport describe
-from _grown cimport SQUARED_ERROR, group_t, growth_t, node_t, rank_of, room_t, row_of, same_value
+from _grown cimport (
+    SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, node_t, rank_of, room_t, row_of,
+)
 from _partition cimport mark_sides, partition
-from _split cimport IN_ORDER, MISSING_FIRST, arrange, split_t, try_feature
+from _split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, split_t, try_feature
 
 cdef enum:
     FEATURE = 0  # columns of a part's nodes; feature -1: a leaf, -2 - i: what is in part number i
-    RIGHT = 1
-    SIZE = 2
-    BELOW = 3  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
-    ABOVE = 4
-    MISSING = 5  # where missing values go: 1 left, 0 right, -1 there were none
-    NODE_INTS = 6
+    SIZE = 1
+    BELOW = 2  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
+    ABOVE = 3
+    MISSING = 4  # where missing values go: 1 left, 0 right, -1 there were none
+    NODE_INTS = 5
     START = 0  # columns of a part's stack
     STOP = 1
     DEPTH = 2
-    PARENT = 3
-    LIST = 4
-    LEAF = 5
-    PATH = 6
-    STACK_INTS = 7
+    LIST = 3
+    LEAF = 4
+    PATH = 5
+    STACK_INTS = 6
     WEIGHT = 0  # columns of both's numbers
     IMPURITY = 1
     VALUES = 2
@@ -56,9 +56,12 @@ cdef void fill_growth(growth_t* g, growth):
     cdef const int32_t[::1] first_value = growth.first_value
     cdef const int32_t[::1] n_codes = growth.n_codes
     cdef const int8_t[::1] monotonic = growth.monotonic
+    cdef const int32_t[:, ::1] common = growth.common
     cdef uint8_t[::1] side = growth.side
     g.items = &items[0, 0]
-    g.n_features, g.n = items.shape[0], items.shape[1]
+    g.n_features, g.n = growth.n_features, items.shape[1]
+    g.common = NULL if common is None else &common[0, 0]
+    g.common_row = NULL if common is None else &common[1, 0]
     g.n_values, g.n_outputs = growth.n_values, first_value.shape[0] - 1
     g.row_bits, g.rank_shift = growth.row_bits, growth.rank_shift
     g.row_mask = (<uint64_t> 1 << g.row_bits) - 1
@@ -107,7 +110,7 @@ cdef void store_part(const part_t* p, part):
 cdef void push(part_t* p, const node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + p.n_waiting * STACK_INTS
     cdef double* numbers = p.waiting + p.n_waiting * p.width
-    entry[START], entry[STOP], entry[DEPTH], entry[PARENT] = node.start, node.stop, node.depth, node.parent
+    entry[START], entry[STOP], entry[DEPTH] = node.start, node.stop, node.depth
     entry[LIST], entry[LEAF], entry[PATH] = node.list, node.leaf, <int64_t> node.path
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
@@ -117,7 +120,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
 cdef void read_top(part_t* p, node_t* node) noexcept nogil:
     cdef int64_t* entry = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1) * p.width
-    node.start, node.stop, node.depth, node.parent = entry[START], entry[STOP], entry[DEPTH], entry[PARENT]
+    node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
     node.list, node.leaf, node.path = entry[LIST], entry[LEAF], <uint64_t> entry[PATH]
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
@@ -126,11 +129,8 @@ cdef void write_leaf(const growth_t* g, part_t* p, const node_t* node) noexcept 
     """Move the top of the stack to the nodes, as a leaf until it is split."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
-    record[FEATURE], record[RIGHT], record[SIZE] = -1, -1, <int32_t> (node.stop - node.start)
-    record[MISSING] = -1
+    record[FEATURE], record[SIZE], record[MISSING] = -1, <int32_t> (node.stop - node.start), -1
     record[BELOW] = record[ABOVE] = <int32_t> row_of(g, g.items[node.list * g.n + node.start])
-    if node.parent >= 0:
-        p.nodes[node.parent * NODE_INTS + RIGHT] = <int32_t> p.n_nodes
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
     p.n_nodes += 1
@@ -169,9 +169,7 @@ cdef void find(
             other = i + <Py_ssize_t> (mixed(state) % <uint64_t> (g.n_features - i))
             f = features[other]
             features[other] = features[i]
-            tried += not same_value(
-                g, g.items[f * g.n + node.start], g.items[f * g.n + node.stop - 1]
-            )
+            tried += not is_constant(g, f, g.items + f * g.n + node.start, node.stop - node.start)
         try_feature(g, node, f, room, best)
 
 
@@ -216,6 +214,31 @@ cdef void bound_children(
         left.values[place] = right.values[place + 1] = middle
 
 
+cdef void mark_short(
+    const growth_t* g, const node_t* node, Py_ssize_t feature, Py_ssize_t cut, int32_t* below_out, int32_t* above_out
+) noexcept nogil:
+    """Mark the sides of the rows, and find those next to the cut, by a list that leaves rows out."""
+    cdef const uint64_t* list = g.items + feature * g.n + node.start
+    cdef const uint64_t* rows = g.items + g.n_features * g.n + node.start
+    cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
+    cdef Py_ssize_t common = first_at_least(g, list, g.common[feature], 0, length)  # where the rows left out would be
+    cdef bint others_left = cut > common
+    first = cut - (n - length) if others_left else cut
+    below_out[0] = above_out[0] = g.common_row[feature]
+    if first > common or (not others_left):
+        below_out[0] = <int32_t> row_of(g, list[first - 1])
+    if first < common or others_left or length == n:
+        above_out[0] = <int32_t> row_of(g, list[first])
+    for k in range(n):
+        g.side[row_of(g, rows[k])] = others_left
+    if others_left:
+        for k in range(first, length):
+            g.side[row_of(g, list[k])] = 0
+    else:
+        for k in range(first):
+            g.side[row_of(g, list[k])] = 1
+
+
 cdef bint split(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, bint* left_out, bint* right_out
 ) noexcept nogil:
@@ -228,25 +251,33 @@ cdef bint split(
     cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
     cdef node_t left, right
     cdef int32_t missing = -1
-    cdef uint64_t below, above
-    if rank_of(g, order[n - 1]) == g.missing:
-        missing = s.how == MISSING_FIRST
-    if s.how != IN_ORDER:
-        arrange(g, node, f, s.how, &p.room)
-        order = p.room.items
-        mark_sides(g, order, s.cut, n)
-        if missing >= 0:
+    cdef bint marked = s.how != IN_ORDER or g.common != NULL
+    if is_short(g, f):
+        mark_short(g, node, f, s.cut, &record[BELOW], &record[ABOVE])
+    else:
+        if rank_of(g, order[n - 1]) == g.missing:
+            missing = s.how == MISSING_FIRST
+        if s.how != IN_ORDER:
+            arrange(g, node, f, s.how, &p.room)
+            order = p.room.items
+        if marked:
+            mark_sides(g, order, s.cut, n)
+        if s.how != IN_ORDER and missing >= 0:
             missing = g.side[row_of(g, g.items[f * g.n + node.stop - 1])]
-    below, above = order[s.cut - 1], order[s.cut]
-    record[BELOW] = <int32_t> row_of(g, below)
-    if s.how > MISSING_FIRST:
-        record[BELOW] = <int32_t> p.n_words
-        write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
-    record[ABOVE] = <int32_t> row_of(g, above)
-    if s.how != IN_ORDER:
-        partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
-    left.start, left.stop, left.depth, left.parent, left.list = node.start, cut, node.depth + 1, -1, f
-    right.start, right.stop, right.depth, right.parent, right.list = cut, node.stop, left.depth, p.n_nodes - 1, f
+        record[BELOW] = <int32_t> row_of(g, order[s.cut - 1])
+        record[ABOVE] = <int32_t> row_of(g, order[s.cut])
+        if s.how > MISSING_FIRST:
+            record[BELOW] = <int32_t> p.n_words
+            write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
+        if s.how != IN_ORDER:
+            partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
+    left.start, left.stop, left.depth, left.list = node.start, cut, node.depth + 1, f
+    right.start, right.stop, right.depth, right.list = cut, node.stop, left.depth, f
+    if g.common != NULL:
+        left.list = right.list = g.n_features
+        partition(
+            g, node.start, node.stop, cut, f, True, True, g.n_features, g.n_features + 1, p.room.items
+        )
     left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
     right.values = p.children + p.width - VALUES
@@ -262,7 +293,7 @@ cdef bint split(
     record[FEATURE], record[MISSING] = <int32_t> f, missing
     left_out[0] = not left.leaf
     right_out[0] = not right.leaf
-    if s.how == IN_ORDER and (left_out[0] or right_out[0]):
+    if not marked and (left_out[0] or right_out[0]):
         mark_sides(g, order, s.cut, n)
     push(p, &right)
     push(p, &left)
@@ -278,7 +309,7 @@ def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
     cdef const double[::1] bounds = values
     fill_growth(&g, growth)
     fill_part(&p, part)
-    node.start, node.stop, node.depth, node.parent, node.list = start, stop, depth, -1, feature
+    node.start, node.stop, node.depth, node.list = start, stop, depth, feature
     node.path = path
     node.values = p.children
     with nogil:

@@ -5,7 +5,6 @@ import doctest
 import gzip
 import io
 import json
-import re
 import subprocess
 import sys
 
@@ -188,7 +187,7 @@ def test_the_rule_of_a_mixed_table_is_learned_and_said(folder, capsys):
     capsys.readouterr()
     assert cli.main(["explain", "model"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"IF age <= 50\.5 AND colour in \{red\} THEN yes|colour not in \{red\} THEN", out)
+    assert "IF age > 50.5 AND (colour not in {red} OR colour is missing) THEN yes" in out
     assert cli.main(["train", "mixed.csv", "--model", "logistic", "--out", "model", "--quiet"]) == 0
     assert cli.main(["explain", "model"]) == 0
     assert "colour = red" in capsys.readouterr().out

@@ -80,6 +80,10 @@ def test_nasty_data_get_the_first_of_the_best_splits(data):
     min_leaf = data.draw(st.integers(1, 3))
     model = DecisionTreeClassifier(criterion=criterion, min_samples_leaf=min_leaf).fit(X, y)
     assert_best_splits(model, X, y, None, criterion, min_leaf)
+    criterion = data.draw(st.sampled_from(["squared_error", "absolute_error", "poisson"]))
+    if criterion != "poisson" or y.any():
+        model = DecisionTreeRegressor(criterion=criterion, min_samples_leaf=min_leaf).fit(X, y)
+        assert_best_splits(model, X, y, None, criterion, min_leaf)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -356,6 +360,8 @@ def test_wrong_data_are_refused():
     X = [[0.0], [1.0]]
     for fit, message in [
         (lambda: DecisionTreeClassifier().fit(X, [0, 1], [0, 0]), "sample_weight is zero for all rows"),
+        (lambda: DecisionTreeClassifier().fit(X, [0, 1], [1e308, 1e308]), "the largest weight of a row is 1e.308; one"),
+        (lambda: DecisionTreeRegressor().fit(X, [0, 1], [0, 1e-320]), "the largest weight of a row is 9.99989e-321"),
         (lambda: DecisionTreeRegressor().fit(X, [1e308, -1e308]), "whose squares overflow"),
         (lambda: DecisionTreeClassifier(class_weight={7: 1}).fit(X, [0, 1]), "class_weight names 7"),
         (lambda: DecisionTreeClassifier(class_weight="even").fit(X, [0, 1]), "class_weight is 'even'"),
@@ -379,8 +385,9 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
 @pytest.mark.once
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
-def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype):
-    n, d = 20_000, 30
+@pytest.mark.parametrize("d", [10, 30])
+def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype, d):
+    n = 20_000
     X = rng.standard_normal((n, d)).astype(dtype)
     noise = rng.standard_normal(n)
     y = X[:, 0] + noise if kind is DecisionTreeRegressor else (X[:, 0] > 0) ^ (noise > 1.3)

@@ -188,6 +188,31 @@ def test_wrong_categories_are_refused():
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("options", [{}, {"max_features": 3, "random_state": 1}, {"ccp_alpha": "cv", "cv": 3}], ids=str)
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_lists_that_leave_rows_out_grow_the_same_tree(rng, monkeypatch, options, criterion, n_classes):
+    n = 400
+    X = rng.integers(-3, 4, (n, 8)) * (rng.random((n, 8)) < rng.random(8)).astype(float)
+    X[:, 0], X[:, 1], X[:, 2] = 5, np.maximum(X[:, 1], 0), np.minimum(X[:, 2], 0)
+    X[:, 3], X[:, 4] = rng.standard_normal(n), abs(X[:, 4])
+    X[rng.random(n) < 0.1, 5] = np.nan
+    y = (X[:, 1] + X[:, 2] > 0) + rng.integers(0, n_classes, n)
+    kind = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
+    trees = []
+    for share, threads, cells in [(2.0, 1, 1 << 22), (0.0, 1, 1 << 22), (0.25, 2, 1 << 9)]:
+        monkeypatch.setattr(_growth, "_COMMON", share)
+        monkeypatch.setattr(_growth, "_MANY_CELLS", cells)
+        model = kind(criterion=criterion, categorical_features=[4], n_jobs=threads, min_samples_leaf=2, **options)
+        trees.append(model.fit(X, y).tree_)
+    for other in trees[1:]:
+        for name in ("feature", "threshold", "children_right", "missing_go_to_left"):
+            np.testing.assert_array_equal(getattr(trees[0], name), getattr(other, name))
+        np.testing.assert_allclose(trees[0].impurity, other.impurity, rtol=1e-9, atol=1e-12)
+        for node in range(other.node_count):
+            np.testing.assert_array_equal(trees[0].codes_left(node), other.codes_left(node))
+
+
 def test_a_sparse_matrix_is_a_dense_one(rng):
     X = rng.integers(0, 3, (40, 4)) * (rng.random((40, 4)) < 0.4)
     y = rng.integers(0, 2, 40)

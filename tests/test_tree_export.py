@@ -82,6 +82,40 @@ def test_rules_are_told_as_conjunctions_of_names():
     assert export_rules(DecisionTreeRegressor().fit([[1.0]], [2.0])) == "IF TRUE THEN 2.00 (1)\n"
 
 
+def test_texts_say_where_missing_values_go():
+    X = np.array(
+        [["a", 1.0, 5.0], ["b", 2.0, 5.0], ["c", 3.0, 5.0], [None, np.nan, np.nan], ["a", np.nan, 5.0]], object
+    )
+    names = ["letter", "size", "depth"]
+
+    def said(column, y):
+        model = DecisionTreeClassifier(categorical_features=[0] if column == 0 else None)
+        model.fit(X[:, [column]] if column == 0 else X[:, [column]].astype(float), y)
+        rules_told = export_rules(model, feature_names=names[column : column + 1], decimals=0).splitlines()
+        tests = [
+            line.split("- ")[1] for line in export_text(model, feature_names=[names[column]], decimals=0).splitlines()
+        ]
+        return [rule.split(" THEN")[0][3:] for rule in rules_told], [test for test in tests if "class" not in test]
+
+    assert said(1, [0, 0, 1, 0, 0]) == (
+        ["(size <= 2 OR size is missing)", "size > 2"],
+        ["size <= 2 or missing", "size >  2 and known"],
+    )
+    assert said(1, [0, 0, 1, 1, 1]) == (
+        ["size <= 2", "(size > 2 OR size is missing)"],
+        ["size <= 2", "size >  2 or missing"],
+    )
+    assert said(2, [0, 0, 0, 1, 0]) == (["depth is known", "depth is missing"],) * 2
+    assert said(0, [0, 1, 1, 1, 0]) == (
+        ["letter in {a}", "(letter not in {a} OR letter is missing)"],
+        ["letter in {a}", "letter not in {a} or missing"],
+    )
+    assert said(0, [0, 1, 1, 0, 0]) == (
+        ["(letter in {a} OR letter is missing)", "letter is known AND letter not in {a}"],
+        ["letter in {a} or missing", "letter not in {a} and known"],
+    )
+
+
 def test_a_picture_has_a_box_for_each_node(rng):
     from matplotlib.figure import Figure
 
@@ -108,6 +142,8 @@ def test_wrong_names_are_refused():
         export_text(model, feature_names=["a", "b"])
     with pytest.raises(ValueError, match="class_names has 1 names; 2, one a class"):
         export_text(model, class_names=["a"])
+    with pytest.raises(TypeError, match="decision_tree is of type int; a tree of fastclf"):
+        export_text(3)
     with pytest.raises(ValueError, match="not fitted"):
         rules(DecisionTreeClassifier())
 

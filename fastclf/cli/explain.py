@@ -108,15 +108,16 @@ def _more(count, top, what):
 
 
 def _tree(model, names, top, categories):
-    from .._export import rules
+    from .._export import conditions_told, rules
 
     known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
     found = sorted(rules(model), key=lambda rule: -rule["n_samples"])
     lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions deep at most, those for most rows first:"]
     texts = []
     for rule in found:
-        rule["conditions"] = [(names[j], side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
-        conditions = [_condition(*condition) for condition in rule["conditions"]]
+        rule["conditions"] = [(j, side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
+        conditions = conditions_told(rule, names, model.features_with_missing_, _condition)
+        rule["conditions"] = [(names[j], side, bound) for j, side, bound in rule["conditions"]]
         share = "" if rule["share"] is None else f", {rule['share']:.1%} of them {rule['prediction']}"
         text = f"IF {' AND '.join(conditions) or 'anything'} THEN {rule['prediction']}"
         texts.append(f"  {text}   ({rule['n_samples']} training rows{share})")
