@@ -8,7 +8,7 @@ def main():
 
         return main()
     except KeyboardInterrupt:  # while modules are being loaded
-        return 130
+        return 1
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ class Source:
     def __init__(self, path, header=None):
         self.header = header
         self.name = "standard input" if str(path) == "-" else str(path)
+        if str(path) == "-" and sys.stdin is None:
+            raise RequestError("standard input is closed")
         if str(path) == "-" or path.is_fifo():
             with blame(self.name):
                 data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()

@@ -109,23 +109,38 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
+class _Ended(BaseException):
+    """Unwinds a call within a call whose caller's work has ended, by an error on another thread or Ctrl-C."""
+
+
+_own = threading.local()  # .ends: the events that end what this thread does, those of calls around it among them
+
+
+def _go_on():
+    if any(end.is_set() for end in getattr(_own, "ends", ())):
+        raise _Ended
+
+
 def run(work, items, threads):
     """Exhaust the generator work(item) for every item, on up to `threads` threads, the calling one among them.
 
-    The first exception (Ctrl-C too) stops all threads at the end of their ranges and is raised here. The caller does
-    every item that no pool thread has taken, so that calls within calls cannot wait for each other.
+    The first exception (Ctrl-C too) stops all threads at the end of their ranges, those of calls within calls too, and
+    is raised here. The caller does every item that no pool thread has taken, so that calls within calls cannot wait for
+    each other.
     """
     items = list(items)
     if threads == 1 or len(items) == 1:
         for item in items:
             for _ in work(item):
-                pass
+                _go_on()
         return
     queue = iter(items)
     lock = threading.Lock()
     stop = threading.Event()
+    around = getattr(_own, "ends", ())
 
     def drain():
+        before, _own.ends = getattr(_own, "ends", ()), (*around, stop)
         try:
             while not stop.is_set():
                 with lock:
@@ -133,11 +148,16 @@ def run(work, items, threads):
                 if item is stop:
                     return
                 for _ in work(item):
-                    if stop.is_set():
-                        return
+                    _go_on()
+        except _Ended:
+            if not stop.is_set():
+                stop.set()
+                raise
         except BaseException:
             stop.set()
             raise
+        finally:
+            _own.ends = before
 
     workers = []
     try:

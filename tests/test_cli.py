@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -335,12 +336,35 @@ def test_a_missing_package_is_one_sentence(folder, capsys, monkeypatch, package,
     assert "which is not installed (pip install" in refused(capsys, args)
 
 
+@pytest.mark.parametrize(
+    ("streams", "status", "words"),
+    [
+        ("<&-", 2, "standard input is closed"),
+        ("<A.csv >&-", 2, "standard output is closed"),
+        ("<A.csv >/dev/full", 1, "No space left on device"),
+    ],
+)
+def test_a_stream_that_is_not_there_is_one_sentence(folder, streams, status, words):
+    write_csv(folder / "A.csv", [[i, "ab"[i % 2]] for i in range(40)])
+    args, _ = command("evaluate", "-", "--model", "tree", "--cv", "2", "--quiet")
+    done = subprocess.run(f"exec {shlex.join(args)} {streams}", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (status, 1)
+    assert words in done.stderr
+
+
+def test_letters_that_the_output_does_not_have_are_named(folder):
+    write_csv(folder / "A.csv", [[i, "äö"[i % 2]] for i in range(40)])
+    done = run(folder, "evaluate", "A.csv", "--model", "tree", "--cv", "2", "--quiet", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "fastclf: error: standard output in ascii has no '\\xe4'; PYTHONIOENCODING=utf-8 has all\n"
+
+
 def test_ctrl_c_ends_with_one_line_and_no_result(folder, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(NearestNeighbors, "kneighbors", interrupt)
-    assert knn() == 130
+    assert knn() == 1
     assert capsys.readouterr() == ("", "fastclf: interrupted\n")
     assert not (folder / "R.npz").exists()
 
@@ -359,7 +383,7 @@ def test_a_search_under_way_obeys_ctrl_c(folder):
     finally:
         child.kill()
     assert seen
-    assert (child.returncode, out) == (130, "")
+    assert (child.returncode, out) == (1, "")
     assert err.endswith("fastclf: interrupted\n")
     assert "Traceback" not in err
     assert not (folder / "R.npz").exists()

@@ -310,6 +310,25 @@ def test_a_comparison_under_way_obeys_ctrl_c(tmp_path):
         out, err = child.communicate(timeout=120)
     finally:
         child.kill()
-    assert (child.returncode, out) == (130, b"")
+    assert (child.returncode, out) == (1, b"")
     assert err.endswith(b"fastclf: interrupted\n")
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("args", [["evaluate", "iris.csv", "--model", "tree"], ["tune", "iris.csv", "--model", "knn"]])
+def test_what_ctrl_c_left_is_told_with_status_1(capsys, monkeypatch, args):
+    fits = []
+    fit = fastclf.DecisionTreeClassifier.fit, fastclf.KNeighborsClassifier.fit
+
+    def interrupted(self, *given):
+        fits.append(self)
+        if len(fits) > 3:
+            raise KeyboardInterrupt
+        return fit["tune" in args](self, *given)
+
+    monkeypatch.setattr(fastclf.DecisionTreeClassifier, "fit", interrupted)
+    monkeypatch.setattr(fastclf.KNeighborsClassifier, "fit", interrupted)
+    assert cli.main([*args, "--n-jobs", "1", "--json", "--quiet"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["interrupted"]
+    assert "interrupted: the results hold 3 of 10 folds" in err

@@ -11,6 +11,7 @@ from contextlib import suppress
 import joblib
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from test_storage import assemble, attributes, parts, same
 
 import fastclf
@@ -48,6 +49,11 @@ MORE = {
     "knn, table": lambda: TableClassifier(fastclf.KNeighborsClassifier(), scale=True).fit(MIXED, Y),
     "perceptron, classes": lambda: fastclf.Perceptron(multi_class="joint").fit(X, np.arange(40) % 3),
     "logistic, classes": lambda: fastclf.LogisticRegression().fit(X, np.arange(40) % 3),
+    "svc, classes": lambda: fastclf.SVC(probability=True, random_state=0).fit(X, np.arange(40) % 3),
+    "svc, sparse": lambda: fastclf.SVC(kernel="linear").fit(csr_array(X * (X > 2)), Y),
+    "linear svc, classes": lambda: fastclf.LinearSVC(loss="hinge").fit(X, np.arange(40) % 3),
+    "tree, outputs": lambda: fastclf.DecisionTreeClassifier().fit(X, np.column_stack([Y, X[:, 0] > 2])),
+    "tree, cut": lambda: fastclf.DecisionTreeClassifier(ccp_alpha=0.02).fit(np.where(X > 4.5, np.nan, X), Y),
     "quadratic": lambda: fastclf.GeneralisedLinearClassifier(POLYNOMIALS, fastclf.LogisticRegression()).fit(X, Y),
     "quadratic, table": lambda: TableClassifier(fastclf.GeneralisedLinearClassifier()).fit(MIXED, Y),
 }

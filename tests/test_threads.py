@@ -105,6 +105,31 @@ def test_an_error_on_any_thread_stops_all_and_is_raised():
         run(work, range(2), 2)
 
 
+@pytest.mark.parametrize("inner_threads", [1, 3])
+def test_an_error_ends_calls_within_calls_on_other_threads(inner_threads):
+    under_way = threading.Event()
+    left = []
+
+    def endless(item):
+        try:
+            while True:
+                under_way.set()
+                yield
+        finally:
+            left.append(item)
+
+    def work(item):
+        if threading.current_thread() is threading.main_thread():
+            assert under_way.wait(timeout=10)
+            raise KeyError("from the caller")
+        run(endless, range(inner_threads), inner_threads)
+        yield
+
+    with pytest.raises(KeyError, match="from the caller"):
+        run(work, range(2), 2)
+    assert 1 <= len(left) <= inner_threads
+
+
 def test_calls_within_calls_do_not_wait_for_each_other():
     done = []
 

@@ -1,7 +1,7 @@
 """The command line: ``fastclf COMMAND ...``, or ``python -m fastclf COMMAND ...``.
 
-Results go to stdout, progress and errors to stderr. Exit status: 0 done, 1 the work could not be finished, 2 a mistake
-in the request or in a file, told in one sentence, 130 interrupted.
+Results go to stdout, progress and errors to stderr. Exit status: 0 done, 1 the work could not be finished (Ctrl-C, no
+room), 2 a mistake in the request or in a file, told in one sentence.
 """
 
 import argparse
@@ -27,14 +27,14 @@ a first hour, with any table that has a row of names and a column of labels:
   fastclf explain model                                        what was learned
 
 'fastclf COMMAND --help' explains a command. Results go to standard output, progress and errors to standard error.
-The exit status is 0 when done, 1 when the work could not be finished, 2 when the request or a file is wrong, 130 after
-Ctrl-C. The environment variables FASTCLF_NUM_THREADS and FASTCLF_SIMD choose the number of threads and the build of the
+The exit status is 0 when done, 1 when the work could not be finished, as after Ctrl-C, 2 when the request or a file is
+wrong. The environment variables FASTCLF_NUM_THREADS and FASTCLF_SIMD choose the number of threads and the build of the
 kernels.
 """
 
 
 def main(argv=None):
-    """Run one command and return its exit status."""
+    """Run one command and return its exit status; a command returns False where it did not finish."""
     parser = make_parser()
     try:
         args = parser.parse_args(argv)
@@ -52,14 +52,20 @@ def main(argv=None):
                 from .._threads import n_threads
 
                 args.threads = n_threads(getattr(args, "n_jobs", None))
-            args.run(args)
+            if sys.stdout is None:
+                raise RequestError("standard output is closed")
+            finished = args.run(args)
             sys.stdout.flush()
-            return 0
+            return 1 if finished is False else 0
         except RequestError as error:
             _tell("error", error)
             return 2
         except BrokenPipeError:  # whoever reads the results has enough of them
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start : error.end]
+            _tell("error", f"standard output in {error.encoding} has no {letter!a}; PYTHONIOENCODING=utf-8 has all")
             return 1
         except OSError as error:
             _tell("error", error)
@@ -69,7 +75,7 @@ def main(argv=None):
             return 1
         except KeyboardInterrupt:
             print("fastclf: interrupted", file=sys.stderr)
-            return 130
+            return 1
 
 
 def _tell(what, message):

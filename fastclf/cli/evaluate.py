@@ -61,6 +61,7 @@ def run(args):
 
         save_picture(ConfusionMatrixDisplay(report.counts), args.picture)
     show(args, report.record, report.text)
+    return "interrupted" not in report.record
 
 
 def _cross_validated(args, model, data, costs):

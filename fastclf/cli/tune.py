@@ -114,6 +114,7 @@ def run(args):
 
         save_picture(ValidationCurveDisplay(found), args.picture)
     show(args, record, "\n".join(lines))
+    return not found.interrupted
 
 
 def _grid(args, model, own, data):
