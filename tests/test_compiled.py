@@ -112,6 +112,17 @@ def test_a_module_that_was_compiled_against_a_later_version_is_refused(tmp_path)
         load(made, "score")
 
 
+def test_a_cython_module_that_was_compiled_against_a_later_version_is_refused(tmp_path):
+    package = Path(fastclf.__file__).parent
+    newer = tmp_path / "fastclf"
+    newer.mkdir()
+    (newer / "__init__.pxd").touch()
+    text = (package / "capi.pxd").read_text()
+    (newer / "capi.pxd").write_text(re.sub(r"FASTCLF_ABI = \d+", "FASTCLF_ABI = 99", text))
+    with pytest.raises(ImportError, match=r"compiled for version 99 of fastclf's C interface; .* has version \d+"):
+        load(compile_cython(tmp_path, "search", CYTHON), "search")
+
+
 C_FLAGS = {
     "c99": (CC, ["-std=c99", "-pedantic"], ".c"),
     "c++17": (CXX, ["-std=c++17", "-Wno-missing-field-initializers"], ".cpp"),

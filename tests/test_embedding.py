@@ -536,10 +536,18 @@ def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):
         fastclf.NearestCentroid().fit(X, X[:, 0] > 0),
         fastclf.DecisionTreeRegressor().fit(X, X[:, 0]),
         fastclf.MultinomialNB().fit(abs(X), X[:, 0] > 0),
+        fastclf.NaiveBayes(["kernel", "histogram", *["gaussian"] * 4]).fit(X, X[:, 0] > 0),
+        fastclf.SVC().fit(X, X[:, 0] > 0),
+        fastclf.LinearSVC().fit(X, X[:, 0] > 0),
+        fastclf.Perceptron(random_state=0).fit(X, X[:, 0] > 0),
+        fastclf.KernelPerceptron(random_state=0).fit(X, X[:, 0] > 0),
+        fastclf.GeneralisedLinearClassifier().fit(X, X[:, 0] > 0),
     ]
     ask = [getattr(model, "predict", None) or model.kneighbors for model in models]
     expected = [method(X) for method in ask]
     handles = [(fastclf.embed(model), expected[i]) for i, model in enumerate(models[1:4], 1)]
+    kinds = fastclf.GaussianNB, fastclf.LogisticRegression, fastclf.DecisionTreeClassifier, fastclf.SVC
+    fits = {(kind, j): kind().fit(X, X[:, j] > 0).predict(X[:50]) for kind in kinds for j in range(6)}
     barrier, wrong = Barrier(16), []
 
     def work(number):
@@ -551,10 +559,11 @@ def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):
             embedded, answer = handles[(number + turn) % 3]
             if not np.array_equal(labels(embedded, X), answer):
                 wrong.append(embedded)
-            # a fit of its own beside
-            own = fastclf.GaussianNB().fit(X, X[:, number % 6] > 0)
-            if not np.array_equal(own.classes_, [False, True]):
-                wrong.append(own)
+            # fits of its own beside, each of which has threads of its own
+            for kind in kinds:
+                own = kind().fit(X, X[:, number % 6] > 0)
+                if not np.array_equal(own.predict(X[:50]), fits[kind, number % 6]):
+                    wrong.append(own)
 
     threads = [Thread(target=work, args=(number,)) for number in range(16)]
     for thread in threads:
