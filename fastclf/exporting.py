@@ -431,7 +431,7 @@ def export_onnx(model, path):
     ImportError
         If onnx is not installed.
     TypeError, ValueError
-        If there are no operators for the model.
+        If there are no operators for the model: a tree that splits categories has none.
 
     Notes
     -----

@@ -3,7 +3,7 @@
 # Compiled at the baseline. The kernels are those of modules at the level in use, whose addresses are taken here at
 # import and never change after.
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_XDECREF
 from cython cimport floating
 from libc.math cimport INFINITY
@@ -45,7 +45,10 @@ cdef int abi() noexcept nogil:
 
 
 cdef fastclf_model* take(object embedded) except NULL:
-    cdef fastclf_model* model = <fastclf_model*> PyCapsule_GetPointer(embedded.capsule, MODEL)
+    capsule = getattr(embedded, "capsule", None)
+    if not PyCapsule_IsValid(capsule, MODEL):
+        raise TypeError(f"embedded is {embedded!r}; what fastclf.embed returned is wanted")
+    cdef fastclf_model* model = <fastclf_model*> PyCapsule_GetPointer(capsule, MODEL)
     retain(model)
     return model
 

@@ -102,6 +102,14 @@ def test_the_cython_example_finds_what_kneighbors_finds_from_8_threads(search):
                 assert np.array_equal(index, expected[1][number::8])
 
 
+def test_the_cython_example_refuses_rows_of_another_length_and_too_many_neighbours(search):
+    embedded = fastclf.embed(fastclf.NearestNeighbors().fit(np.eye(5)))
+    with pytest.raises(ValueError, match="3 columns"):
+        search.search(embedded, np.zeros((2, 3)), 1)
+    with pytest.raises(ValueError, match="status 2"):
+        search.search(embedded, np.zeros((2, 5)), 6)
+
+
 def test_a_module_that_was_compiled_against_a_later_version_is_refused(tmp_path):
     header = tmp_path / "newer"
     header.mkdir()
@@ -141,7 +149,7 @@ def test_the_c_example_scores_as_decision_function_from_8_threads(tmp_path, stan
         assert all(np.array_equal(np.frombuffer(part).reshape(-1, 3), expected) for part in found)
     with pytest.raises(ValueError, match="status 1"):
         score(fastclf.embed(fastclf.GaussianNB().fit(X, np.arange(500) % 3)), X)
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError, match=r"embedded is LogisticRegression\(\); what fastclf.embed returned is wanted"):
         score(model, X)
 
 

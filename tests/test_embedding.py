@@ -1,6 +1,7 @@
 """Models behind raw pointers: what compiled code gets is what the estimator's methods return."""
 
 import ctypes
+import doctest
 import gc
 import re
 import subprocess
@@ -10,6 +11,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+from conftest import CHECKOUT
 
 import fastclf
 from fastclf import capi
@@ -506,6 +508,12 @@ def test_the_header_and_the_declarations_have_the_same_constants():
     assert constants.pop("FASTCLF_ABI") == re.search(r"#define FASTCLF_ABI (\d+)", header)[1]
     assert constants == dict(re.findall(pattern, header))
     assert functions()["abi"].ctypes() == int(re.search(r"#define FASTCLF_ABI (\d+)", header)[1])
+
+
+def test_the_ctypes_example_runs():
+    result = doctest.testfile(str(CHECKOUT / "EMBEDDING.md"), module_relative=False)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def test_functions_are_found_by_cffi_and_scipy(rng):
