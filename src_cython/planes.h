@@ -38,10 +38,9 @@
 INLINED vec_d load_d(const double *x) { return *(const vec_d *)x; }
 INLINED vec_d load_f(const float *x) { return widen(x); }
 
-/* The first n lanes, or none or all where n is beyond; zeros in the others. Without a branch, so that what they are
- * added to stays in registers. */
+/* The first n > 0 lanes, or all where there are no more; zeros in the others. */
 #if LANES_D == 8 && defined(__AVX512VL__)
-#define FIRST(n) ((__mmask8)((n) >= 8 ? 255 : (n) > 0 ? (1 << (n)) - 1 : 0))
+#define FIRST(n) ((__mmask8)((n) >= 8 ? 255 : (1 << (n)) - 1))
 INLINED vec_d first_d(const double *x, ptrdiff_t n) { return _mm512_maskz_loadu_pd(FIRST(n), x); }
 INLINED vec_d first_f(const float *x, ptrdiff_t n) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(FIRST(n), x)); }
 INLINED void store_first(double *x, vec_d a, ptrdiff_t n) { _mm512_mask_storeu_pd(x, FIRST(n), a); }
@@ -87,7 +86,7 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
     }
 #define AT(v) (j + v * LANES_D)
 #define WHOLE(v, a, b) s##v += load_##a(w + AT(v)) * load_##b(x + AT(v));
-#define PART(v, a, b) s##v += first_##a(w + AT(v), n - AT(v)) * first_##b(x + AT(v), n - AT(v));
+#define PART(v, a, b) if (AT(v) < n) s##v += first_##a(w + AT(v), n - AT(v)) * first_##b(x + AT(v), n - AT(v));
 #define WHOLE_dd(v) WHOLE(v, d, d)
 #define WHOLE_df(v) WHOLE(v, d, f)
 #define WHOLE_ff(v) WHOLE(v, f, f)
@@ -114,10 +113,12 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
     sum = load_d(w + AT(v)) + spread_d(step) * load_##b(x + AT(v));                           \
     *(vec_d *)(w + AT(v)) = sum;                                                              \
     s##v += sum * load_##b(z + AT(v));
-#define ADD_PART(v, b)                                                                        \
-    sum = first_d(w + AT(v), n - AT(v)) + spread_d(step) * first_##b(x + AT(v), n - AT(v));   \
-    store_first(w + AT(v), sum, n - AT(v));                                                   \
-    s##v += sum * first_##b(z + AT(v), n - AT(v));
+#define ADD_PART(v, b)                                                                            \
+    if (AT(v) < n) {                                                                              \
+        sum = first_d(w + AT(v), n - AT(v)) + spread_d(step) * first_##b(x + AT(v), n - AT(v));   \
+        store_first(w + AT(v), sum, n - AT(v));                                                   \
+        s##v += sum * first_##b(z + AT(v), n - AT(v));                                            \
+    }
 #define ADD_d(v) ADD(v, d)
 #define ADD_f(v) ADD(v, f)
 #define ADD_PART_d(v) ADD_PART(v, d)
