@@ -10,7 +10,21 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
 
 from _model cimport epoch_double_f, epoch_float_f
-from _planes cimport add, dot, dot_dense, dot_sparse, find_row, planes_t, rows_t
+from _planes cimport (
+    AHEAD,
+    add,
+    add_and_dot_d,
+    add_and_dot_f,
+    ask_for,
+    dot,
+    dot_dd,
+    dot_df,
+    dot_dense,
+    dot_sparse,
+    find_row,
+    planes_t,
+    rows_t,
+)
 from _status cimport FASTCLF_OK
 
 ctypedef struct lesson_t:
@@ -41,6 +55,9 @@ ctypedef struct shrink_t:
     double* due            # the cut that each coordinate should have had, and what each had
     double* paid           # (n, d)
 
+
+cdef enum:
+    MEASURED = 64  # rows whose sizes are noted at a time: they are still in a cache when they are learned from
 
 cdef double[2] SIGN = [-1, 1]  # in a table, as labels cannot be predicted
 
@@ -120,11 +137,56 @@ cdef Py_ssize_t learn(
     return stop
 
 
-cdef inline void learn_one(
-    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop,
-    bint sparse,
+cdef void learn_dense(
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one plane, without lags, records and logs: what a right row needs stays in registers."""
+    """`learn` for one plane and dense rows, without lags, records and logs: what a right row needs is in registers."""
+    cdef Py_ssize_t d = r.d, turn, later, after, row = start if r.order == NULL else r.order[start]
+    cdef const floating* x = data + row * d
+    cdef const floating* following
+    cdef const int64_t* order = r.order
+    cdef const int* code = r.code
+    cdef double* w = p.w
+    cdef double z, step, f = dot_dense(w, x, d), b = p.b[0], margin = s.margin[0], loss = s.loss[0]
+    cdef double[2] weight = [-p.down[0], p.up[0]]
+    cdef int own = p.positive[0]
+    cdef int64_t mistakes = 0
+    cdef bint positive
+    for turn in range(start, stop):
+        later = min(turn + 1, stop - 1)
+        after = later if order == NULL else order[later]
+        following = data + after * d
+        ask_for(r, data, turn + AHEAD, stop)
+        positive = code[row] == own
+        z = SIGN[positive] * (f + b)
+        if z > 0:
+            margin = min(margin, z)
+            if floating is float:
+                f = dot_df(w, following, d)
+            else:
+                f = dot_dd(w, following, d)
+        else:
+            step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
+            if floating is float:
+                f = add_and_dot_f(w, step, x, following, d)
+            else:
+                f = add_and_dot_d(w, step, x, following, d)
+            if s.intercept:
+                b += step
+            loss -= z
+            mistakes += 1
+        x, row = following, after
+    p.b[0] = b
+    s.margin[0] = margin
+    s.loss[0] = loss
+    s.mistakes[0] += mistakes
+    s.t += stop - start
+
+
+cdef void learn_sparse(
+    const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """As `learn_dense`."""
     cdef Py_ssize_t turn, row, n
     cdef const int* index
     cdef const floating* x
@@ -137,12 +199,12 @@ cdef inline void learn_one(
     for turn in range(start, stop):
         x = find_row(r, data, turn, stop, &row, &index, &n)
         positive = r.code[row] == own
-        z = SIGN[positive] * ((dot_sparse(w, x, index, n) if sparse else dot_dense(w, x, n)) + b)
+        z = SIGN[positive] * (dot_sparse(w, x, index, n) + b)
         if z > 0:
             margin = min(margin, z)
             continue
         step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
-        add(w, step, x, index if sparse else NULL, n)
+        add(w, step, x, index, n)
         if s.intercept:
             b += step
         loss -= z
@@ -158,19 +220,23 @@ cdef Py_ssize_t learn_each(
     const rows_t* r, const planes_t* p, lesson_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     """`learn`, or the same faster where it can be."""
-    cdef Py_ssize_t turn, row, n
+    cdef Py_ssize_t turn, row, n, end
     cdef const int* index
     cdef const floating* x
     if p.n > 1 or s.to_w != p.w or s.lag_w != NULL or s.record != NULL or s.log_turn != NULL:
         return learn(r, p, s, data, start, stop)
-    if s.square != NULL:
-        for turn in range(start, stop):
-            x = find_row(r, data, turn, stop, &row, &index, &n)
-            note_size(s.square, x, n)
-    if r.indptr == NULL:
-        learn_one(r, p, s, data, start, stop, False)
-    else:
-        learn_one(r, p, s, data, start, stop, True)
+    while start < stop:
+        end = stop
+        if s.square != NULL:
+            end = min(start + MEASURED, stop)
+            for turn in range(start, end):
+                x = find_row(r, data, turn, stop, &row, &index, &n)
+                note_size(s.square, x, n)
+        if r.indptr == NULL:
+            learn_dense(r, p, s, data, start, end)
+        else:
+            learn_sparse(r, p, s, data, start, end)
+        start = end
     return stop
 
 

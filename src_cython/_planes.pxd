@@ -1,11 +1,18 @@
 # Rows, dense or sparse, by turns, and the scores of planes w.x + b.
 #
-# A product and a sum are rounded one after the other, a dense score is summed in 16 lanes that are folded by halves,
-# a sparse one in 4: every SIMD level has the same bits.
+# A product and a sum are rounded one after the other, a dense score is summed as `planes.h` says, a sparse one in 4
+# lanes: every SIMD level has the same bits.
 from cython cimport floating
 from libc.stdint cimport int64_t
 
-from _vector cimport LANES_D, prefetch, require, spread_d, sum_d, vec_d, widen
+from _vector cimport LANES_D, prefetch, require, spread_d, vec_d, widen
+
+cdef extern from "planes.h" nogil:
+    double dot_dd(const double* w, const double* x, Py_ssize_t n)
+    double dot_df(const double* w, const float* x, Py_ssize_t n)
+    double dot_ff(const float* w, const float* x, Py_ssize_t n)
+    double add_and_dot_d(double* w, double step, const double* x, const double* z, Py_ssize_t n)
+    double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
     AHEAD = 16  # turns; so long before is a row asked for
@@ -39,33 +46,26 @@ cdef inline vec_d load(const number* x) noexcept nogil:
         return (<const vec_d*> x)[0]
 
 
-cdef inline double folded(vec_d* s) noexcept nogil:
-    """The sum of 16 lanes by halves, in loops of constant length, which the compiler keeps in registers."""
-    cdef Py_ssize_t v
-    if LANES_D < 2:
-        for v in range(8):
-            s[v] += s[v + 8]
-    if LANES_D < 4:
-        for v in range(4):
-            s[v] += s[v + 4]
-    if LANES_D < 8:
-        for v in range(2):
-            s[v] += s[v + 2]
-    return sum_d(s[0] + s[1])
-
-
 cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
-    cdef vec_d s[16]  # 16 lanes are in use
-    cdef Py_ssize_t j, v
-    cdef double rest = 0
-    for v in range(16 // LANES_D):
-        s[v] = spread_d(0)
-    for j in range(0, n - 15, 16):
-        for v in range(16 // LANES_D):
-            s[v] += load(w + j + v * LANES_D) * load(x + j + v * LANES_D)
-    for j in range(n & ~<Py_ssize_t> 15, n):
-        rest += <double> w[j] * x[j]
-    return folded(s) + rest
+    """w.x; floats are not multiplied by doubles."""
+    if number is double and floating is double:
+        return dot_dd(w, x, n)
+    elif number is double and floating is float:
+        return dot_df(w, x, n)
+    elif number is float and floating is float:
+        return dot_ff(w, x, n)
+
+
+cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t j
+    if index != NULL:
+        for j in range(n):
+            w[index[j]] += step * x[j]
+        return
+    for j in range(n // LANES_D):
+        (<vec_d*> w)[j] += spread_d(step) * load(x + j * LANES_D)
+    for j in range(n - n % LANES_D, n):
+        w[j] += step * x[j]
 
 
 cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
@@ -85,29 +85,23 @@ cdef inline double dot(const double* w, const floating* x, const int* index, Py_
     return dot_dense(w, x, n) if index == NULL else dot_sparse(w, x, index, n)
 
 
-cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t j
-    if index != NULL:
-        for j in range(n):
-            w[index[j]] += step * x[j]
-        return
-    for j in range(n // LANES_D):
-        (<vec_d*> w)[j] += spread_d(step) * load(x + j * LANES_D)
-    for j in range(n - n % LANES_D, n):
-        w[j] += step * x[j]
+cdef inline void ask_for(const rows_t* r, const floating* data, Py_ssize_t turn, Py_ssize_t end) noexcept nogil:
+    """Have the dense row of a turn, if there is one, brought into the cache."""
+    cdef const char* row
+    cdef Py_ssize_t at
+    if turn < end:
+        row = <const char*> (data + (turn if r.order == NULL else r.order[turn]) * r.d)
+        for at in range(0, min(r.d * <Py_ssize_t> sizeof(floating), <Py_ssize_t> 2048), 64):
+            prefetch(row + at)
 
 
 cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t turn, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    cdef Py_ssize_t line
-    cdef const char* later
     row[0] = turn if r.order == NULL else r.order[turn]
-    if turn + AHEAD < end and r.indptr == NULL:
-        later = <const char*> (data + (turn + AHEAD if r.order == NULL else r.order[turn + AHEAD]) * r.d)
-        for line in range(min(r.d * <Py_ssize_t> sizeof(floating) // 64 + 1, <Py_ssize_t> 32)):
-            prefetch(later + 64 * line)
+    if r.indptr == NULL:
+        ask_for(r, data, turn + AHEAD, end)
     require(0 <= row[0] < r.n_rows)
     if r.indptr == NULL:
         index[0] = NULL
