@@ -102,10 +102,10 @@ cdef void sort_lower(
         start = stop
 
 
-cdef uint64_t frequent(const uint64_t* keys, Py_ssize_t n) noexcept nogil:
-    """The most frequent of SAMPLE keys, evenly spaced."""
+cdef bint is_repeated(const uint64_t* keys, Py_ssize_t n, uint64_t* key_out) noexcept nogil:
+    """The most frequent of SAMPLE keys, evenly spaced; whether it is there twice."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
-    cdef uint64_t key, found = keys[0]
+    cdef uint64_t key
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
         if n - i <= most:
@@ -115,8 +115,8 @@ cdef uint64_t frequent(const uint64_t* keys, Py_ssize_t n) noexcept nogil:
         for j in range(i, n):
             count += keys[j * step] == key
         if count > most:
-            most, found = count, key
-    return found
+            most, key_out[0] = count, key
+    return most > 1
 
 
 cdef Py_ssize_t shorten(
@@ -146,7 +146,7 @@ cdef void sort_columns(
     cdef Py_ssize_t block = first, end, f, i, length
     cdef const floating* x
     cdef uint64_t* column
-    cdef uint64_t rank, row, key, last, shown, n_ranks, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
+    cdef uint64_t row, key, last, shown, n_ranks, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
     cdef uint64_t left_out = 0
     cdef bint categorical, waiting
     while block < stop:
@@ -164,8 +164,7 @@ cdef void sort_columns(
             length = n
             if common != NULL:
                 common[f] = -1
-                if not categorical:
-                    left_out = frequent(keys, n)
+                if not categorical and is_repeated(keys, n, &left_out):
                     length = shorten(column, n, keys, left_out, missing, least, scratch)
             waiting = length < n
             if waiting:
@@ -178,7 +177,10 @@ cdef void sort_columns(
             last = 0
             for i in range(length):
                 row = <uint32_t> column[i]
-                key = keys[row]
+                if floating is float:
+                    key = column[i] >> 32
+                else:
+                    key = keys[row]
                 if i == 0 or key != last:
                     if waiting and key > left_out:
                         common[f] = <int32_t> n_ranks
