@@ -20,7 +20,7 @@ _BLOCK = 1 << 12
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
 # thread's.
-_MANY_CELLS = 1 << 19
+_MANY_CELLS = 1 << 20
 
 # The share of the rows from which on a value's are left out.
 _COMMON = 0.25
@@ -67,7 +67,7 @@ class Sorted:
     """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
 
     leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
-    Memory: 8 bytes a cell, and while it is made 16 bytes a row and thread.
+    Memory: 8 bytes a cell, and while it is made 40 a row and thread.
     """
 
     def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
@@ -82,7 +82,8 @@ class Sorted:
         common = np.empty((2, d), np.int32) if leave_out else None
 
         def work(columns):
-            buffers = np.empty((2, n), np.uint64), np.empty(3 << 11, np.uint32)
+            values = np.empty((32 // X.itemsize, n), X.dtype)
+            buffers = values, np.empty(n, np.uint64), np.empty(3 << 11, np.uint32)
             codes = target.codes, n_codes, self.row_bits, self.rank_shift
             for first, last in ranges(*columns, 8, 64):
                 _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
@@ -91,9 +92,13 @@ class Sorted:
         run(work, _blocks(d, 8, threads), threads)
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking, self.common = self.items[:d, -1] >> np.uint64(self.rank_shift) == missing, None
+        self.cells_a_row = d
         if leave_out:
-            self.lacking &= common[0] < 0  # the last item of a list that leaves rows out is none
-        if leave_out and (common[0] >= 0).any():
+            short = common[0] >= 0
+            self.lacking &= ~short  # the last item of a list that leaves rows out is none
+            lengths = self.items[:d, -1][short] & np.uint64((1 << self.row_bits) - 1)
+            self.cells_a_row -= (n - lengths.astype(np.float64)).sum() / n
+        if leave_out and short.any():
             self.common = common
             _presort.list_rows(target.codes, self.row_bits, self.items[d])
         else:
@@ -102,7 +107,7 @@ class Sorted:
     def kept(self, rows, threads):
         """The lists of those rows (n,), bool, alone, which keep their numbers."""
         lists = object.__new__(Sorted)
-        lists.n_features = self.n_features
+        lists.n_features, lists.cells_a_row = self.n_features, self.cells_a_row
         lists.row_bits, lists.rank_shift, lists.common = self.row_bits, self.rank_shift, self.common
         lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
         kept, bits = rows.view(np.uint8), (self.row_bits, self.rank_shift)
@@ -199,7 +204,7 @@ class Growth:
 
     def __init__(self, lists, limits, target, n_codes, weight, total_weight):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
-        self.common, self.n_features = lists.common, lists.n_features
+        self.common, self.n_features, self.cells_a_row = lists.common, lists.n_features, lists.cells_a_row
         lists.items = None
         self.criterion = CRITERIA.index(limits.criterion)
         self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
@@ -227,7 +232,7 @@ class Growth:
             start, stop, depth, path, feature, leaf = _tree.take_top(self, top)
             if leaf:
                 progress.advance(stop - start)
-            elif (stop - start) * d < many:
+            elif (stop - start) * self.cells_a_row < many:
                 top.nodes[top.n_nodes - 1, FEATURE] = -2 - len(parts)
                 parts.append((start, stop, depth, path, feature, top.numbers[top.n_nodes - 1, VALUES:].copy()))
             elif not self._split_large(top, start, stop, depth, path, threads):

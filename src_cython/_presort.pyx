@@ -16,7 +16,6 @@ from _grown cimport growth_t, length_of, set_length
 
 cdef enum:
     DIGIT = 2048
-    BLOCK = 8  # columns that are read at a time: a row of X is brought into the cache once for them
     SAMPLE = 64
     SHORT = 48  # equal upper halves up to so many are sorted by insertion
 
@@ -77,7 +76,7 @@ cdef void sort_upper(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t*
 
 
 cdef void sort_lower(
-    uint64_t* items, Py_ssize_t n, const uint64_t* keys, uint64_t* scratch, uint32_t* counts
+    uint64_t* items, Py_ssize_t n, const double* x, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
     """Sort runs of equal upper halves by the lower half of their keys."""
     cdef Py_ssize_t start = 0, stop, i, j
@@ -88,7 +87,7 @@ cdef void sort_lower(
             stop += 1
         if stop - start > 1:
             for i in range(start, stop):
-                items[i] = keys[<uint32_t> items[i]] << 32 | <uint32_t> items[i]
+                items[i] = key_of(x[<uint32_t> items[i]]) << 32 | <uint32_t> items[i]
             if stop - start > SHORT:
                 sort_upper(items + start, stop - start, scratch, counts)
             else:
@@ -102,83 +101,83 @@ cdef void sort_lower(
         start = stop
 
 
-cdef uint64_t frequent(const uint64_t* keys, Py_ssize_t n) noexcept nogil:
-    """The most frequent of SAMPLE keys, evenly spaced."""
+cdef bint is_repeated(const floating* x, Py_ssize_t n, floating* value_out) noexcept nogil:
+    """The most frequent of SAMPLE values, evenly spaced; whether it is there twice."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
-    cdef uint64_t key, found = keys[0]
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
         if n - i <= most:
             break
-        key = keys[i * step]
         count = 0
         for j in range(i, n):
-            count += keys[j * step] == key
+            count += x[j * step] == x[i * step]
         if count > most:
-            most, found = count, key
-    return found
+            most, value_out[0] = count, x[i * step]
+    return most > 1
 
 
-cdef Py_ssize_t shorten(
-    uint64_t* items, Py_ssize_t n, const uint64_t* keys, uint64_t key, uint64_t missing, Py_ssize_t least,
-    uint64_t* scratch
+cdef Py_ssize_t fill_column(
+    const floating* x, Py_ssize_t n, bint leave_out, Py_ssize_t least, floating* value_out, uint64_t* column
 ) noexcept nogil:
-    """Move the items with that key behind the others; how many others there are, or n if no row is to be left out."""
-    cdef Py_ssize_t i, o = 0, t = 0
+    """Write the rows below the upper halves of their keys, without those of a value that more than `least` have.
+
+    Returns how many are written. All are where some are missing.
+    """
+    cdef Py_ssize_t i, o = 0, n_equal = 0
     cdef bint lacks = False
-    cdef uint64_t item
+    cdef uint64_t key
+    if leave_out and is_repeated(x, n, value_out):
+        for i in range(n):
+            n_equal += x[i] == value_out[0]
+            lacks |= x[i] != x[i]
+    leave_out = n_equal > least and not lacks
     for i in range(n):
-        item = items[i]
-        lacks |= keys[i] == missing
-        items[o] = item
-        scratch[t] = item
-        o += keys[i] != key
-        t = i + 1 - o
-    memcpy(items + o, scratch, t * sizeof(uint64_t))
-    return n if lacks or t <= least else o
+        key = key_of(x[i])
+        column[o] = (key if floating is float else key >> 32) << 32 | <uint64_t> i
+        o += not leave_out or x[i] != value_out[0]
+        if o == n - n_equal and leave_out:
+            break
+    return o
 
 
 cdef void sort_columns(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const int32_t* codes,
     const int32_t* n_codes, growth_t* g, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t* common,
-    uint64_t* items, uint64_t* keys, uint64_t* scratch, uint32_t* counts
+    uint64_t* items, floating* values, Py_ssize_t width, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
     cdef Py_ssize_t block = first, end, f, i, length
     cdef const floating* x
     cdef uint64_t* column
-    cdef uint64_t rank, row, key, last, shown, n_ranks, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
-    cdef uint64_t left_out = 0
+    cdef uint64_t row, key, last, shown, n_ranks, left_out, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
+    cdef floating value = 0
     cdef bint categorical, waiting
     while block < stop:
-        end = min(block + <Py_ssize_t> BLOCK, stop)
+        end = min(block + width, stop)
         for i in range(n):
             x = X + (i if rows == NULL else rows[i]) * d
             for f in range(block, end):
-                items[f * n + i] = key_of(x[f])
+                values[(f - block) * n + i] = x[f]
         for f in range(block, end):
             column = items + f * n
+            x = values + (f - block) * n
             categorical = n_codes != NULL and n_codes[f] > 0
-            memcpy(keys, column, n * sizeof(uint64_t))
-            for i in range(n):
-                column[i] = (keys[i] if floating is float else keys[i] >> 32) << 32 | <uint64_t> i
-            length = n
-            if common != NULL:
-                common[f] = -1
-                if not categorical:
-                    left_out = frequent(keys, n)
-                    length = shorten(column, n, keys, left_out, missing, least, scratch)
+            length = fill_column(x, n, common != NULL and not categorical, least, &value, column)
+            left_out = key_of(value)
             waiting = length < n
-            if waiting:
-                common[d + f] = <int32_t> <uint32_t> column[length]
             if length:
                 sort_upper(column, length, scratch, counts)
             if floating is double:
-                sort_lower(column, length, keys, scratch, counts)
+                sort_lower(column, length, x, scratch, counts)
             n_ranks = 0
             last = 0
+            if common != NULL:
+                common[f] = -1
             for i in range(length):
                 row = <uint32_t> column[i]
-                key = keys[row]
+                if floating is float:
+                    key = column[i] >> 32
+                else:
+                    key = key_of(x[row])
                 if i == 0 or key != last:
                     if waiting and key > left_out:
                         common[f] = <int32_t> n_ranks
@@ -190,23 +189,29 @@ cdef void sort_columns(
                 if key == missing:
                     shown = g.missing
                 elif categorical:
-                    shown = <uint64_t> X[(row if rows == NULL else <uint64_t> rows[row]) * d + f]
+                    shown = <uint64_t> x[row]
                 column[i] = (
                     shown << g.rank_shift | (<uint64_t> codes[row] << g.row_bits if codes != NULL else 0) | row
                 )
             if waiting:
                 common[f] = <int32_t> n_ranks
-            set_length(g, column, n, length)
+            if length < n:
+                i = 0
+                while x[i] != value:
+                    i += 1
+                common[d + f] = <int32_t> i
+                set_length(g, column, n, length)
         block = end
 
 
 def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] codes, const int32_t[::1] n_codes,
          int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t[:, ::1] common_out,
-         uint64_t[:, ::1] items, uint64_t[:, ::1] scratch, uint32_t[::1] counts):
+         uint64_t[:, ::1] items, floating[:, ::1] values, uint64_t[::1] scratch, uint32_t[::1] counts):
     """Write the lists of columns [first, stop) of X[rows] (None: of all rows) to items[first:stop].
 
     common_out: of each feature the rank of a value that more than `least` rows have, which its list leaves out, -1
-    where there is none; and a row that has it. None: no row is left out.
+    where there is none; and a row that has it. None: no row is left out. So many columns are read at a time as
+    `values` has room for: a row of X is brought into the cache once for them.
     """
     cdef Py_ssize_t n = items.shape[1]
     cdef growth_t g
@@ -215,7 +220,8 @@ def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1
         sort_columns(
             &X[0, 0], X.shape[1], NULL if rows is None else &rows[0], n, NULL if codes is None else &codes[0],
             NULL if n_codes is None else &n_codes[0], &g, first, stop, least,
-            NULL if common_out is None else &common_out[0, 0], &items[0, 0], &scratch[1, 0], &scratch[0, 0], &counts[0],
+            NULL if common_out is None else &common_out[0, 0], &items[0, 0], &values[0, 0], values.shape[0],
+            &scratch[0], &counts[0],
         )
 
 

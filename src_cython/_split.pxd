@@ -47,6 +47,7 @@ cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
     BY_RESPONSE = 2  # + v: categories by the mean of value v
+    FEW = 32  # rows, among which no value that more than half have is looked for
 
 ctypedef struct split_t:
     double score
@@ -57,62 +58,97 @@ ctypedef struct best_t:
     double score, bar
     Py_ssize_t cut  # rows taken; -1: none
 
+# From which end rows are taken: of equal scores the smaller threshold wins, the first or the last that is met.
+ctypedef struct upwards_t:
+    char nothing
+
+ctypedef struct downwards_t:
+    char nothing
+
+ctypedef fused way_t:
+    upwards_t
+    downwards_t
+
+
+cdef inline const uint64_t* item_at(const way_t* way, const uint64_t* list, Py_ssize_t k) noexcept nogil:
+    if way_t is upwards_t:
+        return list + k
+    else:
+        return list - k
+
+
+cdef inline void consider(
+    const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
+) noexcept nogil:
+    """Take score / product if it is better; most are seen not to be without a division."""
+    if score >= best.bar * product and beats(score / product, &best.score, &best.bar, way_t is downwards_t):
+        best.cut = cut
+
+
+cdef inline void consider_two(
+    const way_t* way, int64_t n, int64_t n_1, int64_t k, int64_t l_1, best_t* best
+) noexcept nogil:
+    cdef double difference = <double> (n * l_1 - k * n_1)
+    consider(way, difference * difference, <double> k * <double> (n - k), k, best)
+
 
 cdef inline void take_two(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, best_t* best
+    const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, best_t* best_out
 ) noexcept nogil:
+    cdef best_t best = best_out[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
-    cdef double difference, product
     cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
     cdef uint64_t item, next_item = list[0]
-    for k in range(1, min(count, last) + 1):
+    for k in range(1, min(count - 1, last) + 1):
         item = next_item
-        next_item = list[k * step] if k < count else ~item
+        next_item = item_at(way, list, k)[0]
         l_1 += item >> row_bits & 1
         if (item ^ next_item) >> rank_shift == 0 or k < first:
             continue
-        difference = <double> (n * l_1 - k * n_1)
-        product = <double> k * <double> (n - k)
-        if difference * difference >= best.bar * product and beats(
-            difference * difference / product, &best.score, &best.bar, step < 0
-        ):
-            best.cut = k
+        consider_two(way, n, n_1, k, l_1, &best)
+    if first <= count <= last:
+        consider_two(way, n, n_1, count, l_1 + (next_item >> row_bits & 1), &best)
+    best_out[0] = best
 
 
 cdef inline void take_gini(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, double* sides, best_t* best
+    const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, double* sides, best_t* best_out
 ) noexcept nogil:
+    cdef best_t best = best_out[0]
     cdef Py_ssize_t n = node.stop - node.start, k, c
-    cdef double score, product, left = 0, right = 0
+    cdef double left = 0, right = 0
     cdef double* l = sides  # no-cython-lint
     cdef double* r = sides + g.n_values
+    cdef uint64_t item, next_item = list[0]
     for c in range(g.n_values):
         l[c] = 0
         r[c] = node.values[c]
         right += r[c] * r[c]
     for k in range(1, min(count, last) + 1):
-        c = class_of(g, list[(k - 1) * step])
+        item = next_item
+        c = class_of(g, item)
         left += 2 * l[c] + 1
         right -= 2 * r[c] - 1
         l[c] += 1
         r[c] -= 1
-        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
-            continue
-        score = left * (n - k) + right * k
-        product = <double> k * <double> (n - k)
-        if score >= best.bar * product and beats(score / product, &best.score, &best.bar, step < 0):
-            best.cut = k
+        if k < count:
+            next_item = item_at(way, list, k)[0]
+            if same_value(g, item, next_item):
+                continue
+        if k >= first:
+            consider(way, left * (n - k) + right * k, <double> k * <double> (n - k), k, &best)
+    best_out[0] = best
 
 
 cdef inline void take_entropy(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, double* sides, best_t* best
+    const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, double* sides, best_t* best_out
 ) noexcept nogil:
-    cdef Py_ssize_t n = node.stop - node.start, k, c, l_c, r_c
+    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
-    cdef double score, total = 0
+    cdef double best = best_out.score, score, total = 0
     cdef int64_t* l = <int64_t*> sides  # no-cython-lint
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
@@ -120,53 +156,60 @@ cdef inline void take_entropy(
         r[c] = <int64_t> node.values[c]
         total += t[r[c]]
     for k in range(1, min(count, last) + 1):
-        c = class_of(g, list[(k - 1) * step])
+        c = class_of(g, item_at(way, list, k - 1)[0])
         l_c = l[c]
         r_c = r[c]
         total += (t[l_c + 1] - t[l_c]) - (t[r_c] - t[r_c - 1])
         l[c] = l_c + 1
         r[c] = r_c - 1
-        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
+        if k < first or (k < count and same_value(g, item_at(way, list, k - 1)[0], item_at(way, list, k)[0])):
             continue
         score = total - (t[k] + t[n - k])
-        if score > best.score or (step < 0 and score == best.score):
-            best.score, best.cut = score, k
+        if score > best or (way_t is downwards_t and score == best):
+            best = score
+            cut = k
+    best_out.score = best
+    best_out.cut = cut
 
 
 cdef inline void take_squares(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, best_t* best
+    const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
+    Py_ssize_t last, best_t* best_out
 ) noexcept nogil:
+    cdef best_t best = best_out[0]
     cdef Py_ssize_t n = node.stop - node.start, k
-    cdef double product, mean = node.values[0], total = 0
-    for k in range(1, min(count, last) + 1):
-        total += g.y[row_of(g, list[(k - 1) * step])] - mean
-        if k < first or (k < count and same_value(g, list[(k - 1) * step], list[k * step])):
+    cdef double mean = node.values[0], total = 0
+    cdef uint64_t item, next_item = list[0]
+    for k in range(1, min(count - 1, last) + 1):
+        item = next_item
+        next_item = item_at(way, list, k)[0]
+        total += g.y[row_of(g, item)] - mean
+        if k < first or same_value(g, item, next_item):
             continue
-        product = <double> k * <double> (n - k)
-        if total * total >= best.bar * product and beats(
-            total * total / product, &best.score, &best.bar, step < 0
-        ):
-            best.cut = k
+        consider(way, total * total, <double> k * <double> (n - k), k, &best)
+    if first <= count <= last:
+        total += g.y[row_of(g, next_item)] - mean
+        consider(way, total * total, <double> count * <double> (n - count), count, &best)
+    best_out[0] = best
 
 
 cdef inline void take_rows(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t step, Py_ssize_t count, Py_ssize_t first,
+    const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
     Py_ssize_t last, double* sides, best_t* best
 ) noexcept nogil:
-    """The best cut, of [first, last] rows taken, among the first `count` of the list: step 1, or -1 from its end."""
+    """The best cut, of [first, last] rows taken, among the `count` rows from list[0] on."""
     best.score = best.bar = -1e300
     best.cut = -1
     if count == 0:
         return
     if g.criterion == SQUARED_ERROR:
-        take_squares(g, node, list, step, count, first, last, best)
+        take_squares(way, g, node, list, count, first, last, best)
     elif g.criterion == ENTROPY:
-        take_entropy(g, node, list, step, count, first, last, sides, best)
+        take_entropy(way, g, node, list, count, first, last, sides, best)
     elif g.n_values == 2:
-        take_two(g, node, list, step, count, first, last, best)
+        take_two(way, g, node, list, count, first, last, best)
     else:
-        take_gini(g, node, list, step, count, first, last, sides, best)
+        take_gini(way, g, node, list, count, first, last, sides, best)
 
 
 cdef inline Py_ssize_t first_at_least(
@@ -208,13 +251,18 @@ cdef inline void scan_from_both_ends(
     if is_short_list:
         stop = length_of(g, list, n)
         below = above = first_at_least(g, list, common, 0, stop)
-    else:
+    elif n > FEW:
         middle = list[n >> 1]
         if same_value(g, middle, list[n >> 2]) or same_value(g, middle, list[n - 1 - (n >> 2)]):
             below = far_end(g, list, middle, n >> 1, -1)
             above = far_end(g, list, middle, n >> 1, n) + 1
-    take_rows(g, node, list, 1, below, first, n - g.min_leaf, sides, &left)
-    take_rows(g, node, list + stop - 1, -1, stop - above, g.min_leaf, n - first, sides, &right)
+    take_rows(<const upwards_t*> NULL, g, node, list, below, first, n - g.min_leaf, sides, &left)
+    if above < stop:
+        take_rows(
+            <const downwards_t*> NULL, g, node, list + stop - 1, stop - above, g.min_leaf, n - first, sides, &right
+        )
+    else:
+        right.cut = -1
     if right.cut >= 0 and (left.cut < 0 or right.score > left.score):
         score_out[0], cut_out[0] = right.score, n - right.cut
     else:
