@@ -133,12 +133,16 @@ def _pruning_path(group, X, y):
 # Logistic regression: each penalty starts at the optimum of the next stronger one.
 
 
+def _ascending(models):
+    """The numbers of models, by their C."""
+    return sorted(range(len(models)), key=lambda i: require_number("C", models[i].C, 0, open_low=True))
+
+
 def _warm_path(group, X, y):
-    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
-    models, last = [None] * len(order), None
-    for i in order:
-        model = group.with_value(group.values[i])
-        if last is not None and np.isfinite(group.values[i]) and model.penalty is not None:
+    models, last = [group.with_value(value) for value in group.values], None
+    for i in _ascending(models):
+        model = models[i]
+        if last is not None and np.isfinite(model.C) and model.penalty is not None:
             vars(model).update(coef_=last.coef_, intercept_=last.intercept_)
             warm = model.warm_start
             models[i] = last = model.set_params(warm_start=True).fit(X, y).set_params(warm_start=warm)
@@ -147,44 +151,43 @@ def _warm_path(group, X, y):
     return models
 
 
-# Support vector machines: each C starts from the alphas of the one before; a row that is no support vector changes
-# nothing when it is left out.
+# Support vector machines: each C starts from the alphas of the one before, and each fold from those of all rows; a row
+# that is no support vector changes nothing when it is left out.
 
 
 def _machine_path(group, X, y):
-    from .svm import svm_path
-
-    given = group.estimator.get_params(deep=False)
-    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
-    parameters = {name: clone(value) for name, value in given.items() if name not in ("C", "warm_start")}
-    path = svm_path(X, y, [group.values[i] for i in order], **parameters)
-    models = [None] * len(path)
-    for i, model in zip(order, path):
-        models[i] = model.set_params(warm_start=given["warm_start"])
+    if not _has_one_optimum(group.estimator):
+        return _one_by_one(group, X, y)
+    models = [group.with_value(value) for value in group.values]
+    models[0]._fit_each([models[i] for i in _ascending(models)], X, y)
     return models
 
 
 def _machine_left_out(group, X, y, folds):
+    from ._machine_folds import Unsolved, fold_answers
+
     model = group.estimator
-    moving = (model.gamma in ("scale", "auto") and model.kernel in ("rbf", "poly", "sigmoid")) or model.class_weight
-    if not folds.leave_one_out or moving or model.kernel == "precomputed" or not _stays(y, folds):
+    moving = (model.gamma == "scale" and model.kernel != "linear") or isinstance(model.class_weight, str)
+    watched = model.verbose or model.callback is not None or model.max_iter != -1
+    if moving or watched or not _has_one_optimum(model) or folds.pairs is not None or not _stays(y, folds):
         return None
-    return [_answers_by_support(group.with_value(value), X, y) for value in group.values]
+    models = [group.with_value(value) for value in group.values]
+    order = _ascending(models)
+    models = [models[i] for i in order]
+    if np.isinf(models[-1].C):
+        return None
+    try:
+        answers = [fold_answers(models, X, y, fold)[:, np.argsort(fold, kind="stable")] for fold in folds.partitions]
+    except Unsolved:
+        return None
+    return np.concatenate(answers, axis=1)[np.argsort(order)]
 
 
-def _answers_by_support(model, X, y):
-    """The answer for each row of the machine without it: that of all rows, unless it is a support vector or near."""
-    fitted, source = model.fit(X, y), as_rows(X)
-    answers = fitted.predict(X)
-    pairs = copy.copy(fitted)
-    pairs.decision_function_shape = "ovo"
-    scores = np.abs(pairs.decision_function(X)).reshape(len(answers), -1)
-    refit = (scores <= 10 * model.tol).any(axis=1)
-    refit[fitted.support_] = True
-    for row in np.flatnonzero(refit):
-        others = np.delete(np.arange(len(answers)), row)
-        answers[row] = clone(model).fit(source[others], y[others]).predict(source[[row]])[0]
-    return answers
+def _has_one_optimum(model):
+    """Whether the kernel is positive definite, so that where a fit starts does not matter."""
+    return not model.break_ties and (
+        model.kernel in ("linear", "rbf") or (model.kernel == "poly" and 0 <= model.coef0 < np.inf)
+    )
 
 
 # Naive Bayes: rows are subtracted from the sums.

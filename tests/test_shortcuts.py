@@ -67,6 +67,7 @@ def answers(estimator, X, y, cv):
         NaiveBayes("gaussian"),
         NaiveBayes("exponential"),
         SVC(gamma=0.01, tol=1e-6),
+        SVC(gamma=0.1, C=1000, tol=1e-6, cache_size=0.01),
     ],
     ids=repr,
 )
@@ -90,6 +91,70 @@ def test_folds_of_least_squares_are_those_of_the_loop(cv, alpha):
     few = RNG.normal(size=(30, 50)), np.arange(30) % 3
     for X, y in (IRIS, WINE, CANCER, few):
         np.testing.assert_array_equal(*answers(LeastSquaresClassifier(alpha), X, y, cv))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_folds_of_machines_are_those_of_the_loop(n_jobs):
+    for X, y in (WINE, CANCER):
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        kernel, weight = ("rbf", None) if n_jobs == 1 else ("poly", {1: 3.0})
+        estimator = SVC(kernel=kernel, gamma=0.05, coef0=1.0, class_weight=weight, tol=1e-6, n_jobs=n_jobs)
+        for cv in (5, 30):
+            np.testing.assert_array_equal(*answers(estimator, X, y, cv))
+            found = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv)
+            slow = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv, shortcuts=False)
+            assert found.results[0].shortcut
+            np.testing.assert_allclose(found.scores, slow.scores, rtol=1e-12)
+
+
+def test_a_machine_without_rows_starts_near_its_optimum():
+    from fastclf._dual import Dual
+    from fastclf._machine import solved
+    from fastclf._machine_folds import without
+
+    X, y = CANCER
+    model = SVC(gamma=0.05, C=3.0, tol=1e-6)
+    _, problem, _, options = model._shared([model], (X - X.mean(axis=0)) / X.std(axis=0), y)
+    dual = Dual(problem.gram, problem.signs((0, 1)), problem.Cs[0], np.zeros(len(y)), goes_on=True)
+    for _ in solved(dual, options, 1, 1):
+        pass
+    rows = dual.gram.X.matrix
+    K = dual.gram.kernel(rows, rows)
+    for rows in (np.arange(7), np.flatnonzero(dual.alpha)[:1], np.flatnonzero(dual.alpha >= dual.C)[:4]):
+        before = dual.alpha.copy(), dual.f.copy()
+        work = without(dual, rows)
+        with pytest.raises(StopIteration) as ended:
+            while True:
+                next(work)
+        less = ended.value.value
+        assert abs(less.y @ less.alpha) <= 1e-12 * less.alpha.sum()
+        assert ((less.alpha >= 0) & (less.alpha <= less.C)).all()
+        assert not less.alpha[rows].any()
+        np.testing.assert_allclose(less.f, K @ (less.y * less.alpha) - less.y, atol=1e-4)
+        for _ in solved(less, options, 1, 1):
+            pass
+        assert less.converged
+        assert 0 < less.n_steps < dual.n_steps
+        np.testing.assert_array_equal(dual.alpha, before[0])
+        np.testing.assert_array_equal(dual.f, before[1])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(kernel="sigmoid", gamma=0.01),
+        SVC(gamma=0.1, max_iter=5),
+        SVC(gamma=0.1, C=np.inf),
+        SVC(class_weight="balanced"),
+    ],
+    ids=repr,
+)
+def test_machines_whose_optimum_hangs_on_more_are_fitted_one_by_one(estimator):
+    from fastclf._cross_validation import Asked
+    from fastclf._shortcuts import Group
+
+    asked = Asked(*IRIS, 5)
+    assert Group(estimator).all_answers(asked.X, asked.y, asked.folds) is None
 
 
 @pytest.mark.parametrize(
