@@ -304,7 +304,7 @@ class Dual:
         yield from self._refresh()
 
     def _features(self, rows):
-        """Z with K = Z Z' for these rows, of a linear kernel, or one of so low a rank that they fit feature_bytes; or None.
+        """Z with K = Z Z' for some rows, of a linear kernel or one whose low rank fits feature_bytes; or None.
 
         The second by Cholesky's method, the row with the most left of its diagonal next. A generator, for its time.
         """

@@ -23,7 +23,7 @@ _SHOW_SECONDS = 1.0
 
 
 class Problem:
-    """A gram, the class of each of its rows (-1: none), bounds C of all rows, one or several, and the number of classes."""
+    """A gram, the class of each of its rows (-1: none), bounds C of all rows, one or more, the number of classes."""
 
     def __init__(self, gram, codes, Cs, n_classes):
         self.gram, self.codes, self.Cs, self.n_classes = gram, codes, Cs, n_classes

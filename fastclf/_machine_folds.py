@@ -9,7 +9,6 @@ from ._kernels import BLOCK
 from ._machine import held_out_scores, outcome, solved
 from ._threads import run
 
-
 # Numbers of the machines of folds that are kept from one C to the next: of leave-one-out none are.
 _KEPT = 1 << 22
 

@@ -139,15 +139,8 @@ def _ascending(models):
 
 
 def _warm_path(group, X, y):
-    models, last = [group.with_value(value) for value in group.values], None
-    for i in _ascending(models):
-        model = models[i]
-        if last is not None and np.isfinite(model.C) and model.penalty is not None:
-            vars(model).update(coef_=last.coef_, intercept_=last.intercept_)
-            warm = model.warm_start
-            models[i] = last = model.set_params(warm_start=True).fit(X, y).set_params(warm_start=warm)
-        else:
-            models[i] = last = model.fit(X, y)
+    models = [group.with_value(value) for value in group.values]
+    models[0]._fit_each([models[i] for i in _ascending(models)], X, y)
     return models
 
 
@@ -156,11 +149,7 @@ def _warm_path(group, X, y):
 
 
 def _machine_path(group, X, y):
-    if not _has_one_optimum(group.estimator):
-        return _one_by_one(group, X, y)
-    models = [group.with_value(value) for value in group.values]
-    models[0]._fit_each([models[i] for i in _ascending(models)], X, y)
-    return models
+    return (_warm_path if _has_one_optimum(group.estimator) else _one_by_one)(group, X, y)
 
 
 def _machine_left_out(group, X, y, folds):
