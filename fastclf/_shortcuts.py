@@ -130,7 +130,7 @@ def _pruning_path(group, X, y):
     return models
 
 
-# Logistic regression: each penalty starts at the optimum of the next stronger one.
+# Logistic regression and linear machines: each penalty starts at the optimum of the next stronger one.
 
 
 def _ascending(models):
@@ -142,6 +142,13 @@ def _warm_path(group, X, y):
     models = [group.with_value(value) for value in group.values]
     models[0]._fit_each([models[i] for i in _ascending(models)], X, y)
     return models
+
+
+def _plane_path(group, X, y):
+    """Of squared losses alone: where they are not, a fit along C is no shorter."""
+    model = group.estimator
+    alone = model.loss != "squared_hinge" or model.lam is not None or model.budget is not None
+    return (_one_by_one if alone else _warm_path)(group, X, y)
 
 
 # Support vector machines: each C starts from the alphas of the one before, and each fold from those of all rows; a row
@@ -285,6 +292,7 @@ _PATHS = {
     ("DecisionTreeClassifier", "ccp_alpha"): _pruning_path,
     ("DecisionTreeRegressor", "ccp_alpha"): _pruning_path,
     ("LogisticRegression", "C"): _warm_path,
+    ("LinearSVC", "C"): _plane_path,
     ("SVC", "C"): _machine_path,
 }
 

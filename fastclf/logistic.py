@@ -205,11 +205,10 @@ class LogisticRegression(LinearClassifier):
                 else:
                     points = continued_points(problem, start, model.tol)
             else:
-                theta = None if point is None else problem.coefficients(point.theta)
                 problem = Likelihood(rows, codes, len(classes), weights, penalty, bool(model.fit_intercept), threads)
                 if problem.fits_row_space and model.solver != "gradient":
                     problem = RowSpace(problem, threads)
-                points = model._points(problem, model._start(problem, theta))
+                points = model._points(problem, model._start(problem))
             with Progress(None, f"{name}.fit", model.verbose, model.callback) as progress:
                 point, n_iter, separated = model._maximise(points, progress)
             coef, intercept = problem.coefficients(point.theta)
@@ -245,13 +244,11 @@ class LogisticRegression(LinearClassifier):
             weights = factor[codes] * (1.0 if weights is None else weights)
         return classes, codes, weights
 
-    def _start(self, problem, known):
-        """theta of known coefficients and intercepts, or with `warm_start` of those of the last fit."""
-        if known is None and self.warm_start and hasattr(self, "coef_"):
-            known = np.asarray(self.coef_, np.float64), np.asarray(self.intercept_, np.float64)
-        if known is None or known[0].shape != (problem.K, problem.n_columns):
+    def _start(self, problem):
+        coef = getattr(self, "coef_", None) if self.warm_start else None
+        if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
-        theta = problem.parameters(*known)
+        theta = problem.parameters(np.asarray(coef, np.float64), np.asarray(self.intercept_, np.float64))
         # what is added to all classes alike changes no probability
         return theta if problem.K == 1 else theta - theta.mean(axis=0)
 

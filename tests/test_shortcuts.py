@@ -19,6 +19,7 @@ from fastclf import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     LeastSquaresClassifier,
+    LinearSVC,
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
@@ -306,14 +307,26 @@ def test_regressors_have_paths_too():
     np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
 
 
-def test_warm_starts_end_at_the_optimum_of_each_penalty():
+@pytest.mark.parametrize(
+    ("estimator", "Cs"),
+    [
+        (LogisticRegression(tol=1e-9), [10.0, 0.01, 1.0, np.inf, 0.1]),
+        (LogisticRegression(tol=1e-9, solver="lbfgs", class_weight="balanced"), [0.1, 1.0]),
+        (LinearSVC(tol=1e-7), [10.0, 0.01, 1.0, 0.1]),
+        (LinearSVC(tol=1e-7, intercept_scaling=None, fit_intercept=False), [1.0, 0.1]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n", [60, 400])
+def test_warm_starts_end_at_the_optimum_of_each_penalty(estimator, Cs, n):
     X, y = load_digits(return_X_y=True)
-    X, y = X[:400] / 16, y[:400]
-    grid = {"C": [10.0, 0.01, 1.0, np.inf, 0.1]}
+    X, y = X[:n] / 16, y[:n]
+    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # fewer rows than columns
+    grid = {"C": Cs}
     folds = list(KFold(3).split(X))
     with warnings.catch_warnings(action="ignore"):
-        found = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds)
-        slow = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds, shortcuts=False)
+        found = tune(estimator, grid, X, y, cv=folds)
+        slow = tune(estimator, grid, X, y, cv=folds, shortcuts=False)
     assert found.params == slow.params
     np.testing.assert_array_equal(found.scores, slow.scores)
 
