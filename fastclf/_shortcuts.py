@@ -19,6 +19,9 @@ from ._validation import require_integer, require_number
 # Answers of a fold are taken from the fit of all rows where the eigenvalues of 1 - H are above this.
 _ALONE = 1e-6
 
+# What the parameters of a table's model begin with.
+_MODEL = "model__"
+
 # Scores nearer to each other than this, of their size, are left to a fit of their own.
 _TIE = 1e-7
 
@@ -32,6 +35,9 @@ def kind_of(estimator):
 def path_parameter(estimator, names):
     """The one of these parameters along which the estimator's models cost less together, or None."""
     kind = kind_of(estimator)
+    if kind == "TableClassifier":
+        found = path_parameter(estimator._model(), [name[len(_MODEL) :] for name in names if name.startswith(_MODEL)])
+        return None if found is None else _MODEL + found
     shared = {name for own, name in _PATHS if own == kind} | ({"alpha"} if kind == "LeastSquaresClassifier" else set())
     return next((name for name in names if name in shared), None)
 
@@ -46,6 +52,8 @@ class Group:
         self.estimator, self.name, self.values = estimator, name, list(values)
         kind = kind_of(estimator) if shortcuts else None
         self._path = _PATHS.get((kind, name), _one_by_one)
+        if kind == "TableClassifier" and name is not None and name.startswith(_MODEL):
+            self._path = _table_path
         self._whole = _WHOLE.get(kind)
 
     def with_value(self, value):
@@ -66,9 +74,15 @@ class Group:
 
     def answers(self, models, X):
         """What each model predicts."""
+        if self._path is _table_path:
+            return self._inner(models[0].model_).answers([model.model_ for model in models], models[0].features(X))
         if self._path is _neighbor_path and len(models) > 1 and not callable(models[0].weights):
             return _neighbor_answers(models, X)
         return [model.predict(X) for model in models]
+
+    def _inner(self, model):
+        """The group of models in a table's classifiers."""
+        return Group(model, self.name[len(_MODEL) :], self.values)
 
     def all_answers(self, X, y, folds):
         """What the models of each fold predict for its test rows, of shape (n_values, n_test rows in all), or None."""
@@ -77,6 +91,17 @@ class Group:
 
 def _one_by_one(group, X, y):
     return [group.with_value(value).fit(X, y) for value in group.values]
+
+
+# Models of tables: the columns that they see are made once.
+
+
+def _table_path(group, X, y):
+    fitted, features = clone(group.estimator)._prepared(X)
+    models = []
+    for value, model in zip(group.values, group._inner(fitted["model_"]).fit(features, y)):
+        models.append(group.with_value(value)._become(**fitted | {"model_": model, "classes_": model.classes_}))
+    return models
 
 
 # Nearest neighbours: one index, and one search for the largest k.
