@@ -83,6 +83,12 @@ def tune_penalties(scale, threads):
     return tuned(X, y, threads, "LogisticRegression", {"C": np.geomspace(1e-4, 1e3, 15).tolist()}, within=2e-4)
 
 
+@comparison("Tune 15 C of linear machines by 10 folds", threads=(2,), GridSearchCV=3)
+def tune_planes(scale, threads):
+    X, y, _ = noisy(int(20_000 * scale))
+    return tuned(X, y, threads, "LinearSVC", {"C": np.geomspace(1e-4, 1e2, 15).tolist()}, within=2e-4)
+
+
 @comparison("Tune 15 C of machines by 10 folds", threads=(2,), GridSearchCV=3)
 def tune_machines(scale, threads):
     X, y, _ = noisy(int(4_000 * scale))

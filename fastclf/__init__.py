@@ -38,6 +38,7 @@ _ROOMS = {
     "RBFSampler": "features",
     "SVC": "svm",
     "StratifiedKFold": "evaluation",
+    "TableClassifier": "table",
     "auc": "evaluation",
     "average_precision_score": "evaluation",
     "best_threshold": "evaluation",

@@ -127,6 +127,29 @@ def newton_points(problem, theta, tol):
     yield from newton(lambda theta: problem.evaluate(theta, 1, "full"), point, tol)
 
 
+def continued_points(problem, point, tol):
+    """The point and its successors, which comes from the optimum of another penalty, as `problem.curvature` does.
+
+    That preconditions L-BFGS; where it is slow, second derivatives are taken anew, from more rows each time.
+    """
+    yield point
+    n, size = len(problem.codes), point.theta.size
+    step = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
+    while not point.is_optimal(tol):
+        half = factorised(problem.curvature)
+        slow = False
+        for found in lbfgs(problem.evaluate, point, tol, lambda g: _solved(half, g)):  # noqa: B023
+            slow = found.norm > 0.5 * point.norm
+            point = found
+            yield point
+            if slow:
+                break
+        if not slow:
+            return
+        problem.evaluate(point.theta, step, "full")
+        step = max(1, step // 4)
+
+
 def _sample_optimum(problem, theta):
     """(a point with curvature near the optimum of every step-th panel of rows, step); the start itself if step is 1."""
     n, size = len(problem.codes), theta.size

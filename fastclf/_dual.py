@@ -154,15 +154,19 @@ class Cache:
 
 
 class Dual:
-    """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha."""
+    """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha.
 
-    def __init__(self, gram, y, C, alpha):
+    `goes_on` tells that there will be other bounds, for which the cache is kept.
+    """
+
+    def __init__(self, gram, y, C, alpha, goes_on=False):
         self.gram, self.y, self.C, self.alpha = gram, y, C, feasible(alpha, y, C)
         self.rows = np.flatnonzero(y)
         self.f = -y.astype(np.float64)
         self.n_steps = 0
         self.converged, self.reason = False, ""
         self.noise = 0.0  # of f: the root of the sum of the squares of all changes
+        self.cache, self.goes_on = None, goes_on
 
     def objective(self):
         """sum alpha - 1/2 alpha' Q alpha."""
@@ -180,6 +184,20 @@ class Dual:
     def add_all(self, gram, rows, coef, columns):
         for _ in self._add(gram, rows, coef, columns):
             pass
+
+    def move(self, C):
+        """Go on to other bounds, alpha scaled as far as they and the objective let it; f and the cache stay good."""
+        a, y, f = self.alpha[self.rows], self.y[self.rows], self.f[self.rows]
+        used, square = a > 0, float((a * y) @ (f + y))
+        with np.errstate(divide="ignore"):
+            most = float(np.min(C[self.rows][used] / a[used], initial=np.inf))
+            factor = min(most, float(np.float64(a.sum()) / max(square, 0.0))) if used.any() else 1.0
+        factor = factor if np.isfinite(factor) else 1.0
+        at_bound = self.alpha * factor >= (1 - 1e-14) * C
+        self.alpha, self.C = np.where(at_bound, C, self.alpha * factor), C
+        self.f = factor * (self.f + self.y) - self.y
+        self.noise *= factor
+        self.n_steps, self.converged, self.reason = 0, False, ""
 
     def _refresh(self):
         """f from nothing, in float64."""
@@ -201,9 +219,11 @@ class Dual:
         y, C, alpha, f = self.y, self.C, self.alpha, self.f
         self.hard = bool(np.isinf(C[self.rows]).any())
         self.cache_bytes, self.feature_bytes = cache_bytes, feature_bytes
-        if self.alpha.any():
-            yield from self._refresh()
-        self._use(self.gram)
+        if self.cache is None:
+            if self.alpha.any():
+                yield from self._refresh()
+            self._use(self.gram)
+        shrinking = shrinking and not (self.goes_on and len(self.cache.table) >= len(self.rows))
         largest = max(2, min(largest_set, len(self.rows)))
         q = min(_SET, largest)
         taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
@@ -283,12 +303,12 @@ class Dual:
         self._use(self.gram.in_double())
         yield from self._refresh()
 
-    def _features(self):
-        """Rows Z with K = Z Z', of a linear kernel, or one of so low a rank that they fit feature_bytes; or None.
+    def _features(self, rows):
+        """Z with K = Z Z' for some rows, of a linear kernel or one whose low rank fits feature_bytes; or None.
 
         The second by Cholesky's method, the row with the most left of its diagonal next. A generator, for its time.
         """
-        rows, kernel = self.rows, getattr(self.gram, "kernel", None)
+        kernel = getattr(self.gram, "kernel", None)
         if kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS:
             return SignedRows(self.gram.X.matrix, rows, self.y[rows])
         gram = self.gram.in_double()
@@ -312,14 +332,15 @@ class Dual:
     def _go_inside(self):
         """Start anew from what the interior point method finds, if that is better."""
         self.cache = None  # whose room the features take
-        Z = yield from self._features()
+        rows = self.rows[self.C[self.rows] > 0]
+        Z = yield from self._features(rows)
         if Z is not None:
-            point = Interior(Z, self.y[self.rows].astype(np.float64), self.C[self.rows])
+            point = Interior(Z, self.y[rows].astype(np.float64), self.C[rows])
             while point.step():
                 yield
             del Z
             before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
-            self.alpha[self.rows] = point.rounded()
+            self.alpha[rows] = point.rounded()
             self.alpha[:] = feasible(self.alpha, self.y, self.C)
             self.gram = self.gram.in_double()
             yield from self._refresh()

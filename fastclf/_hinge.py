@@ -166,7 +166,7 @@ class Problem:
     def losses(self, z):
         """sum_i cost_i max(0, z_i)^p"""
         z = np.maximum(z, 0)
-        return float(self.cost @ (z * z if self.squared else z))
+        return float(np.sum(self.cost * z * z if self.squared else self.cost * z))  # BLAS would not obey n_jobs
 
     def proof(self, alpha, w, b, tol):
         """The plane of alpha, or if that is not optimal to `tol` and (w, b) has a smaller objective, this one."""
@@ -191,7 +191,7 @@ class Problem:
             fall = np.max(-ascent, where=may_fall, initial=0)
             violation, offset = float(rise + fall), 0.0
         z = 1 - self.y * (scores + offset)
-        dual = float(alpha.sum() - 0.5 * (v @ v) - 0.5 * (self.ridge * alpha) @ alpha)
+        dual = float(alpha.sum() - 0.5 * (v @ v) - 0.5 * np.sum(self.ridge * alpha * alpha))
         found = Proof(v, offset, alpha, z, 0.5 * float(v @ v) + self.losses(z), dual, violation)
         if violation > tol:
             z = 1 - self.y * (self.scores(w) + b)
@@ -202,7 +202,7 @@ class Problem:
 
     def _balanced(self, alpha, w, b):
         """alpha, moved within its bounds to where sum_i alpha_i y_i is 0."""
-        excess = float(alpha @ self.y)
+        excess = float(np.sum(alpha * self.y))
         falls = self.y * excess > 0
         room = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))
         inside = (alpha > 0) & (alpha < self.most)

@@ -1,5 +1,6 @@
 """The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
 
+import copy
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -77,22 +78,51 @@ class Likelihood:
     """
 
     def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads):
-        self.X, self.codes, self.penalty, self.threads = X, codes, penalty, threads
+        self.X, self.codes, self.threads = X, codes, threads
         self.weights = np.empty(0) if weights is None else weights
-        self.d, self.K = X.shape[1], 1 if n_classes == 2 else n_classes
+        self.d = self.n_columns = X.shape[1]
+        self.K = 1 if n_classes == 2 else n_classes
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
         self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
         # entries of a row, which is what it costs
         self._length = max(1, X.size // len(X)) if self.sparse else self.d
         self.total = self.sum_of_weights(1)
-        self.mean, scale = self._moments()
+        self.penalty = penalty  # which says whether margins are wanted
+        self.mean, self._spread = self._moments()
         if not intercept:
-            self.mean, scale = np.zeros(self.d), np.hypot(scale, self.mean)
-        self.scale = np.hypot(scale, np.sqrt(penalty))
+            self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
+        self.curvature = None  # the full second derivatives that were taken last, of all rows or some
+        self._penalise(penalty)
+
+    def _penalise(self, penalty):
+        self.penalty = penalty
+        self.scale = np.hypot(self._spread, np.sqrt(penalty))
         self.scale[self.scale == 0] = 1  # a constant column, whose coefficient stays 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
+
+    def at(self, penalty, point):
+        """(the problem of another penalty above 0, a Point of this one as one of that), without a pass over the rows.
+
+        It has the curvature of this one, as far as another penalty changes it.
+        """
+        other = copy.copy(self)
+        other._penalise(penalty)
+        ratio = np.append(self.scale / other.scale, 1)
+        theta = point.theta / ratio
+        gradient = (point.gradient - self.pull * point.theta) * ratio + other.pull * theta
+        if self.curvature is not None:
+            shape = (self.K, self.d + 1) * 2
+            bends = self._with_penalty(self.curvature.reshape(shape).copy(), -1) * ratio[:, None, None] * ratio
+            other.curvature = other._with_penalty(bends, 1).reshape(self.curvature.shape)
+        return other, point._replace(
+            theta=theta,
+            objective=point.loss + 0.5 * float(np.sum(other.pull * theta**2)),
+            gradient=gradient,
+            norm=other._norm(gradient),
+            curvature=None,
+        )
 
     @property
     def shape(self):
@@ -202,12 +232,18 @@ class Likelihood:
         full = np.empty((self.K, D, self.K, D))
         for block, k, m in zip(blocks, *np.triu_indices(self.K)):
             full[k, :, m] = full[m, :, k] = block
+        self.curvature = self._with_penalty(full, 1).reshape(self.K * D, self.K * D)
+        return self.curvature
+
+    def _with_penalty(self, full, times):
+        """Second derivatives (K, D, K, D), with those of the penalty added so many times."""
+        D = self.d + 1
         for k in range(self.K):
-            full[k, range(D), k, range(D)] += self.pull
+            full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
             # moving all classes alike changes no probability: a bend that keeps steps from it and changes no other
-            full[:, range(D), :, range(D)] += 1 / self.K
-        return full.reshape(self.K * D, self.K * D)
+            full[:, range(D), :, range(D)] += times / self.K
+        return full
 
     def _groups(self, step, work, doubles):
         """[first, last) of each group, in steps of `step` panels; a row takes `work`, and a group's sums `doubles`."""
@@ -306,12 +342,19 @@ class RowSpace(Likelihood):
     def __init__(self, outer, threads):
         self._outer = outer
         self._Q, R = aside(np.linalg.qr, (outer.X - outer.mean).T)
-        # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
-        self._metric = self._Q.T @ (self._Q * outer.factor[:, None] ** 2)
         n_classes = 2 if outer.K == 1 else outer.K
         weights = outer.weights if len(outer.weights) else None
         rows = np.ascontiguousarray(R.T)
         super().__init__(rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
+        self.n_columns = outer.d
+
+    def _penalise(self, penalty):
+        super()._penalise(penalty)
+        if penalty != self._outer.penalty:
+            self._outer = copy.copy(self._outer)
+            self._outer._penalise(penalty)
+        # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
+        self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
 
     def parameters(self, coef, intercept):
         return super().parameters(coef @ self._Q, intercept + coef @ self._outer.mean)

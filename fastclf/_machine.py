@@ -23,10 +23,10 @@ _SHOW_SECONDS = 1.0
 
 
 class Problem:
-    """A gram, the class of each of its rows (-1: none), the bound C of each, and the number of classes."""
+    """A gram, the class of each of its rows (-1: none), bounds C of all rows, one or more, the number of classes."""
 
-    def __init__(self, gram, codes, C, n_classes):
-        self.gram, self.codes, self.C, self.n_classes = gram, codes, C, n_classes
+    def __init__(self, gram, codes, Cs, n_classes):
+        self.gram, self.codes, self.Cs, self.n_classes = gram, codes, Cs, n_classes
         self.pairs = pairs_of(n_classes)
 
     def signs(self, pair):
@@ -78,14 +78,14 @@ class Watch:
 
 
 def fit_pairs(problem, options, start, watch):
-    """The attributes of a fit. `start`: for each pair an alpha to begin with, or None."""
-    duals = [None] * len(problem.pairs)
-    solve_all(problem, options, start, watch, lambda p, y, dual: duals.__setitem__(p, outcome(dual)))
-    return assembled(problem, duals)
+    """The attributes of a fit for each C. `start`: for each pair an alpha to begin with, or None."""
+    solved = [[] for _ in problem.pairs]
+    solve_all(problem, options, start, watch, lambda p, dual: solved[p].append(outcome(dual)))
+    return [assembled(problem, list(own)) for own in zip(*solved)]
 
 
 def solve_all(problem, options, start, watch, keep):
-    """Solve each pair and call keep(pair number, y, dual)."""
+    """Solve each pair for each C, which begins where the one before ends, and call keep(pair number, dual)."""
     sizes = np.bincount(problem.codes[problem.codes >= 0], minlength=problem.n_classes)
     threads = min(options["threads"], len(problem.pairs))
     if len(problem.pairs) > 1:
@@ -95,13 +95,16 @@ def solve_all(problem, options, start, watch, keep):
     def work(p):
         y = problem.signs(problem.pairs[p])
         alpha = np.zeros(len(y)) if start is None else start[p]
-        dual = Dual(problem.gram, y, problem.C, alpha)
+        dual = Dual(problem.gram, y, problem.Cs[0], alpha, goes_on=len(problem.Cs) > 1)
         name = "" if len(problem.pairs) == 1 else "{} against {}".format(*problem.pairs[p])
-        yield from solved(dual, options, threads, len(problem.pairs), watch.report(dual, name))
-        if watch.verbose and len(problem.pairs) == 1:
-            watch.show(dual, dual.violation, name)
-        keep(p, y, dual)
-        yield
+        for C in problem.Cs:
+            if C is not dual.C:
+                dual.move(C)
+            yield from solved(dual, options, threads, len(problem.pairs), watch.report(dual, name))
+            if watch.verbose and len(problem.pairs) == 1:
+                watch.show(dual, dual.violation, name)
+            keep(p, dual)
+            yield
 
     run(work, order, threads)
 
@@ -205,7 +208,7 @@ def pair_alpha(model, pair, n):
     return alpha
 
 
-def fit_sigmoids(problem, options, random_state, watch):
+def fit_sigmoids(problem, C, options, random_state, watch):
     """probA_ and probB_: a sigmoid for each pair, on the scores of five folds, each scored by a fit of the others."""
     rng = random_state if hasattr(random_state, "permutation") else np.random.default_rng(random_state)
     n = len(problem.codes)
@@ -214,9 +217,9 @@ def fit_sigmoids(problem, options, random_state, watch):
     scores = np.zeros((len(problem.pairs), n))
     for fold in range(_FOLDS):
         held_out = fold_of == fold
-        part = Problem(problem.gram, np.where(held_out, -1, problem.codes), problem.C, problem.n_classes)
+        part = Problem(problem.gram, np.where(held_out, -1, problem.codes), [C], problem.n_classes)
 
-        def keep(p, y, dual, held_out=held_out, part=part):
+        def keep(p, dual, held_out=held_out):
             out = np.flatnonzero(held_out & (problem.signs(problem.pairs[p]) != 0))
             if len(out):
                 scores[p, out] = held_out_scores(dual, out)
@@ -251,7 +254,7 @@ def hyperplanes(support, coef, n_support):
 
 def violation_of(problem, pair, alpha):
     """The violation of a pair's alpha over all its rows, from nothing in float64."""
-    dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.C, alpha)
+    dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.Cs[0], alpha)
     return dual.violation_anew()
 
 
@@ -272,6 +275,20 @@ def class_weights(class_weight, classes, codes):
     if not np.isfinite(weight).all():
         raise ValueError(f"class_weight is {class_weight}; finite numbers are wanted")
     return weight
+
+
+def gamma_of(model, X, weight):
+    """The number that its gamma stands for, of rows that count by weight."""
+    if model.gamma == "auto":
+        return 1.0 / X.shape[1]
+    if model.gamma != "scale":
+        return float(model.gamma)
+    if model.kernel in ("precomputed", "linear") or callable(model.kernel):
+        return 1.0
+    variance = variance_of(X, np.ones(X.shape[0]) if weight is None else weight)
+    if not np.isfinite(variance):
+        raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def variance_of(X, weight):

@@ -19,6 +19,9 @@ from ._validation import require_integer, require_number
 # Answers of a fold are taken from the fit of all rows where the eigenvalues of 1 - H are above this.
 _ALONE = 1e-6
 
+# What the parameters of a table's model begin with.
+_MODEL = "model__"
+
 # Scores nearer to each other than this, of their size, are left to a fit of their own.
 _TIE = 1e-7
 
@@ -32,6 +35,9 @@ def kind_of(estimator):
 def path_parameter(estimator, names):
     """The one of these parameters along which the estimator's models cost less together, or None."""
     kind = kind_of(estimator)
+    if kind == "TableClassifier":
+        found = path_parameter(estimator._model(), [name[len(_MODEL) :] for name in names if name.startswith(_MODEL)])
+        return None if found is None else _MODEL + found
     shared = {name for own, name in _PATHS if own == kind} | ({"alpha"} if kind == "LeastSquaresClassifier" else set())
     return next((name for name in names if name in shared), None)
 
@@ -46,6 +52,8 @@ class Group:
         self.estimator, self.name, self.values = estimator, name, list(values)
         kind = kind_of(estimator) if shortcuts else None
         self._path = _PATHS.get((kind, name), _one_by_one)
+        if kind == "TableClassifier" and name is not None and name.startswith(_MODEL):
+            self._path = _table_path
         self._whole = _WHOLE.get(kind)
 
     def with_value(self, value):
@@ -66,9 +74,15 @@ class Group:
 
     def answers(self, models, X):
         """What each model predicts."""
+        if self._path is _table_path:
+            return self._inner(models[0].model_).answers([model.model_ for model in models], models[0].features(X))
         if self._path is _neighbor_path and len(models) > 1 and not callable(models[0].weights):
             return _neighbor_answers(models, X)
         return [model.predict(X) for model in models]
+
+    def _inner(self, model):
+        """The group of models in a table's classifiers."""
+        return Group(model, self.name[len(_MODEL) :], self.values)
 
     def all_answers(self, X, y, folds):
         """What the models of each fold predict for its test rows, of shape (n_values, n_test rows in all), or None."""
@@ -77,6 +91,17 @@ class Group:
 
 def _one_by_one(group, X, y):
     return [group.with_value(value).fit(X, y) for value in group.values]
+
+
+# Models of tables: the columns that they see are made once.
+
+
+def _table_path(group, X, y):
+    fitted, features = clone(group.estimator)._prepared(X)
+    models = []
+    for value, model in zip(group.values, group._inner(fitted["model_"]).fit(features, y)):
+        models.append(group.with_value(value)._become(**fitted | {"model_": model, "classes_": model.classes_}))
+    return models
 
 
 # Nearest neighbours: one index, and one search for the largest k.
@@ -130,61 +155,60 @@ def _pruning_path(group, X, y):
     return models
 
 
-# Logistic regression: each penalty starts at the optimum of the next stronger one.
+# Logistic regression and linear machines: each penalty starts at the optimum of the next stronger one.
+
+
+def _ascending(models):
+    """The numbers of models, by their C."""
+    return sorted(range(len(models)), key=lambda i: require_number("C", models[i].C, 0, open_low=True))
 
 
 def _warm_path(group, X, y):
-    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
-    models, last = [None] * len(order), None
-    for i in order:
-        model = group.with_value(group.values[i])
-        if last is not None and np.isfinite(group.values[i]) and model.penalty is not None:
-            vars(model).update(coef_=last.coef_, intercept_=last.intercept_)
-            warm = model.warm_start
-            models[i] = last = model.set_params(warm_start=True).fit(X, y).set_params(warm_start=warm)
-        else:
-            models[i] = last = model.fit(X, y)
+    models = [group.with_value(value) for value in group.values]
+    models[0]._fit_each([models[i] for i in _ascending(models)], X, y)
     return models
 
 
-# Support vector machines: each C starts from the alphas of the one before; a row that is no support vector changes
-# nothing when it is left out.
+def _plane_path(group, X, y):
+    """Of squared losses alone: where they are not, a fit along C is no shorter."""
+    model = group.estimator
+    alone = model.loss != "squared_hinge" or model.lam is not None or model.budget is not None
+    return (_one_by_one if alone else _warm_path)(group, X, y)
+
+
+# Support vector machines: each C starts from the alphas of the one before, and each fold from those of all rows; a row
+# that is no support vector changes nothing when it is left out.
 
 
 def _machine_path(group, X, y):
-    from .svm import svm_path
-
-    given = group.estimator.get_params(deep=False)
-    order = sorted(range(len(group.values)), key=lambda i: group.values[i])
-    parameters = {name: clone(value) for name, value in given.items() if name not in ("C", "warm_start")}
-    path = svm_path(X, y, [group.values[i] for i in order], **parameters)
-    models = [None] * len(path)
-    for i, model in zip(order, path):
-        models[i] = model.set_params(warm_start=given["warm_start"])
-    return models
+    return (_warm_path if _has_one_optimum(group.estimator) else _one_by_one)(group, X, y)
 
 
 def _machine_left_out(group, X, y, folds):
+    from ._machine_folds import Unsolved, fold_answers
+
     model = group.estimator
-    moving = (model.gamma in ("scale", "auto") and model.kernel in ("rbf", "poly", "sigmoid")) or model.class_weight
-    if not folds.leave_one_out or moving or model.kernel == "precomputed" or not _stays(y, folds):
+    moving = (model.gamma == "scale" and model.kernel != "linear") or isinstance(model.class_weight, str)
+    watched = model.verbose or model.callback is not None or model.max_iter != -1
+    if moving or watched or not _has_one_optimum(model) or folds.pairs is not None or not _stays(y, folds):
         return None
-    return [_answers_by_support(group.with_value(value), X, y) for value in group.values]
+    models = [group.with_value(value) for value in group.values]
+    order = _ascending(models)
+    models = [models[i] for i in order]
+    if np.isinf(models[-1].C):
+        return None
+    try:
+        answers = [fold_answers(models, X, y, fold)[:, np.argsort(fold, kind="stable")] for fold in folds.partitions]
+    except Unsolved:
+        return None
+    return np.concatenate(answers, axis=1)[np.argsort(order)]
 
 
-def _answers_by_support(model, X, y):
-    """The answer for each row of the machine without it: that of all rows, unless it is a support vector or near."""
-    fitted, source = model.fit(X, y), as_rows(X)
-    answers = fitted.predict(X)
-    pairs = copy.copy(fitted)
-    pairs.decision_function_shape = "ovo"
-    scores = np.abs(pairs.decision_function(X)).reshape(len(answers), -1)
-    refit = (scores <= 10 * model.tol).any(axis=1)
-    refit[fitted.support_] = True
-    for row in np.flatnonzero(refit):
-        others = np.delete(np.arange(len(answers)), row)
-        answers[row] = clone(model).fit(source[others], y[others]).predict(source[[row]])[0]
-    return answers
+def _has_one_optimum(model):
+    """Whether the kernel is positive definite, so that where a fit starts does not matter."""
+    return not model.break_ties and (
+        model.kernel in ("linear", "rbf") or (model.kernel == "poly" and 0 <= model.coef0 < np.inf)
+    )
 
 
 # Naive Bayes: rows are subtracted from the sums.
@@ -293,6 +317,7 @@ _PATHS = {
     ("DecisionTreeClassifier", "ccp_alpha"): _pruning_path,
     ("DecisionTreeRegressor", "ccp_alpha"): _pruning_path,
     ("LogisticRegression", "C"): _warm_path,
+    ("LinearSVC", "C"): _plane_path,
     ("SVC", "C"): _machine_path,
 }
 

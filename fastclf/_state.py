@@ -35,7 +35,6 @@ _CLASSES = {
     "Scan": "_search",
     "Segments": "_segments",
     "Sparse": "_sparse",
-    "TableClassifier": "table",
     "Tree": "_kdtree",
 }
 

@@ -1,5 +1,6 @@
 """The linear support vector machine."""
 
+import copy
 import sys
 import warnings
 
@@ -165,7 +166,12 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        C = self._check_parameters()
+        return self._fit_each([self], X, y, sample_weight)[0]
+
+    @staticmethod
+    def _fit_each(models, X, y, sample_weight=None):
+        """Fit models that differ in C alone, each from where the one before ends."""
+        self, Cs = models[0], [model._check_parameters() for model in models]
         threads, name = n_threads(self.n_jobs), type(self).__name__
         rows = as_unchecked_rows(X, name)
         y = as_targets(y, len(rows), name, labels=True)
@@ -186,14 +192,24 @@ class LinearSVC(LinearClassifier):
                 factor = np.where(own, factors[k], factors[0] if len(classes) == 2 else 1.0)
                 signs = np.where(own, 1.0, -1.0)
                 plane = Plane(self, rows, squares, signs, weights * factor, threads_each, progress, seed)
-                found[k] = yield from plane.within(self.budget) if C is None else plane.at(C)
+                if Cs[0] is None:
+                    found[0, k] = yield from plane.within(self.budget)
+                else:
+                    for i, C in enumerate(Cs):
+                        yield from plane.at(C)
+                        found[i, k] = copy.copy(plane)
 
             run(find, planes, threads)
-        found = [found[k] for k in planes]
+        columns = self._fitted_columns(X, rows)
+        for i, model in enumerate(models):
+            model._take_on([found[i, k] for k in planes], classes, columns)
+        return models
+
+    def _take_on(self, found, classes, columns):
         self._tell_of_violations(found)
         one = (lambda values: values[0]) if len(found) == 1 else np.array
         primal, dual = (np.array([getattr(plane, each) for plane in found]) for each in ("primal", "dual"))
-        return self._become(
+        self._become(
             classes_=classes,
             coef_=np.array([plane.coef for plane in found]),
             intercept_=np.array([plane.intercept for plane in found]),
@@ -203,7 +219,7 @@ class LinearSVC(LinearClassifier):
             primal_objective_=one(primal.tolist()),
             dual_objective_=one(dual.tolist()),
             duality_gap_=one(np.maximum(primal - dual, 0).tolist()),
-            **self._fitted_columns(X, rows),
+            **columns,
         )
 
     def _check_parameters(self):
@@ -262,7 +278,7 @@ class LinearSVC(LinearClassifier):
         warnings.warn(
             f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}",
             UserWarning if loaded is None else loaded.ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
     def _check_state(self):
@@ -288,7 +304,7 @@ class Plane:
     def __init__(self, model, X, squares, signs, weights, threads, progress, seed):
         self.model, self.X, self.squares, self.signs, self.weights = model, X, squares, signs, weights
         self.threads, self.progress, self.seed = threads, progress, seed
-        self.called_off, self.n_iter = False, 0
+        self.called_off, self.n_iter, self.last = False, 0, None
         n, d = X.shape
         self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
         self.newton = self.few_rows or d <= _NEWTON_SIZE
@@ -298,9 +314,10 @@ class Plane:
             self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
 
     def at(self, C):
-        """A generator that finds the plane at C."""
-        self._keep((yield from self._solve(C)), C)
-        return self
+        """A generator that finds the plane at C, from that of the last one."""
+        self.n_iter = 0
+        self.last = yield from self._solve(C, self.last)
+        self._keep(self.last, C)
 
     def within(self, budget):
         """A generator that finds the plane of the least |w| whose losses are within the budget."""

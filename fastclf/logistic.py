@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ._descent import gradient_points, lbfgs_points, newton_points
+from ._descent import continued_points, gradient_points, lbfgs_points, newton_points
 from ._likelihood import Likelihood, RowSpace
 from ._linear import LinearClassifier, as_rows
 from ._threads import Progress, n_threads
@@ -182,31 +182,47 @@ class LogisticRegression(LinearClassifier):
         -------
         self
         """
-        strength = self._check_parameters()
-        threads = n_threads(self.n_jobs)
-        name = type(self).__name__
+        return self._fit_each([self], X, y, sample_weight)[0]
+
+    @staticmethod
+    def _fit_each(models, X, y, sample_weight=None):
+        """Fit models that differ in C alone, each from where the one before ends."""
+        first, strengths = models[0], [model._check_parameters() for model in models]
+        name, threads = type(first).__name__, n_threads(first.n_jobs)
         rows = X if _is_native(X) else as_rows(X, name)
         y = as_targets(y, len(rows), name, labels=True)
         if y.ndim != 1:
             raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
-        classes, codes, weights = self._labels(y, as_sample_weight(sample_weight, len(rows)))
+        classes, codes, weights = first._labels(y, as_sample_weight(sample_weight, len(rows)))
         total = len(rows) if weights is None else weights.sum()
-        problem = Likelihood(rows, codes, len(classes), weights, strength / total, bool(self.fit_intercept), threads)
-        if problem.fits_row_space and self.solver != "gradient":
-            problem = RowSpace(problem, threads)
-        with Progress(None, f"{name}.fit", self.verbose, self.callback) as progress:
-            point, n_iter, separated = self._maximise(problem, self._start(problem, classes), progress)
-        coef, intercept = problem.coefficients(point.theta)
-        return self._become(
-            classes_=classes,
-            coef_=coef,
-            intercept_=intercept,
-            n_iter_=np.array([n_iter], np.int32),
-            gradient_norm_=point.norm,
-            log_likelihood_=-point.loss * problem.total,
-            separated_=separated,
-            **self._fitted_columns(X, rows),
-        )
+        problem = point = None
+        for model, strength in zip(models, strengths):
+            penalty = strength / total
+            if problem is not None and penalty > 0 and problem.penalty > 0:
+                problem, start = problem.at(penalty, point)
+                if problem.curvature is None:
+                    points = model._points(problem, start.theta)
+                else:
+                    points = continued_points(problem, start, model.tol)
+            else:
+                problem = Likelihood(rows, codes, len(classes), weights, penalty, bool(model.fit_intercept), threads)
+                if problem.fits_row_space and model.solver != "gradient":
+                    problem = RowSpace(problem, threads)
+                points = model._points(problem, model._start(problem))
+            with Progress(None, f"{name}.fit", model.verbose, model.callback) as progress:
+                point, n_iter, separated = model._maximise(points, progress)
+            coef, intercept = problem.coefficients(point.theta)
+            model._become(
+                classes_=classes,
+                coef_=coef,
+                intercept_=intercept,
+                n_iter_=np.array([n_iter], np.int32),
+                gradient_norm_=point.norm,
+                log_likelihood_=-point.loss * problem.total,
+                separated_=separated,
+                **model._fitted_columns(X, rows),
+            )
+        return models
 
     def _labels(self, y, weights):
         """(classes, int32 codes, weights with those of the classes or None); rows of weight 0 have no say."""
@@ -228,17 +244,16 @@ class LogisticRegression(LinearClassifier):
             weights = factor[codes] * (1.0 if weights is None else weights)
         return classes, codes, weights
 
-    def _start(self, problem, classes):
+    def _start(self, problem):
         coef = getattr(self, "coef_", None) if self.warm_start else None
-        if coef is None or coef.shape != (problem.K, problem.d):
+        if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
         theta = problem.parameters(np.asarray(coef, np.float64), np.asarray(self.intercept_, np.float64))
         # what is added to all classes alike changes no probability
-        return theta if len(classes) == 2 else theta - theta.mean(axis=0)
+        return theta if problem.K == 1 else theta - theta.mean(axis=0)
 
-    def _maximise(self, problem, theta, progress):
+    def _maximise(self, points, progress):
         """(the last point, steps over all rows, whether it separates the rows)."""
-        points = self._points(problem, theta)
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:

@@ -11,7 +11,7 @@ from ._dual import Gram, Table
 from ._estimator import Classifier, only_if
 from ._kernels import KINDS, Kernel, Rows
 from ._linear import as_rows
-from ._machine import Problem, Watch, class_weights, pair_alpha, variance_of, warm_alpha
+from ._machine import Problem, Watch, class_weights, gamma_of, pair_alpha, warm_alpha
 from ._pairwise import (
     couple,
     one_for_each_class,
@@ -186,31 +186,49 @@ class SVC(Classifier):
         -------
         self
         """
-        options = self._options()
-        X, columns = self._training_rows(X)
-        problem, attributes = self._problem(X, y, sample_weight, options)
-        start = warm_alpha(self, problem) if self.warm_start else None
-        watch = Watch(self.verbose, self.callback)
-        fitted = _machine.fit_pairs(problem, options, start, watch)
-        if self.probability:
-            fitted |= _machine.fit_sigmoids(problem, options, self.random_state, watch)
-        support = fitted["support_"]
+        return self._fit_each([self], X, y, sample_weight)[0]
+
+    @staticmethod
+    def _fit_each(models, X, y, sample_weight=None):
+        """Fit models that differ in C alone, each from where the one before ends."""
+        first = models[0]
+        X, problem, attributes, options = first._shared(models, X, y, sample_weight)
+        start = warm_alpha(first, problem) if first.warm_start else None
+        watch = Watch(first.verbose, first.callback)
+        all_fitted = _machine.fit_pairs(problem, options, start, watch)
+        for model, C, fitted in zip(models, problem.Cs, all_fitted):
+            if model.probability:
+                fitted |= _machine.fit_sigmoids(problem, C, options, model.random_state, watch)
+            model._keep(X, problem.gram, attributes, fitted)
+        return models
+
+    @staticmethod
+    def _shared(models, X, y, sample_weight=None):
+        """(rows, the problem with the bounds of each, attributes, options) of models that differ in C alone."""
+        first, (options, *_) = models[0], [model._options() for model in models]
+        X, columns = first._training_rows(X)
+        (problem, attributes), *more = [model._problem(X, y, sample_weight, options) for model in models]
+        problem.Cs += [own.Cs[0] for own, _ in more]
+        return X, problem, attributes | columns, options
+
+    def _keep(self, X, gram, attributes, fitted):
+        """Take on what was fitted."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
-        rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[support]
-        attributes |= columns | fitted
-        attributes |= {
-            "_support_rows_": rows,
-            "_support_norms_": np.empty(0) if self._is_table() else Rows(rows).norm,
-            "shape_fit_": tuple(X.shape),
-            "_dtype_": self._score_dtype(problem.gram, fitted["dual_coef_"]),
-            "fit_status_": int(not converged),
-        }
         if not converged:
             _warn(
                 f"SVC stopped after {int(fitted['n_iter_'].sum())} steps with a violation of"
                 f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}"
             )
-        return self._become(**attributes)
+        rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
+        self._become(
+            **attributes,
+            **fitted,
+            _support_rows_=rows,
+            _support_norms_=np.empty(0) if self._is_table() else Rows(rows).norm,
+            shape_fit_=tuple(X.shape),
+            _dtype_=self._score_dtype(gram, fitted["dual_coef_"]),
+            fit_status_=int(not converged),
+        )
 
     def _options(self):
         """The parameters of the solver, checked."""
@@ -277,26 +295,14 @@ class SVC(Classifier):
         all_codes[C == 0] = -1
         if (np.bincount(all_codes[all_codes >= 0], minlength=len(classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = self._gamma_of(X, weight)
+        gamma = gamma_of(self, X, weight)
         gram = self._gram(X, gamma, options["threads"])
         attributes = {
             "classes_": classes,
             "class_weight_": class_weight,
             "_gamma_": gamma,
         }
-        return Problem(gram, all_codes, C, len(classes)), attributes
-
-    def _gamma_of(self, X, weight):
-        if self.gamma == "auto":
-            return 1.0 / X.shape[1]
-        if self.gamma != "scale":
-            return float(self.gamma)
-        if self.kernel in ("precomputed", "linear") or callable(self.kernel):
-            return 1.0
-        variance = variance_of(X, np.ones(X.shape[0]) if weight is None else weight)
-        if not np.isfinite(variance):
-            raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return Problem(gram, all_codes, [C], len(classes)), attributes
 
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)
@@ -384,12 +390,14 @@ class SVC(Classifier):
         """Labels of rows, of shape (n_samples,); X as for `decision_function`."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        scores = self._scores(X)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(np.intp)]
-        chosen = one_for_each_class(scores, n_classes) if self.break_ties else votes(scores, n_classes)
-        return self.classes_[chosen.argmax(axis=1)]
+        return self.classes_[self._chosen(self._scores(X))]
+
+    def _chosen(self, scores):
+        """The number of the class that scores (n, n_pairs) choose."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.intp)
+        count = one_for_each_class if self.break_ties else votes
+        return count(scores, round(np.sqrt(2 * scores.shape[1])) + 1).argmax(axis=1)
 
     @only_if(lambda self: self.probability)
     def predict_proba(self, X):
@@ -480,16 +488,10 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     >>> [model.violation_ < 1e-3 for model in path]
     [True, True, True]
     """
-    path, before = [], None
-    for C in Cs:
-        model = SVC(C=C, warm_start=True, **parameters)
-        if before is not None:
-            vars(model).update({name: value for name, value in vars(before).items() if name not in model.get_params()})
-        before = model.fit(X, y, sample_weight)
-        path.append(before)
-    return path
+    models = [SVC(C=C, **parameters) for C in Cs]
+    return SVC._fit_each(models, X, y, sample_weight) if models else []
 
 
 def _warn(message):
     loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=3)
+    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=5)

@@ -201,8 +201,8 @@ class TableClassifier(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from fastclf import KNeighborsClassifier
-    >>> from fastclf.table import Table, TableClassifier
+    >>> from fastclf import KNeighborsClassifier, TableClassifier
+    >>> from fastclf.table import Table
     >>> colour, size = np.array(["red", "blue", "red", None], dtype=object), np.array([1.0, 2.0, np.nan, 3.0])
     >>> table = Table([colour, size], ["colour", "size"])
     >>> model = TableClassifier(KNeighborsClassifier(1)).fit(table, ["a", "b", "a", "b"])
@@ -243,6 +243,13 @@ class TableClassifier(Classifier):
         -------
         self
         """
+        fitted, features = self._prepared(X)
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted["model_"].fit(features, y, **weight)
+        return self._become(**fitted, classes_=fitted["model_"].classes_)
+
+    def _prepared(self, X):
+        """(attributes with a model that is not fitted, what it is to be fitted on)."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
         table = Table.of(X)
@@ -273,9 +280,7 @@ class TableClassifier(Classifier):
         fitted |= {"shifted_": shifted, "model_": model}
         if names is not None:
             fitted["feature_names_in_"] = np.array(names, dtype=object)
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model.fit(type(self)()._become(**fitted)._features(X), y, **weight)
-        return self._become(**fitted, classes_=model.classes_)
+        return fitted, type(self)()._become(**fitted)._features(X)
 
     @staticmethod
     def _matrix(X, categories, names):
@@ -284,7 +289,8 @@ class TableClassifier(Classifier):
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names)
         if table.shape[1] != len(categories):
-            raise ValueError(f"X has {table.shape[1]} features, but {len(categories)} are wanted")
+            came = f"X has {table.shape[1]} features, but TableClassifier is expecting"
+            raise ValueError(f"{came} {len(categories)} features as input")
         return table.matrix
 
     def _shifts(self, model, numbers, n_categorical):

@@ -37,6 +37,7 @@ from fastclf import (
     PoissonNB,
     PolynomialFeatures,
     RBFSampler,
+    TableClassifier,
 )
 from fastclf._estimator import clone
 
@@ -84,6 +85,7 @@ ESTIMATORS = [
     SVC(probability=True, random_state=0),
     DecisionTreeRegressor(criterion="absolute_error", max_depth=4),
     DensityTree(cv=2),
+    TableClassifier(KNeighborsClassifier()),
 ]
 
 # The perceptrons depend on the order of rows, and their weights multiply the step.

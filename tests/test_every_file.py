@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 from test_storage import assemble, attributes, parts, same
 
 import fastclf
-from fastclf import _simd, _state, load, save
+from fastclf import TableClassifier, _simd, _state, load, save
 from fastclf._estimator import Estimator
-from fastclf.table import Table, TableClassifier
+from fastclf.table import Table
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
@@ -38,6 +38,7 @@ SPECIAL = {
     "DecisionTreeRegressor": lambda: fastclf.DecisionTreeRegressor().fit(X, X[:, 0]),
     "OneHotEncoder": lambda: fastclf.OneHotEncoder(sparse_output=False).fit(X.astype(int).astype(str)),
     "RBFSampler": lambda: fastclf.RBFSampler(n_components=8, random_state=0).fit(X),
+    "TableClassifier": lambda: TableClassifier().fit(MIXED, Y),
     "Nystroem": lambda: fastclf.Nystroem(n_components=8, random_state=0).fit(X),
 }
 MORE = {
@@ -45,7 +46,6 @@ MORE = {
     "knn, brute": lambda: fastclf.KNeighborsClassifier(3, algorithm="brute", weights="distance").fit(X, Y, X[:, 0]),
     "bayes, table": lambda: TableClassifier(fastclf.NaiveBayes()).fit(MIXED, Y),
     "bayes, cuts": lambda: fastclf.NaiveBayes(["mdl", "kernel", "quantile"]).fit(X, Y),
-    "tree, table": lambda: TableClassifier(fastclf.DecisionTreeClassifier()).fit(MIXED, Y),
     "knn, table": lambda: TableClassifier(fastclf.KNeighborsClassifier(), scale=True).fit(MIXED, Y),
     "perceptron, classes": lambda: fastclf.Perceptron(multi_class="joint").fit(X, np.arange(40) % 3),
     "logistic, classes": lambda: fastclf.LogisticRegression().fit(X, np.arange(40) % 3),

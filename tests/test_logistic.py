@@ -424,3 +424,26 @@ def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
 def test_second_derivatives_that_are_not_numbers_are_refused():
     with pytest.raises(FloatingPointError, match="second derivatives overflowed"):
         _descent.factorised(np.full((2, 2), np.nan))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shape", [(200, 5), (20, 50)])
+def test_a_point_of_one_penalty_is_that_of_another(n_classes, shape, rng):
+    X = rng.normal(size=shape) * np.geomspace(0.1, 10, shape[1]) + 3
+    codes = (np.arange(len(X)) % n_classes).astype(np.int32)
+    first, other = (_likelihood.Likelihood(X, codes, n_classes, None, penalty, True, 1) for penalty in (0.1, 2.0))
+    if first.fits_row_space:
+        first, other = _likelihood.RowSpace(first, 1), _likelihood.RowSpace(other, 1)
+    assert (shape == (20, 50)) == isinstance(first, _likelihood.RowSpace)
+    point = first.evaluate(rng.normal(size=first.shape), 1, "full")
+    moved, found = first.at(2.0, point)
+    expected = other.evaluate(found.theta, 1, "full")
+    for ours, theirs in zip(moved.coefficients(found.theta), first.coefficients(point.theta)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    for ours, theirs in (
+        (found.objective, expected.objective),
+        (found.gradient, expected.gradient),
+        (found.norm, expected.norm),
+        (moved.curvature, expected.curvature),
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)

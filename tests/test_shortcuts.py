@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 from sklearn import model_selection
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -19,9 +20,11 @@ from fastclf import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     LeastSquaresClassifier,
+    LinearSVC,
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    TableClassifier,
     cross_validate,
     tune,
 )
@@ -67,6 +70,7 @@ def answers(estimator, X, y, cv):
         NaiveBayes("gaussian"),
         NaiveBayes("exponential"),
         SVC(gamma=0.01, tol=1e-6),
+        SVC(gamma=0.1, C=1000, tol=1e-6, cache_size=0.01),
     ],
     ids=repr,
 )
@@ -90,6 +94,78 @@ def test_folds_of_least_squares_are_those_of_the_loop(cv, alpha):
     few = RNG.normal(size=(30, 50)), np.arange(30) % 3
     for X, y in (IRIS, WINE, CANCER, few):
         np.testing.assert_array_equal(*answers(LeastSquaresClassifier(alpha), X, y, cv))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_folds_of_machines_are_those_of_the_loop(n_jobs):
+    for X, y in (WINE, CANCER):
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        kernel, weight = ("rbf", None) if n_jobs == 1 else ("poly", {1: 3.0})
+        estimator = SVC(kernel=kernel, gamma=0.05, coef0=1.0, class_weight=weight, tol=1e-6, n_jobs=n_jobs)
+        for cv in (5, 30):
+            np.testing.assert_array_equal(*answers(estimator, X, y, cv))
+            found = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv)
+            slow = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv, shortcuts=False)
+            assert found.results[0].shortcut
+            np.testing.assert_allclose(found.scores, slow.scores, rtol=1e-12)
+
+
+def outcome(generator):
+    """What it returns in the end."""
+
+    def whole():
+        found.append((yield from generator))
+
+    found = []
+    for _ in whole():
+        pass
+    return found[0]
+
+
+def test_a_machine_without_rows_starts_near_its_optimum():
+    from fastclf._dual import Dual
+    from fastclf._machine import solved
+    from fastclf._machine_folds import without
+
+    X, y = CANCER
+    model = SVC(gamma=0.05, C=3.0, tol=1e-6)
+    _, problem, _, options = model._shared([model], (X - X.mean(axis=0)) / X.std(axis=0), y)
+    dual = Dual(problem.gram, problem.signs((0, 1)), problem.Cs[0], np.zeros(len(y)), goes_on=True)
+    for _ in solved(dual, options, 1, 1):
+        pass
+    rows = dual.gram.X.matrix
+    K = dual.gram.kernel(rows, rows)
+    for rows in (np.arange(7), np.flatnonzero(dual.alpha)[:1], np.flatnonzero(dual.alpha >= dual.C)[:4]):
+        before = dual.alpha.copy(), dual.f.copy()
+        less = outcome(without(dual, rows))
+        assert abs(less.y @ less.alpha) <= 1e-12 * less.alpha.sum()
+        assert ((less.alpha >= 0) & (less.alpha <= less.C)).all()
+        assert not less.alpha[rows].any()
+        np.testing.assert_allclose(less.f, K @ (less.y * less.alpha) - less.y, atol=1e-4)
+        for _ in solved(less, options, 1, 1):
+            pass
+        assert less.converged
+        assert 0 < less.n_steps < dual.n_steps
+        np.testing.assert_array_equal(dual.alpha, before[0])
+        np.testing.assert_array_equal(dual.f, before[1])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(kernel="sigmoid", gamma=0.01),
+        SVC(gamma=0.1, max_iter=5),
+        SVC(gamma=0.1, C=np.inf),
+        SVC(class_weight="balanced"),
+    ],
+    ids=repr,
+)
+def test_machines_whose_optimum_hangs_on_more_are_fitted_one_by_one(estimator):
+    from fastclf._cross_validation import Asked
+    from fastclf._shortcuts import Group
+
+    asked = Asked(*IRIS, 5)
+    assert Group(estimator).all_answers(asked.X, asked.y, asked.folds) is None
 
 
 @pytest.mark.parametrize(
@@ -222,6 +298,31 @@ def test_a_grid_has_the_scores_of_scikit_learns_grid_search(estimator, grid, cv)
     assert found.mean_score[found.best_index] == pytest.approx(search.best_score_)
 
 
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (KNeighborsClassifier(), {"model__n_neighbors": [1, 5, 20], "model__weights": ["uniform", "distance"]}),
+        (DecisionTreeClassifier(), {"model__ccp_alpha": [0.0, 0.01, 0.1], "scale": [True, False]}),
+        (LogisticRegression(tol=1e-9), {"model__C": [10.0, 0.1]}),
+        (LeastSquaresClassifier(), {"model__alpha": [0.0, 100.0]}),
+        (NaiveBayes(), {"model__distributions": ["gaussian", "mdl"]}),
+    ],
+    ids=repr,
+)
+def test_models_of_tables_have_paths_too(model, grid):
+    X, y = WINE
+    colours = np.array(["red", "green", None, "blue"], dtype=object)[RNG.integers(0, 4, len(y))]
+    table = pandas.DataFrame(X[:, [0, 9, 12]], columns=list("abc"))
+    table.loc[::7, "b"] = np.nan
+    table["colour"] = np.where(RNG.random(len(y)) < 0.5, colours, NAMES[y])
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    found = tune(TableClassifier(model), grid, table, NAMES[y], cv=folds)
+    slow = tune(TableClassifier(model), grid, table, NAMES[y], cv=folds, shortcuts=False)
+    assert found.params == slow.params
+    np.testing.assert_array_equal(found.scores, slow.scores)
+    np.testing.assert_array_equal(found.estimator.predict(table), slow.estimator.predict(table))
+
+
 def test_regressors_have_paths_too():
     X, y = WINE[0], WINE[0][:, 0] ** 2 + RNG.normal(size=len(WINE[0]))
     folds = list(KFold(4).split(X))
@@ -241,14 +342,26 @@ def test_regressors_have_paths_too():
     np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
 
 
-def test_warm_starts_end_at_the_optimum_of_each_penalty():
+@pytest.mark.parametrize(
+    ("estimator", "Cs"),
+    [
+        (LogisticRegression(tol=1e-9), [10.0, 0.01, 1.0, np.inf, 0.1]),
+        (LogisticRegression(tol=1e-9, solver="lbfgs", class_weight="balanced"), [0.1, 1.0]),
+        (LinearSVC(tol=1e-7), [10.0, 0.01, 1.0, 0.1]),
+        (LinearSVC(tol=1e-7, intercept_scaling=None, fit_intercept=False), [1.0, 0.1]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n", [60, 400])
+def test_warm_starts_end_at_the_optimum_of_each_penalty(estimator, Cs, n):
     X, y = load_digits(return_X_y=True)
-    X, y = X[:400] / 16, y[:400]
-    grid = {"C": [10.0, 0.01, 1.0, np.inf, 0.1]}
+    X, y = X[:n] / 16, y[:n]
+    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # fewer rows than columns
+    grid = {"C": Cs}
     folds = list(KFold(3).split(X))
     with warnings.catch_warnings(action="ignore"):
-        found = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds)
-        slow = tune(LogisticRegression(tol=1e-9), grid, X, y, cv=folds, shortcuts=False)
+        found = tune(estimator, grid, X, y, cv=folds)
+        slow = tune(estimator, grid, X, y, cv=folds, shortcuts=False)
     assert found.params == slow.params
     np.testing.assert_array_equal(found.scores, slow.scores)
 

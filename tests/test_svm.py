@@ -509,3 +509,16 @@ def test_rows_too_long_for_the_kernel_are_refused(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert SVC().fit(X * 1e30, y).violation_ <= 1e-3
+
+
+@pytest.mark.parametrize("Cs", [[0.01, 0.1, 1.0, 10.0, 100.0], [10.0, 0.1, 10.0]])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_machines_along_a_path_prove_their_optima(Cs, kernel):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] + rng.normal(size=150) > 0).astype(int) + (X[:, 1] > 1)
+    for C, model in zip(Cs, svm_path(X, y, Cs, kernel=kernel, tol=1e-5)):
+        alone = SVC(C=C, kernel=kernel, tol=1e-5).fit(X, y)
+        assert model.kkt_violation(X, y) <= 1.1e-5
+        np.testing.assert_allclose(model.dual_objective_, alone.dual_objective_, rtol=1e-6)
+        np.testing.assert_array_equal(np.abs(model.dual_coef_).max() >= C, np.abs(alone.dual_coef_).max() >= C)

@@ -42,6 +42,7 @@ def main(argv=None):
         return stop.code
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # which are compared before
+        warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # which is said for developers
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
             with blame("the kernels can't be loaded"):
