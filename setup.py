@@ -22,6 +22,7 @@ from setuptools.command.build_ext import build_ext
 KERNELS = {
     "_bayes",
     "_bits_kernel",
+    "_cholesky",
     "_class_sums",
     "_codes",
     "_encode",
