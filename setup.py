@@ -23,6 +23,7 @@ KERNELS = {
     "_bayes",
     "_bits_kernel",
     "_blocks",
+    "_cholesky",
     "_class_sums",
     "_codes",
     "_encode",

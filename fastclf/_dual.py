@@ -8,7 +8,7 @@ and made good for later (Joachims 1998).
 
 import numpy as np
 
-from . import _kernels, _simd
+from . import _kernels, _newton, _simd
 from ._interior import Interior, SignedRows
 
 compiled = _simd.load("_smo")
@@ -23,17 +23,26 @@ _STEPS = 50
 # Outer steps after which rows may be left out, and the share of rows that must go to be worth it.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 
+# All rows are looked at again when the violation has come down to this share of what it was when some were left out.
+_RESTORE = 0.1
+
 # Rows left out at one time are made good together; so many times at most until all are.
 _LEVELS = 8
 
-# Outer steps without gain, to the last digit, after which there will be none.
-_PATIENCE = 30
+# Outer steps without gain, to the last digit, or times that Newton's method ended without a smaller violation than ever
+# before: after these there will be none.
+_PATIENCE, _TRIES = 30, 20
 
 # Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.
 _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
 
-# Newton steps on so many free alphas at most, when that was not enough.
-_POLISHES, _FREE = 30, 500
+# Newton's method is worth it when the steps of two rows since the last time had so many rows to look at, in all, for
+# each number that its factor multiplies: as much time. So many free rows have room whatever the cache is.
+# While violations are above 1, the margin, it is not known which rows stay free: it may take so many times as long.
+_NEWTON_COST, _FREE, _EARLY = 1 / 165, 64, 8
+
+# Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
+_POLISHES, _MOST_POLISHED = 30, 500
 
 # A hard margin is given up where it is below this share of the rows' greatest length.
 _LEAST_MARGIN = 1e-6
@@ -61,11 +70,9 @@ class Gram:
     def pack(self, rows):
         return _kernels.Packed(self.X, rows, self.dtype)
 
-    def square(self, Z, rows):
-        """Values between the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
-        out = np.zeros((len(rows), -(-len(rows) // compiled.PAD) * compiled.PAD), self.dtype)
+    def fill(self, Z, rows, out):
+        """out[:, : len(rows)] = values between the packed rows and `rows`."""
         _kernels.fill(self.kernel, self.X, Z, out, self.threads, rows)
-        return out
 
     def add(self, Z, picked, coef, columns, f, stored=()):
         """f[columns] += coef @ K of the packed rows in the list `picked`."""
@@ -76,7 +83,7 @@ class Table:
     """Kernel values between rows from a function of (rows, columns), in float64 or float32."""
 
     def __init__(self, values, n, dtype):
-        self.values, self.n, self.dtype, self.wide = values, n, np.dtype(dtype), 1
+        self.values, self.n, self.dtype, self.wide, self.threads = values, n, np.dtype(dtype), 1, 1
 
     def __len__(self):
         return self.n
@@ -93,10 +100,8 @@ class Table:
     def pack(self, rows):
         return rows
 
-    def square(self, Z, rows):
-        out = np.zeros((len(rows), -(-len(rows) // compiled.PAD) * compiled.PAD), self.dtype)
+    def fill(self, Z, rows, out):
         out[:, : len(rows)] = self.values(Z, rows)
-        return out
 
     def add(self, Z, picked, coef, columns, f, stored=()):
         step = max(1, (1 << 20) // len(columns))
@@ -104,11 +109,18 @@ class Table:
             f[columns] += coef[start : start + step] @ self.values(Z[picked[start : start + step]], columns)
 
 
+def square(gram, Z, rows):
+    """Values between the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
+    out = np.zeros((len(rows), -(-len(rows) // compiled.PAD) * compiled.PAD), gram.dtype)
+    gram.fill(Z, rows, out)
+    return out
+
+
 class Cache:
     """Rows of kernel values that were computed last, within a number of bytes; those used longest ago go first."""
 
     def __init__(self, n_bytes, dtype, n_rows):
-        self.room = np.empty(int(n_bytes) // dtype.itemsize, dtype)
+        self.room = np.empty(int(n_bytes) // 8 * 8 // dtype.itemsize, dtype)
         self.slot_of = np.full(n_rows, -1, np.int64)
         self.time = self.hits = self.asked = 0
 
@@ -165,6 +177,7 @@ class Dual:
         self.f = -y.astype(np.float64)
         self.n_steps = 0
         self.converged, self.reason = False, ""
+        self.newton_wait, self.looked_at = 1, 0  # rows that steps of two looked at since Newton's method was used
         self.noise = 0.0  # of f: the root of the sum of the squares of all changes
         self.cache, self.goes_on = None, goes_on
 
@@ -214,11 +227,11 @@ class Dual:
         up, low = compiled.violation(self.rows, self.f, self.alpha, self.y, self.C)
         return max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
 
-    def solve(self, tol, max_iter, shrinking, cache_bytes, feature_bytes, largest_set, report=None):
+    def solve(self, tol, max_iter, shrinking, cache_bytes, newton_bytes, largest_set, report=None):
         """A generator that ends with alpha optimal to `tol`, or when it can't be made better; see `_smo.pyx`."""
         y, C, alpha, f = self.y, self.C, self.alpha, self.f
         self.hard = bool(np.isinf(C[self.rows]).any())
-        self.cache_bytes, self.feature_bytes = cache_bytes, feature_bytes
+        self.cache_bytes, self.newton_bytes = cache_bytes, newton_bytes
         if self.cache is None:
             if self.alpha.any():
                 yield from self._refresh()
@@ -229,11 +242,14 @@ class Dual:
         taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
         chosen, coef, before = np.empty(largest, np.int64), np.empty(largest), np.empty(0, np.int64)
         room = np.zeros((8, largest + compiled.PAD))
-        ended, inside, idle, n_outer, total = False, False, 0, 0, 0.0
-        patience = np.inf if self.hard else max(_SLOW * len(self.rows), _SLOW_LEAST)
+        ended, polished, idle, tries, least, n_outer, total = False, False, 0, 0, np.inf, 0, 0.0
+        patience = max(_SLOW * len(self.rows), _SLOW_LEAST) if self._is_narrow() and not self.hard else np.inf
         while True:
             up, low = compiled.violation(self.active, f, alpha, y, C)
             gap = max(0.0, low - up) if up < np.inf and low > -np.inf else 0.0
+            if self.levels and gap <= _RESTORE * self.shrunk_at:
+                yield from self._restore()
+                continue
             if gap <= tol or ended or self.n_steps >= min(max_iter, patience):
                 if self.levels:
                     yield from self._restore()
@@ -243,18 +259,17 @@ class Dual:
                     continue
                 if gap <= tol or ended or self.n_steps >= max_iter:
                     break
-                if not inside:
-                    yield from self._go_inside()
-                yield from self._polish()
-                inside, patience = True, 2 * self.n_steps
+                yield from self._go_inside()
+                patience = np.inf
                 continue
             n = compiled.select(self.active, f, alpha, y, C, up, low, before, taken, key, row, chosen[:q])
             before = chosen[:n].copy()
             Z = self.gram.pack(before)
-            K = self.gram.square(Z, before)
+            K = square(self.gram, Z, before)
             most = min(_STEPS * n, max_iter - self.n_steps)
             steps, gained = compiled.inner(K, before, alpha, f, y, C, room, max(0.1 * gap, 0.5 * tol), most, coef)
             self.n_steps += steps
+            self.looked_at += steps * n
             n_outer += 1
             q = min(q if n_outer % _DOUBLE_EVERY else 2 * q, largest)
             total += gained
@@ -264,8 +279,15 @@ class Dual:
                 self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
                 self.gram.add(Z, picked, change, self.active, f, self.cache.ask(before[picked]))
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
-            if idle > _PATIENCE or not len(picked):
-                if self.gram.dtype == np.float64:
+            if self._newton_pays(gap):
+                yield from self._newton()
+                least, tries = min(gap, least), 0 if gap < 0.99 * least else tries + 1
+            if idle > _PATIENCE or tries > _TRIES or not len(picked):
+                tries = 0
+                if not polished:
+                    yield from self._polish()
+                    polished = True
+                elif self.gram.dtype == np.float64:
                     ended = True
                     self.reason = ": rounding lets no step get further"
                 else:
@@ -303,68 +325,64 @@ class Dual:
         self._use(self.gram.in_double())
         yield from self._refresh()
 
-    def _features(self, rows):
-        """Z with K = Z Z' for some rows, of a linear kernel or one whose low rank fits feature_bytes; or None.
-
-        The second by Cholesky's method, the row with the most left of its diagonal next. A generator, for its time.
-        """
+    def _is_narrow(self):
+        """Whether the interior point method is for it: a linear kernel of few columns."""
         kernel = getattr(self.gram, "kernel", None)
-        if kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS:
-            return SignedRows(self.gram.X.matrix, rows, self.y[rows])
-        gram = self.gram.in_double()
-        left = gram.diagonal(rows).copy()
-        enough = 1e-14 * float(left.max())
-        most = int(min(_COLUMNS, len(rows), self.feature_bytes // (8 * len(rows))))
-        Z, k = np.zeros((len(rows), most)), 0
-        column = np.zeros(len(self.y))
-        while left.max() > enough:
-            if k == most or left.min() < -1e3 * enough:  # of too high a rank, or not positive definite
-                return None
-            pivot = int(left.argmax())
-            column[rows] = 0
-            gram.add(gram.pack(rows[pivot : pivot + 1]), np.zeros(1, np.int64), np.ones(1), rows, column)
-            Z[:, k] = (column[rows] - Z[:, :k] @ Z[pivot, :k]) / np.sqrt(left[pivot])
-            left -= Z[:, k] ** 2
-            k += 1
-            yield
-        return SignedRows(np.ascontiguousarray(Z[:, :k]), np.arange(len(rows)), self.y[rows])
+        return kernel is not None and kernel.name == "linear" and self.gram.X.n_columns <= _COLUMNS
 
     def _go_inside(self):
         """Start anew from what the interior point method finds, if that is better."""
-        self.cache = None  # whose room the features take
         rows = self.rows[self.C[self.rows] > 0]
-        Z = yield from self._features(rows)
-        if Z is not None:
-            point = Interior(Z, self.y[rows].astype(np.float64), self.C[rows])
-            while point.step():
-                yield
-            del Z
-            before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
-            self.alpha[rows] = point.rounded()
-            self.alpha[:] = feasible(self.alpha, self.y, self.C)
-            self.gram = self.gram.in_double()
-            yield from self._refresh()
-            if not self.objective() > before:
-                self.alpha[:], self.f[:] = alpha, f
+        Z = SignedRows(self.gram.X.matrix, rows, self.y[rows])
+        point = Interior(Z, self.y[rows].astype(np.float64), self.C[rows])
+        while point.step():
+            yield
+        before, alpha, f = self.objective(), self.alpha.copy(), self.f.copy()
+        self.alpha[rows] = point.rounded()
+        self.alpha[:] = feasible(self.alpha, self.y, self.C)
+        self.gram = self.gram.in_double()
+        yield from self._refresh()
+        if not self.objective() > before:
+            self.alpha[:], self.f[:] = alpha, f
         self._use(self.gram)
 
+    def _newton(self):
+        """Newton's method on the free alphas, in the room of the cache."""
+        gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
+        room, least = self.cache.room.view(np.float64), _newton.room_of(_FREE)
+        room = room if len(room) >= least else np.empty(least)
+        rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
+        self.cache.widen(self.cache.width)
+        yield from self._add(gram, rows, change, self.active)
+        self.newton_wait, self.looked_at = 1 if done else 2, 0
+
+    def _newton_pays(self, gap):
+        """Whether steps of two rows have taken as long since the last time as a factor does, or longer if that failed."""
+        a, C = self.alpha[self.active], self.C[self.active]
+        m = int(((a > 0) & (a < C)).sum())
+        most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
+        return 1 < m <= most and self.looked_at >= _NEWTON_COST * self.newton_wait * (1 if gap <= 1 else _EARLY) * m**3
+
     def _polish(self):
-        """Newton steps on the free alphas: K d + b 1 = -f, 1'd = 0, as far as the box lets them go."""
+        """As `_newton` by singular values, for what rounding hides from a Cholesky factor; K d + b 1 = -f, 1'd = 0."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         for _ in range(_POLISHES):
             free = self.rows[(self.alpha[self.rows] > 0) & (self.alpha[self.rows] < self.C[self.rows])]
             m = len(free)
-            if not 1 < m <= _FREE:
+            if not 1 < m <= _MOST_POLISHED:
                 break
             y, a, C, f = self.y[free], self.alpha[free], self.C[free], self.f[free]
             Z = gram.pack(free)
-            K = gram.square(Z, free)[:, :m]
+            K = square(gram, Z, free)[:, :m]
             # to a diagonal of ones: the least squares below know no scale
             scale = 1 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
             system = np.zeros((m + 1, m + 1))
             system[:m, :m] = K * scale * scale[:, None]
             system[:m, m] = system[m, :m] = scale / scale.max()
-            step = scale * np.linalg.lstsq(system, np.append(-scale * f, 0.0), rcond=1e-15)[0][:m]
+            try:
+                step = scale * np.linalg.lstsq(system, np.append(-scale * f, 0.0), rcond=1e-15)[0][:m]
+            except np.linalg.LinAlgError:  # the singular values do not converge
+                break
             step -= step.mean()
             room = np.where(y * step > 0, C - a, a)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -387,6 +405,8 @@ class Dual:
         keep = (is_up & is_low) | (is_up & (f <= low)) | (is_low & (f >= up))
         if keep.sum() > (1 - _SHRINK_SHARE) * len(rows) or len(self.levels) == _LEVELS:
             return
+        if not self.levels:
+            self.shrunk_at = low - up
         self.levels.append((rows[~keep], self.alpha.copy()))
         self.active = rows[keep]
         self.cache.narrow(np.flatnonzero(keep), self._width(len(self.active)))
@@ -413,7 +433,7 @@ class Dual:
         """Two rows of different classes that no kernel of this type tells apart, or None."""
         rows = self.rows[np.argsort(-self.alpha[self.rows], kind="stable")[:_SET]]
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
-        K = gram.square(gram.pack(rows), rows)[:, : len(rows)]
+        K = square(gram, gram.pack(rows), rows)[:, : len(rows)]
         own = K.diagonal()
         apart = np.where(self.y[rows][:, None] != self.y[rows], own[:, None] + own - 2 * K, np.inf)
         i, j = np.unravel_index(apart.argmin(), apart.shape)

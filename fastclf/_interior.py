@@ -83,7 +83,10 @@ class Interior:
         if self.n_steps == _STEPS or gap <= _ENOUGH * abs(float(a.sum()) - 0.5 * float(w @ w)):
             return False
         self.n_steps += 1
-        self._factorise()
+        try:
+            self._factorise()
+        except np.linalg.LinAlgError:  # rounding has the last word
+            return False
         da, dw, db, ds, dt = self._direction(0.0, 0.0)
         length = min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt))
         after = float((s + length * ds) @ (a + length * da) + (t + length * dt) @ (room - length * da))

@@ -114,10 +114,10 @@ def solved(dual, options, threads, n_pairs, report=None):
     # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
     # what is kept depends on the threads, and may; which method is taken must not
-    kept, features = (max(0.0, cache_bytes / parts - number * largest**2) for parts in (threads, n_pairs))
+    kept, newton = (max(0.0, cache_bytes / parts - number * largest**2) for parts in (threads, n_pairs))
     try:
         yield from dual.solve(
-            options["tol"], options["max_iter"], options["shrinking"], kept, features, largest, report
+            options["tol"], options["max_iter"], options["shrinking"], kept, newton, largest, report
         )
     except Inseparable as found:
         raise ValueError(
