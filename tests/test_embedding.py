@@ -310,7 +310,7 @@ def test_arrays_are_let_go_with_the_last_reference(rng):
     [
         fastclf.NaiveBayes().fit([[0.0], [1.0]], [0, 1]),
         fastclf.Perceptron(average="voted").fit([[0.0], [1.0]], [0, 1]),
-        fastclf.NearestCentroid(metric="manhattan").fit([[0.0], [1.0]], [0, 1]),
+        fastclf.NearestCentroid(metric="manhattan").fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]),
         fastclf.NearestNeighbors(metric="jaccard").fit([[0.0], [1.0]]),
         fastclf.NearestNeighbors(metric=lambda a, b: 0.0).fit([[0.0], [1.0]]),
         fastclf.DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]]),
