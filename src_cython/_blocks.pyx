@@ -2,6 +2,7 @@
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memset
 
 from _finite cimport all_finite
 from _grown cimport ENTROPY, GINI, SQUARED_ERROR, growth_t, node_t, room_t
@@ -74,13 +75,13 @@ cdef int split_sorted(
         return FASTCLF_BAD_SIZE
     if not all_finite(x, n) or (y != NULL and not all_finite(y, n)):
         return FASTCLF_BAD_VALUE
+    memset(&g, 0, sizeof(g))
     g.items, g.n, g.n_features, g.n_values, g.n_outputs = items, n, 1, n_classes, 1
     g.row_bits, g.rank_shift, g.criterion = row_bits, row_bits + class_bits, criterion
     g.row_mask = (<uint64_t> 1 << row_bits) - 1
     g.class_mask = (<uint64_t> 1 << class_bits) - 1
     g.missing = ~<uint64_t> 0 >> g.rank_shift
-    g.y, g.weight, g.table, g.first_value, g.n_codes, g.monotonic = y, weight, NULL, first_value, NULL, NULL
-    g.min_leaf, g.min_leaf_weight = min_leaf, 0
+    g.y, g.weight, g.first_value, g.min_leaf = y, weight, first_value, min_leaf
     node.start, node.stop, node.weight, node.values = 0, n, 0, work.sides + 2 * n_classes
     for i in range(n_classes):
         node.values[i] = 0
