@@ -270,15 +270,16 @@ cdef void leave_out_rows(
 #     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2,
 #
 # z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
-# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. That also bounds the others.
-# `room` is for two numbers a class.
+# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
+# bounded likewise; `room` is for two numbers a class.
 @cdivision(True)  # n may be 1
 cdef int32_t certain_class(
     const double* joint, const double* base, const double* count, Py_ssize_t n_classes, Py_ssize_t c, Py_ssize_t d,
     double shift, double rho, double* room
 ) noexcept nogil:
     cdef Py_ssize_t k, best = 0, rivals = 0
-    cdef double n = count[c], Q = 2 * (base[c] - joint[c]), b = 1 / (n - 1), a = n * b, h = Q * a * b + rho, slack, ratio
+    cdef double n = count[c], Q = 2 * (base[c] - joint[c]), b = 1 / (n - 1), a = n * b
+    cdef double h = Q * a * b + rho, slack, ratio
     cdef double* low = room
     cdef double* high = room + n_classes
     if not h < 0.5:
@@ -476,5 +477,6 @@ def leave_out(
     with nogil:
         leave_out_rows(
             &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &joint[0, 0], &base[0], widest, steepest,
-            &count[0], &mean[0, 0], &squares[0, 0], &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0], &room[0]
+            &count[0], &mean[0, 0], &squares[0, 0], &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0],
+            &left_code[0], &lost[0], &room[0]
         )
