@@ -17,8 +17,8 @@ from ._threads import ranges, run
 
 kernels = _simd.load("_perceptron")
 
-# Turns of the first range, and of any range whose mistakes are logged.
-_FIRST_TURNS = 1 << 12
+# Products in the first range (1 ms), and turns of any range whose mistakes are logged.
+_FIRST_PRODUCTS = 1 << 20
 _LOGGED_TURNS = 1 << 16
 
 
@@ -99,7 +99,7 @@ def count_wrong(rows, turns, plan, unit, w, b, limit=np.inf, by_class=False):
     up, down = (unit.up, unit.down) if by_class else np.ones((2, len(w)))
     planes = SimpleNamespace(w=w, b=b, positive=unit.positive, up=up, down=down)
     wrong, margin = np.zeros(1), np.full(1, np.inf)
-    for start, stop in ranges(0, _n_turns(rows), _FIRST_TURNS):
+    for start, stop in ranges(0, _n_turns(rows), _first_turns(rows, len(w))):
         kernels.count_wrong(rows.data, rows, planes, plan.joint, start, stop, wrong, margin)
         yield
         if wrong[0] >= limit:
@@ -109,6 +109,10 @@ def count_wrong(rows, turns, plan, unit, w, b, limit=np.inf, by_class=False):
 
 def _n_turns(rows):
     return len(rows.codes) if rows.order is None else len(rows.order)
+
+
+def _first_turns(rows, n_planes):
+    return 1 + _FIRST_PRODUCTS * len(rows.codes) // (n_planes * (len(rows.data) + 1))
 
 
 class _Group:
@@ -237,7 +241,7 @@ class _Group:
         logged = plan.average == "voted"
         stopped = False
         with np.errstate(over="ignore", invalid="ignore"):
-            for start, stop in ranges(0, self.n, _FIRST_TURNS, _LOGGED_TURNS if logged else None):
+            for start, stop in ranges(0, self.n, _first_turns(rows, len(planes.w)), _LOGGED_TURNS if logged else None):
                 if logged:
                     size = stop - start
                     lesson.log_turn, lesson.log_row = np.empty(size, np.int64), np.empty(size, np.int64)

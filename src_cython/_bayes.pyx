@@ -221,17 +221,30 @@ cdef void decide_rows(
 # Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
 # small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v), and
 # log_prior[0, k] and [1, k] are of class k with all its rows and without one.
+#
+# Most rows need none of that: `joint`, the log joints by all rows, says which class is the best of the others' by more
+# than they can move.
 cdef void leave_out_rows(
     const number* X, const int32_t* code, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop,
+    const double* joint, const double* base, Py_ssize_t widest, double steepest,
     const double* count, const double* mean, const double* squares, const double* log_prior, double smoothing,
     double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost, double* room
 ) noexcept nogil:
     cdef Py_ssize_t i, k
     cdef const double* x
     cdef double n, score, best, left, delta
-    cdef double total = count[n_classes]
+    cdef double total = count[n_classes], t
     cdef bint own
     for i in range(start, stop):
+        # no column's squares are above the widest's, which bounds delta from both sides
+        t = <double> X[i * d + widest] - mean[n_classes * d + widest]
+        delta = (epsilon + smoothing * t * t * total / (total - 1)) / (total - 1)
+        k = code[i]
+        t = log_prior[n_classes + k] - log_prior[k]
+        left_code[i] = certain_class(joint + i * n_classes, base, count, n_classes, k, d, t, delta * steepest, room)
+        if left_code[i] >= 0:
+            lost[i] = 0
+            continue
         x = as_doubles(X + i * d, d, room)
         lost[i] = 0
         left = largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
@@ -253,6 +266,40 @@ cdef void leave_out_rows(
             if score > best:
                 best = score
                 left_code[i] = k
+
+
+# The class that is certain to be the best once a row of class c with n rows is left out, or -1. Of c's log density
+#
+#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2,
+#
+# z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
+# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
+# bounded likewise; `room` is for two numbers a class.
+@cdivision(True)  # n may be 1
+cdef int32_t certain_class(
+    const double* joint, const double* base, const double* count, Py_ssize_t n_classes, Py_ssize_t c, Py_ssize_t d,
+    double shift, double rho, double* room
+) noexcept nogil:
+    cdef Py_ssize_t k, best = 0, rivals = 0
+    cdef double n = count[c], Q = 2 * (base[c] - joint[c]), b = 1 / (n - 1), a = n * b
+    cdef double h = Q * a * b + rho, slack, ratio
+    cdef double* low = room
+    cdef double* high = room + n_classes
+    if not h < 0.5:
+        return -1
+    ratio = rho / (1 - rho)
+    for k in range(n_classes):
+        slack = ((base[k] - joint[k]) + 0.5 * d) * ratio + 1e-9 * (1 + fabs(base[k]) + fabs(joint[k]))
+        low[k] = joint[k] - slack
+        high[k] = joint[k] + slack
+    ratio = 1 / (1 - h)
+    low[c] += shift - 0.5 * (Q * (a * a * ratio - 1) + d * (b + rho))
+    high[c] += shift + 0.5 * (Q * a * b + d * rho) * ratio
+    for k in range(n_classes):
+        best = k if low[k] > low[best] else best
+    for k in range(n_classes):
+        rivals += not high[k] < low[best]
+    return best if rivals == 1 else -1
 
 
 cdef double largest_left(
@@ -424,15 +471,17 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 def leave_out(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
     const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
-    const double[:, ::1] inverse, const double[:, ::1] sums, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code,
-    uint8_t[::1] lost
+    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] joint, const double[::1] base,
+    Py_ssize_t widest, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """The class of each row by the Gaussian classes of all others."""
-    cdef double[::1] room = np.empty(X.shape[1])
+    """The class of each row by the Gaussian classes of all others; `base`: a log joint at the class's mean."""
+    cdef double[::1] room = np.empty(max(X.shape[1], 2 * joint.shape[1]))
+    cdef double steepest = np.max(sums[:, 2])
     with nogil:
         leave_out_rows(
-            &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &count[0], &mean[0, 0], &squares[0, 0],
-            &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0], &left_code[0], &lost[0], &room[0]
+            &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &joint[0, 0], &base[0], widest, steepest,
+            &count[0], &mean[0, 0], &squares[0, 0], &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0],
+            &left_code[0], &lost[0], &room[0]
         )
 
 

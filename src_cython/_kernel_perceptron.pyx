@@ -53,8 +53,9 @@ def learn(
 ):
     """Learn from the rows of a block in their order.
 
-    values: (rows, slots); step, and wrong_out, the mistakes: (rows, planes). `lag` gathers changes times the turns before them; `least` the least
-    y f, and `square` a f of the block's rows, which over a sweep without a mistake is |w|^2. A budget of 0 is none.
+    values: (rows, slots); step, and wrong_out, the mistakes: (rows, planes). `lag` gathers changes times the turns
+    before them; `least` the least y f, and `square` a f of the block's rows, which over a sweep without a mistake is
+    |w|^2. A budget of 0 is none.
     """
     cdef Py_ssize_t n_rows = values.shape[0], n = values.shape[1], K = a.shape[0], r, k, own
     cdef double f, y, before

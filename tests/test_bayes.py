@@ -233,7 +233,7 @@ def test_leave_one_out_is_the_fit_of_all_other_rows(rng, params):
 
 
 @pytest.mark.parametrize("d", [1, 5, 33, 70])
-@pytest.mark.parametrize("smoothing", [0, 1e-9])
+@pytest.mark.parametrize("smoothing", [0, 1e-9, 0.5])
 def test_leave_one_out_is_so_for_constant_columns_and_any_width(rng, d, smoothing):
     X, y = rng.standard_normal((60, d)), rng.integers(0, 2, 60)
     X[:, 0] *= y == 0  # constant in one class

@@ -86,8 +86,8 @@ def test_ranges_threads_and_levels_change_no_bit(rng, monkeypatch, kind, dtype):
     for level in set(suffixes) & set(_simd.available()):
         monkeypatch.setattr(_lessons, "kernels", importlib.import_module("fastclf._perceptron" + suffixes[level]))
         for n_jobs in (1, 3):
-            for first in (1, 77):
-                monkeypatch.setattr(_lessons, "_FIRST_TURNS", first)
+            for first in (1, 999):
+                monkeypatch.setattr(_lessons, "_FIRST_PRODUCTS", first)
                 for got, want in zip(answers(n_jobs), expected):
                     np.testing.assert_array_equal(got, want)
 
