@@ -40,6 +40,10 @@ cdef inline uint64_t key_of(floating x) noexcept nogil:
         return v ^ (-(v >> 63) | <uint64_t> 0x8000000000000000)
 
 
+cdef inline uint64_t upper_key(floating x) noexcept nogil:
+    return key_of(x) if floating is float else key_of(x) >> 32
+
+
 cdef void sort_upper(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* counts) noexcept nogil:
     """Sort by the upper 32 bits, stably; `counts` has room for 3 * DIGIT."""
     cdef uint64_t* source = items
@@ -125,18 +129,19 @@ cdef Py_ssize_t fill_column(
     """
     cdef Py_ssize_t i, o = 0, n_equal = 0
     cdef bint lacks = False
-    cdef uint64_t key
     if leave_out and is_repeated(x, n, value_out):
         for i in range(n):
             n_equal += x[i] == value_out[0]
             lacks |= x[i] != x[i]
-    leave_out = n_equal > least and not lacks
+    if n_equal <= least or lacks:
+        for i in range(n):
+            column[i] = upper_key(x[i]) << 32 | <uint64_t> i
+        return n
     for i in range(n):
-        key = key_of(x[i])
-        column[o] = (key if floating is float else key >> 32) << 32 | <uint64_t> i
-        o += not leave_out or x[i] != value_out[0]
-        if o == n - n_equal and leave_out:
+        if o == n - n_equal:
             break
+        column[o] = upper_key(x[i]) << 32 | <uint64_t> i
+        o += x[i] != value_out[0]
     return o
 
 

@@ -10,7 +10,7 @@
 #     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sides' sums of w y
 #
 # Of several outputs it is the sum.
-from libc.math cimport fabs, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -39,6 +39,15 @@ cdef inline double rounded(double score) noexcept nogil:
     bits &= ~<uint64_t> 0xFFF
     memcpy(&score, &bits, 8)
     return score
+
+
+cdef inline double noise(const node_t* node) noexcept nogil:
+    """A score of squares that is less is rounding: splits that gain nothing are ties."""
+    return 1e-22 * node.impurity
+
+
+cdef inline double above_noise(double score, double least) noexcept nogil:
+    return score if fabs(score) > least else 0
 
 
 cdef inline bint beats(double score, double* best, double* bar, bint or_equals) noexcept nogil:
@@ -124,8 +133,13 @@ cdef inline void scan_sums(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, o, row
     cdef double best = -1, bar = -1, score, w, weight = 0, other, left, right
     cdef const double* m = node.values
+    cdef double least = noise(node) * g.n_outputs
     cdef double* sums = room.sides
     memset(sums, 0, g.n_outputs * sizeof(double))
+    if g.criterion == POISSON:
+        least = 0
+        for o in range(g.n_outputs):
+            least += 1e-15 * node.weight * m[o]
     for k in range(1, n - g.min_leaf + 1):
         row = row_of(g, list[k - 1])
         w = weight_of(g, row)
@@ -143,12 +157,13 @@ cdef inline void scan_sums(
                 left, right = sums[o] / weight + m[o], m[o] - sums[o] / other
                 # a sum that is 0 but for rounding is 0: no side may predict it
                 if min(left, right) <= 1e-14 * m[o]:
-                    score = -1
+                    score = -INFINITY
                     break
                 score += weight * left * log(left / m[o]) + other * right * log(right / m[o])
         else:
             for o in range(g.n_outputs):
                 score += sums[o] * sums[o] / (weight * other)
+        score = above_noise(score, least)
         if score > bar and beats(score, &best, &bar, False):
             cut = k
     score_out[0] = best

@@ -41,7 +41,7 @@ from _grown cimport (
     same_value,
     weight_of,
 )
-from _sides cimport beats, scan_classes, scan_distances, scan_sums
+from _sides cimport above_noise, beats, noise, scan_classes, scan_distances, scan_sums
 
 cdef enum:
     IN_ORDER = 0
@@ -172,13 +172,22 @@ cdef inline void take_entropy(
     best_out.cut = cut
 
 
+cdef inline void consider_square(
+    const way_t* way, double total, double product, double least, Py_ssize_t cut, best_t* best
+) noexcept nogil:
+    if total * total >= best.bar * product and beats(
+        above_noise(total * total / product, least), &best.score, &best.bar, way_t is downwards_t
+    ):
+        best.cut = cut
+
+
 cdef inline void take_squares(
     const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
     Py_ssize_t last, best_t* best_out
 ) noexcept nogil:
     cdef best_t best = best_out[0]
     cdef Py_ssize_t n = node.stop - node.start, k
-    cdef double mean = node.values[0], total = 0
+    cdef double mean = node.values[0], total = 0, least = noise(node)
     cdef uint64_t item, next_item = list[0]
     for k in range(1, min(count - 1, last) + 1):
         item = next_item
@@ -186,10 +195,10 @@ cdef inline void take_squares(
         total += g.y[row_of(g, item)] - mean
         if k < first or same_value(g, item, next_item):
             continue
-        consider(way, total * total, <double> k * <double> (n - k), k, &best)
+        consider_square(way, total, <double> k * <double> (n - k), least, k, &best)
     if first <= count <= last:
         total += g.y[row_of(g, next_item)] - mean
-        consider(way, total * total, <double> count * <double> (n - count), count, &best)
+        consider_square(way, total, <double> count * <double> (n - count), least, count, &best)
     best_out[0] = best
 
 

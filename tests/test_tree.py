@@ -257,7 +257,7 @@ def test_degenerate_data_give_a_single_leaf():
 
 
 def test_many_features_and_few_rows(rng):
-    X = rng.standard_normal((50, 20_000)).astype(np.float32)
+    X = rng.standard_normal((50, 100_000)).astype(np.float32)
     y = rng.integers(0, 2, 50)
     assert DecisionTreeClassifier().fit(X, y).score(X, y) == 1
 

@@ -66,6 +66,18 @@ def test_trees_of_several_outputs_are_scikit_learns(rng, kind, criterion, tmp_pa
     assert 1 <= pruned.get_n_leaves() <= ours.get_n_leaves()
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_splits_that_gain_nothing_the_first_is_taken(rng, criterion, weighted):
+    X = np.array(list(np.ndindex(2, 2, 2, 2)) * 3, float)
+    for _ in range(20):
+        order = rng.permutation(len(X))
+        y = 0.1 + 0.7 * (X.sum(axis=1) % 2)
+        weight = np.full(len(X), 0.3) if weighted else None
+        model = DecisionTreeRegressor(criterion=criterion).fit(X[order], y[order], weight)
+        assert model.tree_.feature[:3].tolist() == [0, 1, 2]
+
+
 def test_misclassification_of_two_outputs_is_the_mean_of_both(rng):
     X, Y = rng.standard_normal((30, 2)).round(1), rng.integers(0, 3, (30, 2))
     model = DecisionTreeClassifier(criterion="misclassification", max_depth=1).fit(X, Y)
