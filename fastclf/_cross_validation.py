@@ -207,7 +207,8 @@ def cross_validate(
         Whether the rows of the folds are kept, as ``indices``.
     shortcuts : bool, default=True
         Whether a method's own way to leave rows out is taken where it gives the answers of the fits one by one:
-        nearest neighbours for leave-one-out, naive Bayes and least squares.
+        nearest neighbours for leave-one-out, naive Bayes, least squares, and `SVC` where its kernel is that of each
+        fold (no `gamma="scale"`, no balanced weights), whose folds start from the machine of all rows.
     verbose : int, default=0
         1 shows progress on stderr.
     callback : callable, optional

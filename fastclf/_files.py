@@ -111,7 +111,7 @@ def read(path):
                 raise ValueError("it has no rows; some are wanted")
             return X, names
         table, _ = _READERS[source.kind](source, None, False)
-        X = _matrix(_numbers(table))
+        X = table.matrix if table.is_sparse else _matrix(_numbers(table))
     return X, table.names
 
 

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from ._contingency import as_label_vector
+from ._csr import Csr
 from ._validation import encode_labels, require_integer, require_labels
 
 
@@ -443,4 +444,6 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
 
 def as_rows(X):
     """X as what rows are taken from by an array of indices."""
+    if isinstance(X, Csr):
+        return X
     return X.iloc if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)

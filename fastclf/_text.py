@@ -7,6 +7,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from ._csr import Csr
 from .table import Table, is_number, texts
 
 # What stands for a missing value.
@@ -14,9 +15,12 @@ MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"]
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
-# Lines that become columns at a time, and the most numbers that a LIBSVM text may become.
+# Lines that become columns at a time, and the most numbers that a LIBSVM text may become as a dense matrix.
 _LINES = 1 << 14
-_MAX_NUMBERS = 1 << 29
+_DENSE_NUMBERS = 1 << 26
+
+# The most columns of a matrix that is sparse.
+_COLUMNS = 1 << 24
 
 
 def read_csv(source):
@@ -106,7 +110,7 @@ def _first_fault(file, header):
 
 
 def read_libsvm(source):
-    """(X, y) of lines "label index:value ...", indices from 1 up, float64; what is not named is 0."""
+    """(X, y) of lines "label index:value ...", indices from 1 up, float64; what is not named is 0. Large, X is Csr."""
     labels, rows, columns, values = [], [], [], []
     n_columns = 0
     with source.text() as file:
@@ -125,14 +129,32 @@ def read_libsvm(source):
                 columns.append(int(index) - 1)
                 values.append(float(value))
             n_columns = max(n_columns, 1 + max(columns[-1:], default=-1))
-            if len(labels) * n_columns > _MAX_NUMBERS:
-                raise ValueError(f"it has {n_columns} columns by line {number}: too many to be held as a dense matrix")
     if not labels or not n_columns:
         raise ValueError("it has no entry index:value; some are wanted")
-    X = np.zeros((len(labels), n_columns))
-    X[rows, columns] = values
+    if len(labels) * n_columns > _DENSE_NUMBERS:
+        X = _sparse(rows, columns, values, (len(labels), n_columns))
+    else:
+        X = np.zeros((len(labels), n_columns))
+        X[rows, columns] = values
     y = np.array(labels)
     if all(map(is_number, labels)):
         numbers = y.astype(np.float64)
         y = numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else y
     return X, y
+
+
+def _sparse(rows, columns, values, shape):
+    """Csr of entries by row."""
+    if shape[1] > _COLUMNS:
+        raise ValueError(f"it has the index {shape[1]}; indices up to {_COLUMNS} are wanted")
+    rows, columns, values = np.array(rows, np.int64), np.array(columns, np.int64), np.array(values)
+    order = np.lexsort((columns, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    odd = np.flatnonzero((np.diff(rows) == 0) & (np.diff(columns) == 0))
+    if len(odd):
+        raise ValueError(f"row {rows[odd[0]]} has the index {columns[odd[0]] + 1} twice; once is wanted")
+    if not np.isfinite(values).all():
+        row = rows[np.argmin(np.isfinite(values))]
+        raise ValueError(f"row {row} of a matrix too large to be dense has NaN or infinity; finite numbers are wanted")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return Csr(indptr, columns.astype(np.int32), values, shape[1])

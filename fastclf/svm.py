@@ -390,7 +390,8 @@ class SVC(Classifier):
         """Labels of rows, of shape (n_samples,); X as for `decision_function`."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self.classes_[self._chosen(self._scores(X))]
+        chosen = self._chosen(self._scores(X))
+        return self.classes_[chosen]
 
     def _chosen(self, scores):
         """The number of the class that scores (n, n_pairs) choose."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._columns import as_columns
+from ._csr import Csr
 from ._estimator import Classifier, clone, only_if
 from ._validation import as_array, feature_names, require_array
 
@@ -27,14 +28,16 @@ class Table:
 
     Parameters
     ----------
-    columns : list of ndarray of shape (n,), or ndarray of shape (n, d)
-        The array is taken as it is.
+    columns : list of ndarray of shape (n,), ndarray of shape (n, d) or Csr
+        An array or Csr is taken as it is.
     names : list of str, default=None
     """
 
     def __init__(self, columns, names=None):
-        self.matrix = columns if isinstance(columns, np.ndarray) else None
-        self.columns = list(columns.T) if self.matrix is not None else columns
+        self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
+        if isinstance(columns, Csr):
+            columns = range(columns.shape[1])  # none of which is looked at
+        self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
         self.open_ended = False  # whether columns behind the last one are zeros, as in a LIBSVM text
 
@@ -43,6 +46,8 @@ class Table:
         """A table of pandas, polars or pyarrow, or an array."""
         if isinstance(X, cls):
             return X
+        if isinstance(X, Csr):
+            return cls(X)
         if hasattr(X, "column_names"):
             X = _without_dictionaries(X)
         names = feature_names(X)
@@ -52,7 +57,13 @@ class Table:
                 return cls(array)
         return cls(as_columns(X, "a table")[0], None if names is None else list(names))
 
+    @property
+    def is_sparse(self):
+        return isinstance(self.matrix, Csr)
+
     def __len__(self):
+        if self.matrix is not None:
+            return len(self.matrix)
         return len(self.columns[0]) if self.columns else 0
 
     @property
@@ -61,6 +72,10 @@ class Table:
 
     def without(self, places):
         """The table without the columns at these places."""
+        if self.is_sparse and places:
+            raise ValueError("columns of a sparse matrix are left out; all of them are wanted")
+        if self.is_sparse:
+            return self
         kept = [j for j in range(len(self.columns)) if j not in places]
         names = None if self.names is None else [self.names[j] for j in kept]
         if self.matrix is not None:
@@ -75,6 +90,8 @@ class Table:
 
     def complete(self):
         """Whether nothing is missing in a row."""
+        if self.is_sparse:
+            return np.ones(len(self), bool)
         return ~np.logical_or.reduce([_is_missing(column) for column in self.columns])
 
     def title(self, j):
@@ -82,6 +99,8 @@ class Table:
 
     def categories(self, also=()):
         """For each column its sorted categories if it holds texts or is one of `also`, else None."""
+        if self.is_sparse and also:
+            raise ValueError("columns of a sparse matrix hold categories; numbers are wanted")
         if self.matrix is not None and not also:
             return [None] * len(self.columns)
         return [
@@ -95,6 +114,8 @@ class Table:
         """The table with zeros in columns behind the last one, if it is a LIBSVM text."""
         if not self.open_ended or self.matrix.shape[1] >= n_columns:
             return self
+        if self.is_sparse:
+            return type(self)(Csr(self.matrix.indptr, self.matrix.indices, self.matrix.data, n_columns), self.names)
         return type(self)(np.pad(self.matrix, ((0, 0), (0, n_columns - self.matrix.shape[1]))), self.names)
 
     def encode(self, categories, names=None):
@@ -260,7 +281,7 @@ class TableClassifier(Classifier):
         if names is not None and len(names) != d:
             raise ValueError(f"names has {len(names)} entries; {d}, one a column, are wanted")
         for j, known in enumerate(categories):
-            codes = X[:, j]
+            codes = None if known is None else X[:, j]
             if known is not None and not ((codes >= 0) & (codes < len(known)) | np.isnan(codes)).all():
                 raise ValueError(f"column {j} of X holds no positions in its {len(known)} categories")
         model = clone(self._model())
@@ -269,7 +290,7 @@ class TableClassifier(Classifier):
         shifted = False
         if native:
             _tell_categories(model, categories)
-        else:
+        elif not isinstance(X, Csr):
             numbers = [j for j in range(d) if categories[j] is None]
             mean[numbers] = _mean(X[:, numbers])
             shifted = self._shifts(model, X[:, numbers], d - len(numbers))
@@ -295,7 +316,9 @@ class TableClassifier(Classifier):
 
     def _shifts(self, model, numbers, n_categorical):
         """Whether columns of numbers are brought to one spread."""
-        if self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS):
+        if isinstance(numbers, Csr) or (
+            self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS)
+        ):
             return False
         return numbers.size > 0 and (self.scale is True or _uneven(numbers, n_categorical))
 
@@ -306,7 +329,7 @@ class TableClassifier(Classifier):
 
     def _features(self, X):
         """What the model sees of a matrix of numbers and positions of categories."""
-        if _native(self.model_):
+        if _native(self.model_) or isinstance(X, Csr):
             return X
         numbers = [j for j, known in enumerate(self.categories_) if known is None]
         given = X if len(numbers) == X.shape[1] else X[:, numbers]

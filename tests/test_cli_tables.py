@@ -17,7 +17,7 @@ from pyarrow import parquet
 from test_cli import NAMES, SPECIES, X, Y, refused, write_csv
 
 import fastclf.table
-from fastclf import NaiveBayes, cli, load
+from fastclf import NaiveBayes, _text, cli, load
 from fastclf._files import read_table
 from fastclf.table import Table, TableClassifier
 
@@ -398,7 +398,7 @@ def test_even_columns_and_methods_without_units_are_left_as_they_are():
         (TableClassifier(scale="yes"), "scale is 'yes'; True, False or 'auto' is wanted"),
         (TableClassifier(names=["a"]), "names has 1 entries; 4, one a column, are wanted"),
         (TableClassifier(categories=[None, ["a"], None, None]), "column 1 of X holds no positions in its 1 categories"),
-        (TableClassifier(categories=[None]), "X has 4 features, but 1 are wanted"),
+        (TableClassifier(categories=[None]), "X has 4 features, but TableClassifier is expecting 1 features"),
     ],
 )
 def test_wrong_parameters_of_a_table_classifier_are_told(model, words):
@@ -423,3 +423,60 @@ def test_columns_without_names_are_counted():
     model = TableClassifier().fit(Table([AGE.astype(float), COLOUR.astype(object)]), LABEL)
     with pytest.raises(ValueError, match="there are 1 columns; 2 are wanted, as in training"):
         model.predict(Table([AGE.astype(float)]))
+
+
+# LIBSVM texts that would be too large as dense matrices
+
+
+@pytest.fixture
+def sparse_text(folder, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 5, (60, 6)) * (rng.random((60, 6)) < 0.4)
+    X[0], X[1, 5] = 0, 2
+    y = np.where(X[:, 0] + X[:, 1] > 1, 1, -1)
+    lines = [f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row) if v) for label, row in zip(y, X)]
+    (folder / "a.libsvm").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(_text, "_DENSE_NUMBERS", 100)
+    return X, y
+
+
+def test_a_large_libsvm_text_is_sparse(folder, sparse_text):
+    table, y, _ = read_table(folder / "a.libsvm")
+    assert table.is_sparse
+    assert (table.shape, len(table)) == ((60, 6), 60)
+    np.testing.assert_array_equal(np.asarray(table.matrix), sparse_text[0])
+    np.testing.assert_array_equal(y, sparse_text[1])
+    assert table.without([]) is table
+    np.testing.assert_array_equal(np.asarray(table.widened(8).matrix)[:, :6], sparse_text[0])
+
+
+@pytest.mark.parametrize("model", ["svm", "linear-svm", "logistic", "knn", "tree", "perceptron", "MultinomialNB"])
+def test_models_of_sparse_texts_are_those_of_dense_ones(folder, sparse_text, capsys, monkeypatch, model):
+    def outputs():
+        assert train("a.libsvm", "--model", model) == 0
+        capsys.readouterr()
+        assert cli.main(["predict", "model", "a.libsvm", "--quiet"]) == 0
+        assert cli.main(["evaluate", "a.libsvm", "--model", model, "--cv", "5", "--json", "--quiet"]) == 0
+        labels, brace, record = capsys.readouterr().out.partition("{")
+        record = json.loads(brace + record)
+        return labels, record["error"], record["table"]
+
+    sparse = outputs()
+    monkeypatch.setattr(_text, "_DENSE_NUMBERS", 1 << 20)
+    assert outputs() == sparse
+
+
+@pytest.mark.parametrize(
+    ("line", "args", "words"),
+    [
+        ("1 2:3 2:4", [], "row 60 has the index 2 twice"),
+        ("1 2:nan", [], "has NaN or infinity"),
+        ("1 99999999:1", [], "it has the index 99999999; indices up to 16777216 are wanted"),
+        ("1 1:1", ["--drop", "1"], "columns of a sparse matrix are left out"),
+        ("1 1:1", ["--categorical", "1"], "columns of a sparse matrix hold categories"),
+    ],
+)
+def test_what_a_sparse_text_cannot_be_is_told(folder, sparse_text, capsys, line, args, words):
+    with open(folder / "a.libsvm", "a") as file:
+        file.write(line + "\n")
+    assert words in refused(capsys, ["evaluate", "a.libsvm", "--model", "svm", "--quiet", *args])

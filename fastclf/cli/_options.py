@@ -150,7 +150,8 @@ class Data:
 
     def _missing(self):
         """Whether a row has a missing value."""
-        return np.isnan(self.X).any(axis=1) if self.X.dtype.kind == "f" else np.zeros(len(self.X), bool)
+        dense = isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"
+        return np.isnan(self.X).any(axis=1) if dense else np.zeros(len(self.X), bool)
 
     def _tell(self, args):
         n, d = self.X.shape
