@@ -20,6 +20,9 @@ _SET, _DOUBLE_EVERY = 256, 32
 # Steps inside a working set, for each of its rows: then all rows are looked at anew.
 _STEPS = 50
 
+# Rows that steps look at before Ctrl-C is, some 30 ms.
+_AT_ONCE = 1 << 24
+
 # Outer steps after which rows may be left out, and the share of rows that must go to be worth it.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 
@@ -29,9 +32,10 @@ _RESTORE = 0.1
 # Rows left out at one time are made good together; so many times at most until all are.
 _LEVELS = 8
 
-# Outer steps without gain, to the last digit, or times that Newton's method ended without a smaller violation than ever
-# before: after these there will be none.
-_PATIENCE, _TRIES = 30, 20
+# Outer steps without gain, to the last digit, or times that Newton's method ended with neither a smaller violation than
+# ever before nor such a share of the objective more
+# than ever: after these there will be none.
+_PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.
 _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
@@ -43,6 +47,9 @@ _NEWTON_COST, _FREE, _EARLY = 1 / 165, 64, 8
 
 # Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
 _POLISHES, _MOST_POLISHED = 30, 500
+
+# A share of the sum of alpha that y'alpha may be, for its roundings.
+_UNBALANCED = 1e-13
 
 # A hard margin is given up where it is below this share of the rows' greatest length.
 _LEAST_MARGIN = 1e-6
@@ -195,12 +202,23 @@ class Dual:
             pass
 
     def _refresh(self):
-        """f from nothing, in float64."""
+        """f from nothing, in float64, once the roundings of y'alpha are made good."""
+        self._balance()
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         self.f[:] = -self.y
         support = np.flatnonzero(self.alpha)
         yield from self._add(gram, support, self.y[support] * self.alpha[support], self.rows)
         self.noise = 0.0
+
+    def _balance(self):
+        """Take what y'alpha is more than `feasible` lets it be from the free alpha with the most room."""
+        rows = self.rows
+        y, a, C = self.y[rows], self.alpha[rows], self.C[rows]
+        excess = float(y @ a)
+        room = np.minimum(a, C - a)
+        most = int(room.argmax())
+        if _UNBALANCED * float(a.sum()) < abs(excess) < room[most]:
+            self.alpha[rows[most]] -= y[most] * excess
 
     def violation_anew(self):
         """max_low f - min_up f, with f from nothing."""
@@ -222,7 +240,8 @@ class Dual:
         taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
         chosen, coef, before = np.empty(largest, np.int64), np.empty(largest), np.empty(0, np.int64)
         room = np.zeros((8, largest + compiled.PAD))
-        ended, polished, idle, tries, least, n_outer, total = False, False, 0, 0, np.inf, 0, 0.0
+        ended, polished, idle, tries, n_outer, total = False, False, 0, 0, 0, 0.0
+        least, reached = np.inf, 0.0
         patience = max(_SLOW * len(self.rows), _SLOW_LEAST) if self._is_narrow() and not self.hard else np.inf
         while True:
             up, low = compiled.violation(self.active, f, alpha, y, C)
@@ -247,7 +266,12 @@ class Dual:
             Z = self.gram.pack(before)
             K = square(self.gram, Z, before)
             most = min(_STEPS * n, max_iter - self.n_steps)
-            steps, gained = compiled.inner(K, before, alpha, f, y, C, room, max(0.1 * gap, 0.5 * tol), most, coef)
+            goal, at_once, steps, gained, going = max(0.1 * gap, 0.5 * tol), 1 + _AT_ONCE // n, 0, 0.0, True
+            while going:
+                part = min(most - steps, at_once)
+                made, gain = compiled.inner(K, before, alpha, f, y, C, room, goal, part, coef, steps > 0)
+                steps, gained, going = steps + made, gained + gain, made == part and steps + made < most
+                yield
             self.n_steps += steps
             self.looked_at += steps * n
             n_outer += 1
@@ -260,8 +284,10 @@ class Dual:
                 self.gram.add(Z, picked, change, self.active, f, self.cache.ask(before[picked]))
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
             if self._newton_pays(gap):
-                yield from self._newton()
-                least, tries = min(gap, least), 0 if gap < 0.99 * least else tries + 1
+                yield from self._newton(tol)
+                objective = self.objective()
+                tries = 0 if gap < 0.99 * least or objective > reached + _GAIN * abs(reached) else tries + 1
+                least, reached = min(gap, least), max(objective, reached)
             if idle > _PATIENCE or tries > _TRIES or not len(picked):
                 tries = 0
                 if not polished:
@@ -298,7 +324,7 @@ class Dual:
 
     def _doubtful(self, tol):
         """Whether rounding of kernel values may have brought f off by a part of tol that matters."""
-        return self.gram.dtype != np.float64 and self.gram.rounding() * self.noise > 0.1 * tol
+        return self.gram.rounding() * self.noise > 0.1 * tol
 
     def _to_double(self):
         """Go on with kernel values in float64."""
@@ -325,18 +351,22 @@ class Dual:
             self.alpha[:], self.f[:] = alpha, f
         self._use(self.gram)
 
-    def _newton(self):
+    def _newton(self, tol):
         """Newton's method on the free alphas, in the room of the cache."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         room, least = self.cache.room.view(np.float64), _newton.room_of(_FREE)
         room = room if len(room) >= least else np.empty(least)
         rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
         self.cache.widen(self.cache.width)
-        yield from self._add(gram, rows, change, self.active)
+        self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
+        if gram.rounding() * self.noise > 0.1 * tol:
+            yield from self._refresh()
+        else:
+            yield from self._add(gram, rows, change, self.active)
         self.newton_wait, self.looked_at = 1 if done else 2, 0
 
     def _newton_pays(self, gap):
-        """Whether steps of two rows have taken as long since the last time as a factor does, or longer if that failed."""
+        """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
         a, C = self.alpha[self.active], self.C[self.active]
         m = int(((a > 0) & (a < C)).sum())
         most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
@@ -373,6 +403,7 @@ class Dual:
             stopped = reach <= length
             self.alpha[free] = np.where(stopped, np.where(y * step > 0, C, 0.0), np.clip(a, 0, C))
             gram.add(Z, np.arange(m), length * step, self.rows, self.f)
+            self.noise = float(np.hypot(self.noise, np.linalg.norm(length * step)))
             yield
 
     def _shrink(self, up, low):
@@ -423,7 +454,7 @@ def feasible(alpha, y, C):
     """alpha brought within its bounds, and y'alpha to 0 by less of the side that has more, free alphas first."""
     alpha = np.where(y == 0, 0.0, np.clip(alpha, 0, C))
     excess = float(y @ alpha)
-    if abs(excess) <= 1e-13 * float(alpha.sum()):
+    if abs(excess) <= _UNBALANCED * float(alpha.sum()):
         return alpha
     side = (y > 0) == (excess > 0)
     free = side & (alpha < C)

@@ -1,6 +1,8 @@
 """The support vector machine: its optimality conditions hold, and it never fails silently."""
 
 import pickle
+import subprocess
+import sys
 import tracemalloc
 import warnings
 
@@ -441,6 +443,25 @@ def test_memory_is_the_cache_and_a_little_for_each_row(rng):
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert used < 5e6 + 200 * len(X) + 2e6
+
+
+@pytest.mark.once
+def test_the_peak_of_an_adult_sized_fit_is_the_cache_and_200_bytes_a_row(data_file):
+    code = """
+import resource
+import sys
+import numpy as np
+from fastclf import SVC
+with np.load(sys.argv[1]) as file:
+    X, y = file["X_train"].astype(np.float32), file["y_train"]
+SVC(cache_size=1, max_iter=20_000, n_jobs=2).fit(X[:2000], y[:2000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+SVC(C=1000, gamma=0.01, cache_size=100, max_iter=150_000, n_jobs=2).fit(X, y)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) - 100e6, 200 * len(X))
+"""
+    command = [sys.executable, "-P", "-W", "ignore", "-c", code, str(data_file("a9a.npz"))]
+    beyond, allowed = map(float, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+    assert beyond <= allowed
 
 
 def test_saved_and_pickled_machines_predict_the_same(rng, tmp_path):
