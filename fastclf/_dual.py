@@ -203,22 +203,21 @@ class Dual:
 
     def _refresh(self):
         """f from nothing, in float64, once the roundings of y'alpha are made good."""
-        self._balance()
+        row, excess = self._unbalanced()
+        self.alpha[row] -= self.y[row] * excess
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         self.f[:] = -self.y
         support = np.flatnonzero(self.alpha)
         yield from self._add(gram, support, self.y[support] * self.alpha[support], self.rows)
         self.noise = 0.0
 
-    def _balance(self):
-        """Take what y'alpha is more than `feasible` lets it be from the free alpha with the most room."""
+    def _unbalanced(self):
+        """(the free row with the most room, y'alpha if `feasible` would change it and that row can; else 0)."""
         rows = self.rows
         y, a, C = self.y[rows], self.alpha[rows], self.C[rows]
-        excess = float(y @ a)
-        room = np.minimum(a, C - a)
+        excess, room = float(y @ a), np.minimum(a, C - a)
         most = int(room.argmax())
-        if _UNBALANCED * float(a.sum()) < abs(excess) < room[most]:
-            self.alpha[rows[most]] -= y[most] * excess
+        return rows[most], excess if _UNBALANCED * float(a.sum()) < abs(excess) < room[most] else 0.0
 
     def violation_anew(self):
         """max_low f - min_up f, with f from nothing."""
@@ -323,8 +322,8 @@ class Dual:
         return -(-n // self.gram.wide) * self.gram.wide
 
     def _doubtful(self, tol):
-        """Whether rounding of kernel values may have brought f off by a part of tol that matters."""
-        return self.gram.rounding() * self.noise > 0.1 * tol
+        """Whether rounding may have brought f off by a part of tol that matters, or y'alpha off 0."""
+        return self.gram.rounding() * self.noise > 0.1 * tol or self._unbalanced()[1] != 0
 
     def _to_double(self):
         """Go on with kernel values in float64."""
