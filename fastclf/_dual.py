@@ -3,7 +3,8 @@
 A step of the outer loop chooses a working set of rows that violate most, optimises alpha over it (`_smo.pyx`), and adds
 the change to f for all rows: only of the rows whose alpha changed are kernel values wanted, and the last of them are
 kept in a cache. Where much stays as it is, rows that are at a bound and look as if they would stay there are left out,
-and made good for later (Joachims 1998).
+and made good for later (Joachims 1998). Where these steps are slow, Newton's method on the free alphas ends it
+(`_newton.py`).
 """
 
 import numpy as np

@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_sv
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
-from fastclf import SVC, _dual, _kernels, _pairwise, svm_path
+from fastclf import SVC, _dual, _interior, _kernels, _pairwise, svm_path
 
 KERNELS = {
     "linear": {},
@@ -330,6 +330,19 @@ def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, m
     for size in (0.05, 0.1, 0.2, 0.4):  # MB; the features of a pair of classes are 200 x 10 numbers
         one, three = (SVC(kernel="poly", degree=2, C=10, n_jobs=n, cache_size=size).fit(X, y) for n in (1, 3))
         np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
+
+
+def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeypatch):
+    def singular(self):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(_dual, "_SLOW", 0)
+    monkeypatch.setattr(_dual, "_SLOW_LEAST", 20)
+    monkeypatch.setattr(_interior.Interior, "_factorise", singular)
+    X, y = overlapping(rng)
+    model = SVC(kernel="linear", C=10, tol=1e-6).fit(X, y)
+    assert model.violation_ <= 1e-6
+    assert model.kkt_violation(X, y) <= 1.1e-6
 
 
 def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypatch):
