@@ -3,7 +3,8 @@
 A step of the outer loop chooses a working set of rows that violate most, optimises alpha over it (`_smo.pyx`), and adds
 the change to f for all rows: only of the rows whose alpha changed are kernel values wanted, and the last of them are
 kept in a cache. Where much stays as it is, rows that are at a bound and look as if they would stay there are left out,
-and made good for later (Joachims 1998).
+and made good for later (Joachims 1998). Where these steps are slow, Newton's method on the free alphas ends it
+(`_newton.py`).
 """
 
 import numpy as np
@@ -20,6 +21,9 @@ _SET, _DOUBLE_EVERY = 256, 32
 # Steps inside a working set, for each of its rows: then all rows are looked at anew.
 _STEPS = 50
 
+# Rows that steps look at before Ctrl-C is, some 30 ms.
+_AT_ONCE = 1 << 24
+
 # Outer steps after which rows may be left out, and the share of rows that must go to be worth it.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 
@@ -29,9 +33,10 @@ _RESTORE = 0.1
 # Rows left out at one time are made good together; so many times at most until all are.
 _LEVELS = 8
 
-# Outer steps without gain, to the last digit, or times that Newton's method ended without a smaller violation than ever
-# before: after these there will be none.
-_PATIENCE, _TRIES = 30, 20
+# Outer steps without gain, to the last digit, or times that Newton's method ended with neither a smaller violation than
+# ever before nor such a share of the objective more
+# than ever: after these there will be none.
+_PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.
 _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
@@ -43,6 +48,9 @@ _NEWTON_COST, _FREE, _EARLY = 1 / 165, 64, 8
 
 # Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
 _POLISHES, _MOST_POLISHED = 30, 500
+
+# A share of the sum of alpha that y'alpha may be, for its roundings.
+_UNBALANCED = 1e-13
 
 # A hard margin is given up where it is below this share of the rows' greatest length.
 _LEAST_MARGIN = 1e-6
@@ -213,12 +221,22 @@ class Dual:
         self.n_steps, self.converged, self.reason = 0, False, ""
 
     def _refresh(self):
-        """f from nothing, in float64."""
+        """f from nothing, in float64, once the roundings of y'alpha are made good."""
+        row, excess = self._unbalanced()
+        self.alpha[row] -= self.y[row] * excess
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         self.f[:] = -self.y
         support = np.flatnonzero(self.alpha)
         yield from self._add(gram, support, self.y[support] * self.alpha[support], self.rows)
         self.noise = 0.0
+
+    def _unbalanced(self):
+        """(the free row with the most room, y'alpha if `feasible` would change it and that row can; else 0)."""
+        rows = self.rows
+        y, a, C = self.y[rows], self.alpha[rows], self.C[rows]
+        excess, room = float(y @ a), np.minimum(a, C - a)
+        most = int(room.argmax())
+        return rows[most], excess if _UNBALANCED * float(a.sum()) < abs(excess) < room[most] else 0.0
 
     def violation_anew(self):
         """max_low f - min_up f, with f from nothing."""
@@ -242,7 +260,8 @@ class Dual:
         taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
         chosen, coef, before = np.empty(largest, np.int64), np.empty(largest), np.empty(0, np.int64)
         room = np.zeros((8, largest + compiled.PAD))
-        ended, polished, idle, tries, least, n_outer, total = False, False, 0, 0, np.inf, 0, 0.0
+        ended, polished, idle, tries, n_outer, total = False, False, 0, 0, 0, 0.0
+        least, reached = np.inf, 0.0
         patience = max(_SLOW * len(self.rows), _SLOW_LEAST) if self._is_narrow() and not self.hard else np.inf
         while True:
             up, low = compiled.violation(self.active, f, alpha, y, C)
@@ -267,7 +286,12 @@ class Dual:
             Z = self.gram.pack(before)
             K = square(self.gram, Z, before)
             most = min(_STEPS * n, max_iter - self.n_steps)
-            steps, gained = compiled.inner(K, before, alpha, f, y, C, room, max(0.1 * gap, 0.5 * tol), most, coef)
+            goal, at_once, steps, gained, going = max(0.1 * gap, 0.5 * tol), 1 + _AT_ONCE // n, 0, 0.0, True
+            while going:
+                part = min(most - steps, at_once)
+                made, gain = compiled.inner(K, before, alpha, f, y, C, room, goal, part, coef, steps > 0)
+                steps, gained, going = steps + made, gained + gain, made == part and steps + made < most
+                yield
             self.n_steps += steps
             self.looked_at += steps * n
             n_outer += 1
@@ -280,8 +304,10 @@ class Dual:
                 self.gram.add(Z, picked, change, self.active, f, self.cache.ask(before[picked]))
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
             if self._newton_pays(gap):
-                yield from self._newton()
-                least, tries = min(gap, least), 0 if gap < 0.99 * least else tries + 1
+                yield from self._newton(tol)
+                objective = self.objective()
+                tries = 0 if gap < 0.99 * least or objective > reached + _GAIN * abs(reached) else tries + 1
+                least, reached = min(gap, least), max(objective, reached)
             if idle > _PATIENCE or tries > _TRIES or not len(picked):
                 tries = 0
                 if not polished:
@@ -317,8 +343,8 @@ class Dual:
         return -(-n // self.gram.wide) * self.gram.wide
 
     def _doubtful(self, tol):
-        """Whether rounding of kernel values may have brought f off by a part of tol that matters."""
-        return self.gram.dtype != np.float64 and self.gram.rounding() * self.noise > 0.1 * tol
+        """Whether rounding may have brought f off by a part of tol that matters, or y'alpha off 0."""
+        return self.gram.rounding() * self.noise > 0.1 * tol or self._unbalanced()[1] != 0
 
     def _to_double(self):
         """Go on with kernel values in float64."""
@@ -346,18 +372,22 @@ class Dual:
             self.alpha[:], self.f[:] = alpha, f
         self._use(self.gram)
 
-    def _newton(self):
+    def _newton(self, tol):
         """Newton's method on the free alphas, in the room of the cache."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         room, least = self.cache.room.view(np.float64), _newton.room_of(_FREE)
         room = room if len(room) >= least else np.empty(least)
         rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
         self.cache.widen(self.cache.width)
-        yield from self._add(gram, rows, change, self.active)
+        self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
+        if gram.rounding() * self.noise > 0.1 * tol:
+            yield from self._refresh()
+        else:
+            yield from self._add(gram, rows, change, self.active)
         self.newton_wait, self.looked_at = 1 if done else 2, 0
 
     def _newton_pays(self, gap):
-        """Whether steps of two rows have taken as long since the last time as a factor does, or longer if that failed."""
+        """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
         a, C = self.alpha[self.active], self.C[self.active]
         m = int(((a > 0) & (a < C)).sum())
         most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
@@ -394,6 +424,7 @@ class Dual:
             stopped = reach <= length
             self.alpha[free] = np.where(stopped, np.where(y * step > 0, C, 0.0), np.clip(a, 0, C))
             gram.add(Z, np.arange(m), length * step, self.rows, self.f)
+            self.noise = float(np.hypot(self.noise, np.linalg.norm(length * step)))
             yield
 
     def _shrink(self, up, low):
@@ -444,7 +475,7 @@ def feasible(alpha, y, C):
     """alpha brought within its bounds, and y'alpha to 0 by less of the side that has more, free alphas first."""
     alpha = np.where(y == 0, 0.0, np.clip(alpha, 0, C))
     excess = float(y @ alpha)
-    if abs(excess) <= 1e-13 * float(alpha.sum()):
+    if abs(excess) <= _UNBALANCED * float(alpha.sum()):
         return alpha
     side = (y > 0) == (excess > 0)
     free = side & (alpha < C)

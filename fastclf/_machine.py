@@ -116,9 +116,7 @@ def solved(dual, options, threads, n_pairs, report=None):
     # what is kept depends on the threads, and may; which method is taken must not
     kept, newton = (max(0.0, cache_bytes / parts - number * largest**2) for parts in (threads, n_pairs))
     try:
-        yield from dual.solve(
-            options["tol"], options["max_iter"], options["shrinking"], kept, newton, largest, report
-        )
+        yield from dual.solve(options["tol"], options["max_iter"], options["shrinking"], kept, newton, largest, report)
     except Inseparable as found:
         raise ValueError(
             f"C is infinite, but no hyperplane separates the classes{found.reason}; a finite C is wanted"

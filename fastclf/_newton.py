@@ -9,6 +9,9 @@ taken of those where it is first left and of some on the path that is bent to st
 no longer free, and the next step is of the others. f then goes down at every step, until a step is within the box.
 """
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 
 from . import _kernels, _simd
@@ -45,19 +48,24 @@ def factorise(A, threads):
         if after >= m:
             break
 
-        def cut(kernel, first, last, k=k):
-            def work(bounds):
-                for start, stop in ranges(*bounds, 1 << 8):
-                    kernel(A, k, packed, start, stop)
-                    yield
+        # more pieces than threads, as the first rows are the longest
+        pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
+        for kernel, first, last in (
+            (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
+            (compiled.take_off, after, m),
+        ):
+            call = partial(kernel, A, k, packed)
+            run(
+                partial(_in_ranges, call),
+                pairwise([first + (last - first) * i // pieces for i in range(pieces + 1)]),
+                threads,
+            )
+            yield
 
-            # more pieces than threads, as the first rows are the longest
-            pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
-            ends = [first + (last - first) * i // pieces for i in range(pieces + 1)]
-            run(work, zip(ends, ends[1:]), threads)
 
-        cut(compiled.pack, 0, -(-(m - after) // compiled.WIDE))
-        cut(lambda A, k, packed, start, stop: compiled.take_off(A, k, packed, start, stop), after, m)
+def _in_ranges(call, bounds):
+    for start, stop in ranges(*bounds, 1 << 8):
+        call(start, stop)
         yield
 
 
@@ -142,8 +150,7 @@ class Step:
 
 
 def steps(gram, rows, y, alpha, C, f, room):
-    """A generator of Newton steps on the free among `rows`; returns (the free, the changes of y alpha, whether no step is
-    left to make).
+    """A generator of Newton steps on the free among `rows`; returns (these, the changes of y alpha, whether it ended).
 
     alpha is changed, f is not. room: a buffer of doubles, `room_of(number of free rows)` at least.
     """

@@ -1,4 +1,4 @@
-# The Cholesky factor U of a symmetric matrix A = U'U + D, in place: U on and right of the diagonal, A left of it.
+# The Cholesky factor U of a symmetric A = U'U + D, in place: U on and right of the diagonal, A left of it.
 #
 # D is a diagonal that is 0, but infinite where a pivot is lost to rounding: what is solved has a 0 there.
 #
@@ -77,9 +77,9 @@ cdef inline void meet(
 ) noexcept nogil:
     """Products of four of the packed columns' numbers and a block of them."""
     cdef vec_d s0, s1, s2, t0, t1, t2, u0, u1, u2, v0, v1, v2, x
-    cdef Py_ssize_t p, at = 0
+    cdef Py_ssize_t _p, at = 0
     s0 = s1 = s2 = t0 = t1 = t2 = u0 = u1 = u2 = v0 = v1 = v2 = spread_d(0)
-    for p in range(PANEL_ROWS):
+    for _p in range(PANEL_ROWS):
         x = spread_d(a[at])
         s0 = fmadd_d(x, block[0], s0)
         s1 = fmadd_d(x, block[1], s1)

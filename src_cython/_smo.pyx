@@ -229,11 +229,12 @@ cdef Py_ssize_t solve(set_t* s, const vec* K, double tol, Py_ssize_t most, doubl
 
 def inner(
     K, const int64_t[::1] rows, double[::1] alpha, const double[::1] f, const signed char[::1] y,
-    const double[::1] C, double[:, ::1] room, double tol, Py_ssize_t most, double[::1] coef
+    const double[::1] C, double[:, ::1] room, double tol, Py_ssize_t most, double[::1] coef, bint again=False
 ):
     """Optimise alpha over the working set `rows`, of which K is the kernel matrix (rows padded to a multiple of PAD).
 
-    room: 8 rows of as many numbers. coef: out, the change of y alpha. Returns (steps, gain of the dual objective).
+    room: 8 rows of as many numbers. coef: out, the change of y alpha. again: go on where the last call of `most` steps
+    ended; coef adds up. Returns (steps, gain of the dual objective).
     """
     cdef set_t s
     cdef Py_ssize_t t, r, n = rows.shape[0], steps
@@ -244,7 +245,7 @@ def inner(
     require(s.n % LANES_MOST == 0 and n <= s.n and n == K.shape[0] and room.shape[0] >= 8 and room.shape[1] >= s.n)
     s.alpha, s.f, s.not_up, s.not_low = &room[0, 0], &room[1, 0], &room[2, 0], &room[3, 0]
     s.gain, s.y, s.C, s.diagonal = &room[4, 0], &room[5, 0], &room[6, 0], &room[7, 0]
-    for t in range(s.n):
+    for t in range(0 if again else s.n):
         r = rows[min(t, n - 1)]
         room[0, t], room[1, t], room[5, t], room[6, t], room[7, t] = alpha[r], f[r], y[r], C[r], 0
         place(&s, t)
@@ -264,7 +265,7 @@ def inner(
             steps = solve(&s, <const vec_d*> &double_[0, 0], tol, most, &gained)
     for t in range(n):
         r = rows[t]
-        coef[t] = y[r] * (s.alpha[t] - alpha[r])
+        coef[t] = (coef[t] if again else 0) + y[r] * (s.alpha[t] - alpha[r])
         alpha[r] = s.alpha[t]
     return steps, gained
 

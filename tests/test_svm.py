@@ -1,6 +1,8 @@
 """The support vector machine: its optimality conditions hold, and it never fails silently."""
 
 import pickle
+import subprocess
+import sys
 import tracemalloc
 import warnings
 
@@ -14,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_sv
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
-from fastclf import SVC, _dual, _kernels, _pairwise, svm_path
+from fastclf import SVC, _dual, _interior, _kernels, _pairwise, svm_path
 
 KERNELS = {
     "linear": {},
@@ -330,6 +332,19 @@ def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, m
         np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
 
 
+def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeypatch):
+    def singular(self):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(_dual, "_SLOW", 0)
+    monkeypatch.setattr(_dual, "_SLOW_LEAST", 20)
+    monkeypatch.setattr(_interior.Interior, "_factorise", singular)
+    X, y = overlapping(rng)
+    model = SVC(kernel="linear", C=10, tol=1e-6).fit(X, y)
+    assert model.violation_ <= 1e-6
+    assert model.kkt_violation(X, y) <= 1.1e-6
+
+
 def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypatch):
     X = rng.standard_normal((600, 6)).astype(np.float32)
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(600), [-0.5, 0.5])
@@ -441,6 +456,25 @@ def test_memory_is_the_cache_and_a_little_for_each_row(rng):
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert used < 5e6 + 200 * len(X) + 2e6
+
+
+@pytest.mark.once
+def test_the_peak_of_an_adult_sized_fit_is_the_cache_and_200_bytes_a_row(data_file):
+    code = """
+import resource
+import sys
+import numpy as np
+from fastclf import SVC
+with np.load(sys.argv[1]) as file:
+    X, y = file["X_train"].astype(np.float32), file["y_train"]
+SVC(cache_size=1, max_iter=20_000, n_jobs=2).fit(X[:2000], y[:2000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+SVC(C=1000, gamma=0.01, cache_size=100, max_iter=150_000, n_jobs=2).fit(X, y)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) - 100e6, 200 * len(X))
+"""
+    command = [sys.executable, "-P", "-W", "ignore", "-c", code, str(data_file("a9a.npz"))]
+    beyond, allowed = map(float, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+    assert beyond <= allowed
 
 
 def test_saved_and_pickled_machines_predict_the_same(rng, tmp_path):
