@@ -122,8 +122,8 @@ class SVC(Classifier):
     Notes
     -----
     Cost: between n_SV and some n_SV times n kernel values; where steps of two rows are slow, m^3 / 3 for each time that
-    Newton's method is used on m free support vectors, whose matrix has the cache's room. Memory beyond X: `cache_size` and less
-    than 200 bytes a row.
+    Newton's method is used on m free support vectors, whose matrix has the cache's room. Memory beyond X: `cache_size`
+    and less than 200 bytes a row.
     X is used as it is, float32 or float64, dense or sparse. A row of `sample_weight` 0 is a missing row. A kernel that
     is not positive definite (sigmoid) ends in a local optimum, of which `violation_` tells no more than that.
 

@@ -3,7 +3,8 @@
 # D is a diagonal that is 0, but infinite where a pivot is lost to rounding: what is solved has a 0 there.
 #
 # PANEL rows at a time: their square on the diagonal is factorised (`begin`), the rest of them is solved for and packed
-# in columns of WIDE (`pack`), and their products are taken off all rows below (`take_off`), both in ranges in any order.
+# in columns of WIDE (`pack`), and their products are taken off all rows below (`take_off`), both in ranges, in any
+# order.
 # An entry's products are subtracted a panel at a time, in the order of the rows, so that ranges change no bit.
 from libc.math cimport sqrt
 
