@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fastclf import (
+    SVC,
     BayesOptimalClassifier,
     BernoulliNB,
     CategoricalNB,
@@ -19,10 +20,10 @@ from fastclf import (
     DensityTree,
     GaussianNB,
     GeneralisedLinearClassifier,
+    KernelPerceptron,
     KNeighborsClassifier,
     KNeighborsDensity,
     KNeighborsRegressor,
-    KernelPerceptron,
     LeastSquaresClassifier,
     LinearSVC,
     LogisticRegression,
@@ -36,7 +37,6 @@ from fastclf import (
     PoissonNB,
     PolynomialFeatures,
     RBFSampler,
-    SVC,
     TableClassifier,
 )
 from fastclf._estimator import clone
