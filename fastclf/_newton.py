@@ -79,7 +79,10 @@ def within(s, down, up, weight):
             return s
         if not inside.any():
             return None
-        s = s - inside * (excess / float(inside.sum()))
+        shift = excess / float(inside.sum())
+        if not np.isfinite(shift):
+            return None
+        s = s - inside * shift
     return None
 
 
