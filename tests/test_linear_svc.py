@@ -1,5 +1,6 @@
 """The linear support vector machine: the optimum that a slow dual method finds, with a proof that is true."""
 
+import re
 import warnings
 
 import numpy as np
@@ -112,6 +113,14 @@ def test_a_sample_leads_to_the_optimum_of_all_rows(rng):
             model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(X, y)
             assert model.violation_ <= 1e-4
             assert model.duality_gap_ <= 1e-6 * model.primal_objective_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_at_a_price_that_leaves_no_row_near_the_margin_the_optimum_is_exact(rng, loss):
+    X, y = noisy(rng, 6000, 2)
+    model = LinearSVC(loss=loss, C=1e-9).fit(X, y)
+    assert model.primal_objective_ == pytest.approx(6000e-9, rel=1e-4)
+    assert model.duality_gap_ <= 1e-12 * model.primal_objective_
 
 
 def test_rows_that_the_sample_has_not_change_the_plane(rng):
@@ -332,10 +341,23 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(rng, solver):
     assert {**vars(model), "callback": None} == before
 
 
-def test_progress_is_shown(rng, capsys):
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+def test_what_a_callback_is_told_falls_to_the_tolerance(rng, solver, loss, scaling):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    model = LinearSVC(
+        loss=loss, intercept_scaling=scaling, max_iter=100_000, callback=lambda *now: told.append(now[2])
+    ).fit(X, y)
+    assert told[0] > 1e-2
+    assert told[-1] <= 1e-4
+    assert model.violation_ <= 1e-4
+
+
+def test_progress_shows_the_violation(rng, capsys, solver):
     X, y = noisy(rng, 50, 2)
     LinearSVC(verbose=1).fit(X, y)
-    assert "LinearSVC.fit" in capsys.readouterr().err
+    assert re.search(r"LinearSVC.fit: .*violation \d.*e-", capsys.readouterr().err)
 
 
 def test_predictions_and_scores_are_those_of_scikit_learn():
