@@ -144,10 +144,16 @@ class Newton:
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
         reach, gap = _reach(problem), float(np.linalg.norm(w - v))
+        products, weight = 0, np.zeros(problem.n)
         while True:
             gradient = w - v
-            inside = (alpha > 0) & (alpha < most)
-            direction = _solve(problem.products(np.where(inside, gain, 0)), gradient)
+            before, weight = weight, np.where((alpha > 0) & (alpha < most), gain, 0)
+            change = weight - before
+            if np.count_nonzero(change) < np.count_nonzero(weight):
+                products = products + problem.products(change)
+            else:
+                products = problem.products(weight)
+            direction = _solve(products, gradient)
             fall = float(gradient @ direction)
             if not fall < 0 or self.stopped:
                 break
@@ -208,7 +214,7 @@ def _clipped(problem, alpha, h, z):
 
 def _solve(products, gradient):
     """-(1 + products)^-1 gradient, with columns scaled to a diagonal of ones."""
-    matrix = products
+    matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))
     matrix *= scale
