@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from fastclf import LinearSVC, _hinge, linear_svc, load, save
+from fastclf._csr import as_csr
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -219,6 +220,16 @@ def test_threads_change_no_bit(rng, monkeypatch, solver, loss):
         one, three = (LinearSVC(loss=loss, n_jobs=n, max_iter=50_000).fit(rows, y) for n in (1, 3))
         np.testing.assert_array_equal(one.coef_, three.coef_)
         np.testing.assert_array_equal(one.intercept_, three.intercept_)
+
+
+@pytest.mark.parametrize("rows", [np.asarray, lambda X: as_csr(sparse.csr_matrix(X), "a test")])
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_second_derivatives_are_sums_with_weights_of_any_sign(rng, rows, share):
+    X, y = noisy(rng, 300, 21)
+    weight = np.where(rng.random(300) < share, rng.standard_normal(300), 0)
+    problem = _hinge.Problem(rows(X), y, np.ones(300), (X * X).sum(axis=1), False, 0.5, False, 1)
+    with_bias = np.column_stack([X, np.full(300, 0.5)])
+    np.testing.assert_allclose(problem.products(weight), with_bias.T @ (weight[:, None] * with_bias), atol=1e-11)
 
 
 @pytest.mark.filterwarnings("error")
