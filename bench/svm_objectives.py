@@ -2,7 +2,7 @@
 
 The dual objectives, in float64 from the dual coefficients and summed over the pairs of classes, of `SVC` here at tol
 1e-6 and of scikit-learn's at 1e-8. Where LIBSVM would not end in minutes, our duality gap is what tells.
-It ends with an error where the relative difference is above 1e-7.
+The exit status is 1 where the relative difference is above 1e-7. a9a takes LIBSVM five minutes; all others, one.
 """
 
 import argparse
@@ -76,10 +76,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", default="", help="works whose name contains this")
     only = parser.parse_args().only
+    works = {name: work for name, work in WORKS.items() if only in name}
+    if not works:
+        parser.error(f"no work's name contains {only!r}; there are {', '.join(WORKS)}")
     worst = 0.0
-    for name, (make, ends) in WORKS.items():
-        if only not in name:
-            continue
+    for name, (make, ends) in works.items():
         X, y, parameters = make()
         # X is dense float64, so that both see the same numbers
         seconds, _, ours = stopwatch(SVC(tol=1e-6, kernel_dtype="float64", **parameters).fit, X, y)
@@ -95,7 +96,7 @@ def main():
             line += f"duality gap {difference:.1e} of it"
         print(line, "" if difference <= LARGEST else f"ABOVE {LARGEST:g}", flush=True)
         worst = max(worst, difference)
-    sys.exit(worst > LARGEST)
+    sys.exit(int(worst > LARGEST))
 
 
 if __name__ == "__main__":
