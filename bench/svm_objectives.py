@@ -64,10 +64,10 @@ WORKS = {
     "breast_cancer": (breast_cancer, True),
     "digits": (digits, True),
     "usps": (usps, True),
-    "spambase scaled, rbf": (spambase, True),
-    "spambase scaled, linear": (lambda: spambase(kernel="linear"), True),
-    "spambase raw, linear": (lambda: raw_spambase(kernel="linear", C=100), False),
-    "spambase raw, rbf": (raw_spambase, True),
+    "spambase scaled rbf": (spambase, True),
+    "spambase scaled linear": (lambda: spambase(kernel="linear"), True),
+    "spambase raw linear": (lambda: raw_spambase(kernel="linear", C=100), False),
+    "spambase raw rbf": (raw_spambase, True),
     "a9a": (a9a, True),
 }
 
