@@ -46,7 +46,7 @@ class Newton:
 
     def __init__(self, tol, rng, max_iter, advance):
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
-        self.n_iter, self.stopped = 0, False
+        self.n_iter, self.stopped, self.least = 0, False, np.inf
 
     def solve(self, problem, start=None):
         """A generator that pauses after each step and returns the proof of its solution.
@@ -62,6 +62,7 @@ class Newton:
         z = 1 - problem.y * (problem.scores(w) + b)
         alpha = np.zeros(n)
         while True:
+            self.least = np.inf
             if width < 1 and not problem.squared:
                 w, z, alpha, gap = yield from self._centred(problem, 0, w, alpha, h, z)
                 if _violation(problem, w, z, alpha, gap) <= _ENOUGH * self.tol:
@@ -173,13 +174,18 @@ class Newton:
             moved = length * float(np.abs(q).max())
             before, gap = gap, float(np.linalg.norm(w - v))
             self.n_iter += 1
-            called_off = self.advance(_violation, problem, w, z, alpha, gap)
+            called_off = self.advance(self._least_violation, problem, w, z, alpha, gap)
             self.stopped = called_off or self.n_iter >= self.max_iter
             yield
             near = moved <= 0.1 * min(h, 1.0) and gap * reach <= 0.1 * max(min(h, 1.0), self.tol)
             if near or (moved <= 1e-3 * self.tol and gap >= 0.5 * before):
                 break
         return w, z, alpha, gap
+
+    def _least_violation(self, *state):
+        """The least so far: at a new centre or gain it is large again for some steps."""
+        self.least = min(self.least, _violation(*state))
+        return self.least
 
 
 def _reach(problem):

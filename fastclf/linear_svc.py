@@ -77,8 +77,8 @@ class LinearSVC(LinearClassifier):
         Threads; None is all CPUs that the process may use. It changes no bit of the result.
     callback : callable or None, default=None
         Called as callback(step, None, violation) after each step or sweep; returning True stops there. The violation
-        is a bound of that of the plane and the rows that the step was for: of a sample at first, and in coordinate
-        descent what the sweep met.
+        is the least so far, a bound of that of the rows the step was for (at first a sample), or in coordinate descent
+        what the sweep met.
 
     Attributes
     ----------

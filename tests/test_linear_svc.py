@@ -365,6 +365,14 @@ def test_what_a_callback_is_told_falls_to_the_tolerance(rng, solver, loss, scali
     assert model.violation_ <= 1e-4
 
 
+def test_what_a_callback_is_told_never_rises_in_newtons_method(rng):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    LinearSVC(loss="hinge", callback=lambda *now: told.append(now[2])).fit(X, y)
+    assert told == sorted(told, reverse=True)
+    assert told[-1] <= 1e-4 < 1 < told[0]
+
+
 def test_progress_shows_the_violation(rng, capsys, solver):
     X, y = noisy(rng, 50, 2)
     LinearSVC(verbose=1).fit(X, y)
