@@ -10,7 +10,7 @@ from ._csr import Csr
 from ._linear import _arrays, linear_scores
 from ._moments import kernels as moments
 from ._search import aligned
-from ._threads import ranges, run
+from ._threads import run
 from ._validation import require_finite
 
 kernels = _simd.load("_linear_svc")
@@ -19,7 +19,7 @@ kernels = _simd.load("_linear_svc")
 _BLOCKS = 64
 _BLOCK_WORK = 1 << 18
 _PARTIAL_NUMBERS = 1 << 23
-# Multiplications that a first range has.
+# Multiplications between two pauses, some ms: what ranges start with is added up apart, so that time may not cut them.
 _RANGE_WORK = 1 << 22
 
 
@@ -30,10 +30,12 @@ def in_blocks(n, work, most_blocks, call, threads):
         return
     n_blocks = max(1, min(_BLOCKS, n, n * work // _BLOCK_WORK, most_blocks))
     bounds = list(pairwise([n * i // n_blocks for i in range(n_blocks + 1)]))
+    size = 1 + _RANGE_WORK // work
 
     def block(i):
-        for start, stop in ranges(*bounds[i], 1 + _RANGE_WORK // work):
-            call(i, start, stop)
+        first, last = bounds[i]
+        for start in range(first, last, size):
+            call(i, start, min(start + size, last))
             yield
 
     run(block, range(n_blocks), threads)
@@ -129,7 +131,7 @@ class Problem:
         return np.append(total, self.bias * a.sum())
 
     def products(self, weight):
-        """sum_i weight_i x_i x_i', with the bias column; rows of weight 0 cost nothing."""
+        """sum_i weight_i x_i x_i', with the bias column, of weights of any sign; rows of weight 0 cost nothing."""
         d, total_weight = self.d, weight.sum()
         rows = np.flatnonzero(weight)
         if isinstance(self.X, Csr):
@@ -144,6 +146,8 @@ class Problem:
             )
             sums, gram = total[:, -1], np.triu(total[:, :-1])
         else:
+            if weight.min() < 0:
+                return self.products(np.maximum(weight, 0)) - self.products(np.maximum(-weight, 0))
             X, width = self.X, -(-d // moments.TILE) * moments.TILE
             if len(rows) < self.n // 4:
                 X, weight = X[rows], weight[rows]

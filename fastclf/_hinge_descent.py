@@ -62,7 +62,7 @@ class Descent:
                 yield
             self.n_iter += 1
             gap = state[_MOST] - state[_LEAST]
-            self.stopped = bool(self.advance(gap)) or self.n_iter >= self.max_iter
+            self.stopped = self.advance(float, gap) or self.n_iter >= self.max_iter
             if gap <= tol and len(order) == len(rows) and kept.all():
                 return w, alpha
             if self.stopped:

@@ -21,6 +21,8 @@ _FALL = 8.0
 _MOST_GAIN = 1e10
 # Centres in a row that do not lower the violation by a tenth, after which rounding is taken as its cause.
 _IDLE = 4
+# A bound of the violation of so much of `tol` is enough: what it is over all rows differs by rounding.
+_ENOUGH = 0.9
 # Rows of a Cholesky factor that are made first, before any is timed.
 _FIRST_ROWS = 256
 # Trials of a search along a direction.
@@ -39,12 +41,12 @@ class Newton:
     max_iter : int
         Most steps.
     advance : callable
-        advance(violation) after each step; true if this was to be the last.
+        advance(call, *arguments) after each step, where call(*arguments) is the violation; true if this was the last.
     """
 
     def __init__(self, tol, rng, max_iter, advance):
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
-        self.n_iter, self.stopped = 0, False
+        self.n_iter, self.stopped, self.least = 0, False, np.inf
 
     def solve(self, problem, start=None):
         """A generator that pauses after each step and returns the proof of its solution.
@@ -60,17 +62,22 @@ class Newton:
         z = 1 - problem.y * (problem.scores(w) + b)
         alpha = np.zeros(n)
         while True:
+            self.least = np.inf
             if width < 1 and not problem.squared:
-                w, z, alpha, _ = yield from self._centred(problem, 0, w, alpha, h, z)
+                w, z, alpha, gap = yield from self._centred(problem, 0, w, alpha, h, z)
+                if _violation(problem, w, z, alpha, gap) <= _ENOUGH * self.tol:
+                    proof = problem.proof(alpha, w, b, self.tol)
+                    if proof.violation <= self.tol:
+                        return proof
                 h = self._following(h)
             else:
                 alpha = _clipped(problem, alpha, h, z)
-            rows = np.flatnonzero((z > -2 * width) if problem.squared else np.abs(z) < 2 * width)
+            near = (z > -2 * width) if problem.squared else np.abs(z) < 2 * width
+            rows = np.flatnonzero(near | ((alpha > 0) & (alpha < problem.most)))
             rest = np.zeros(D)
-            if len(rows) > n // 2:
+            if not 0 < len(rows) <= n // 2:
                 rows, part = None, problem
             else:
-                rows = np.union1d(rows, np.flatnonzero((alpha > 0) & (alpha < problem.most)))
                 part = problem.take(rows)
                 rest = problem.combine(alpha * problem.y) - part.combine(alpha[rows] * part.y)
             own = alpha if rows is None else alpha[rows]
@@ -115,23 +122,18 @@ class Newton:
     def _refine(self, problem, rest, w, b, alpha, h):
         """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
         alpha_i y_i x_i over all others."""
-        y, reach = problem.y, _reach(problem)
+        y = problem.y
         least, idle = np.inf, 0
         w = w.copy()
         while True:
             z = 1 - y * (problem.scores(w) + b)
             w, z, alpha, gap = yield from self._centred(problem, rest, w, alpha, h, z)
-            shift = 0.0
+            violation = _violation(problem, w, z, alpha, gap)
             if problem.free:
-                shift = problem.bias * w[-1]
-                b, w[-1] = b + shift, 0.0
-            ascent = z - problem.ridge * alpha
-            rise = np.max(ascent, where=alpha < problem.most, initial=0)
-            fall = np.max(-ascent, where=alpha > 0, initial=0)
-            violation = max(rise, fall) + abs(shift) + gap * reach
+                b, w[-1] = b + problem.bias * w[-1], 0.0
             idle = 0 if violation < 0.9 * least else idle + 1
             least = min(least, violation)
-            if self.stopped or violation <= 0.45 * self.tol or idle == _IDLE:
+            if self.stopped or violation <= _ENOUGH * self.tol or idle == _IDLE:
                 return w, b, alpha
             h = self._following(h)
 
@@ -143,10 +145,16 @@ class Newton:
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
         reach, gap = _reach(problem), float(np.linalg.norm(w - v))
+        products, weight = 0, np.zeros(problem.n)
         while True:
             gradient = w - v
-            inside = (alpha > 0) & (alpha < most)
-            direction = _solve(problem.products(np.where(inside, gain, 0)), gradient)
+            before, weight = weight, np.where((alpha > 0) & (alpha < most), gain, 0)
+            change = weight - before
+            if np.count_nonzero(change) < np.count_nonzero(weight):
+                products = products + problem.products(change)
+            else:
+                products = problem.products(weight)
+            direction = _solve(products, gradient)
             fall = float(gradient @ direction)
             if not fall < 0 or self.stopped:
                 break
@@ -164,19 +172,34 @@ class Newton:
                 v = v + problem.combine(np.where(changed, (new - alpha) * y, 0))
             alpha = new
             moved = length * float(np.abs(q).max())
-            self.n_iter += 1
-            self.stopped = bool(self.advance(moved)) or self.n_iter >= self.max_iter
-            yield
             before, gap = gap, float(np.linalg.norm(w - v))
+            self.n_iter += 1
+            called_off = self.advance(self._least_violation, problem, w, z, alpha, gap)
+            self.stopped = called_off or self.n_iter >= self.max_iter
+            yield
             near = moved <= 0.1 * min(h, 1.0) and gap * reach <= 0.1 * max(min(h, 1.0), self.tol)
             if near or (moved <= 1e-3 * self.tol and gap >= 0.5 * before):
                 break
         return w, z, alpha, gap
 
+    def _least_violation(self, *state):
+        """The least so far: at a new centre or gain it is large again for some steps."""
+        self.least = min(self.least, _violation(*state))
+        return self.least
+
 
 def _reach(problem):
     """The length of the longest row."""
     return float(np.sqrt(problem.squares.max() + problem.bias**2))
+
+
+def _violation(problem, w, z, alpha, gap):
+    """A bound of alpha's violation: its margins are at most gap * reach from z, and the intercept's next shift."""
+    ascent = z - problem.ridge * alpha
+    rise = np.max(ascent, where=alpha < problem.most, initial=0)
+    fall = np.max(-ascent, where=alpha > 0, initial=0)
+    shift = abs(problem.bias * w[-1]) if problem.free else 0.0
+    return 2 * float(max(rise, fall) + shift + gap * _reach(problem))
 
 
 def _gain(problem, h):
@@ -197,7 +220,7 @@ def _clipped(problem, alpha, h, z):
 
 def _solve(products, gradient):
     """-(1 + products)^-1 gradient, with columns scaled to a diagonal of ones."""
-    matrix = products
+    matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))
     matrix *= scale

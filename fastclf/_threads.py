@@ -215,13 +215,15 @@ class Progress:
     """Progress of long work, shown (tqdm if installed, else lines on stderr) and told to a callback.
 
     `callback(step, total, value)` is called after each range, from one thread at a time; once it returns True,
-    `advance` returns True for good. `total` may be None.
+    `advance` returns True for good. `total` may be None. A value that has a name is shown too.
     """
 
-    def __init__(self, total, label, verbose=0, callback=None):
+    def __init__(self, total, label, verbose=0, callback=None, value_name=None):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}; a function of (step, total, value) or None is wanted")
         self.total, self.label, self.verbose, self.callback = total, label, verbose, callback
+        self.watched = bool(verbose) or callback is not None
+        self.value_name, self._value = value_name, ""
         self.step = 0
         self.stopped = False
         self._lock = threading.Lock()
@@ -244,7 +246,8 @@ class Progress:
 
     def _tell(self):
         share = f"{100 * self.step / self.total:.0f} %" if self.total else f"{self.step}"
-        print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s", file=sys.stderr)
+        value = self._value and f", {self._value}"
+        print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
 
     def extend(self, amount):
         """There is more to do than was thought."""
@@ -253,11 +256,15 @@ class Progress:
             self._bar.total = self.total
 
     def advance(self, amount=1, value=None):
-        if not self.verbose and self.callback is None:
+        if not self.watched:
             return False
         with self._lock:
             self.step += amount
+            if self.value_name is not None:
+                self._value = f"{self.value_name} {value:.2g}"
             if self._bar is not None:
+                if self._value:
+                    self._bar.set_postfix_str(self._value, refresh=False)
                 self._bar.update(amount)
             elif self.verbose and time.monotonic() - self._told > 2:
                 self._told = time.monotonic()

@@ -62,7 +62,7 @@ class LinearSVC(LinearClassifier):
         (n_classes * rows of the class), by weight. Against the rest only the plane's own class has it, as in
         scikit-learn.
     verbose : int, default=0
-        1 shows progress.
+        1 shows the steps and the violation on stderr.
     random_state : int, RandomState, Generator or None, default=None
         Draws samples and orders of the rows, which change the result within `tol`; None is a fixed seed.
     max_iter : int >= 1, default=1000
@@ -76,8 +76,9 @@ class LinearSVC(LinearClassifier):
     n_jobs : int or None, default=None
         Threads; None is all CPUs that the process may use. It changes no bit of the result.
     callback : callable or None, default=None
-        Called as callback(step, None, value) after each step, with value the violation left, or what a step moved the
-        margins by; returning True stops there.
+        Called as callback(step, None, violation) after each step or sweep; returning True stops there. The violation
+        is the least so far, a bound of that of the rows the step was for (at first a sample), or in coordinate descent
+        what the sweep met.
 
     Attributes
     ----------
@@ -185,7 +186,7 @@ class LinearSVC(LinearClassifier):
         seed = 0 if self.random_state is None else as_seed(self.random_state)
         threads_each = max(1, threads // len(planes))
         found = {}
-        with Progress(None, f"{name}.fit", self.verbose, self.callback) as progress:
+        with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
 
             def find(k):
                 own = codes == k
@@ -381,8 +382,9 @@ class Plane:
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
-    def _advance(self, violation):
-        self.called_off |= self.progress.advance(1, violation)
+    def _advance(self, violation, *arguments):
+        """Tell of a step, after which the violation is violation(*arguments); whether it was called off."""
+        self.called_off |= self.progress.watched and self.progress.advance(1, violation(*arguments))
         return self.called_off
 
     def _spent(self, proof):

@@ -10,7 +10,9 @@ from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d, widen
+from _vector cimport (
+    LANES_D, differs_d, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d, widen,
+)
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
     if floating is float:
@@ -124,10 +126,18 @@ def slope(
 ):
     """sum_out += (sum of a_i q_i, sum of gain_i q_i^2 where 0 < a_i < most_i), a_i = centre_i + gain_i (z_i - length
     q_i), clipped to [0, most_i]."""
-    cdef Py_ssize_t i
-    cdef double a, first = 0, second = 0
+    cdef Py_ssize_t i = start
+    cdef double a, first, second
+    cdef vec_d zero = spread_d(0), step = spread_d(length), s = zero, t = zero, free, clipped
     with nogil:
-        for i in range(start, stop):
+        while i + LANES_D <= stop:
+            free = fmadd_d(load(&gain[i]), load(&z[i]) - step * load(&q[i]), load(&centre[i]))
+            clipped = max_d(zero - max_d(zero - free, zero - load(&most[i])), zero)
+            s = fmadd_d(clipped, load(&q[i]), s)
+            t = t + unless_positive(load(&gain[i]) * (load(&q[i]) * load(&q[i])), differs_d(free, clipped))
+            i += LANES_D
+        first, second = sum_d(s), sum_d(t)
+        for i in range(i, stop):
             a = centre[i] + gain[i] * (z[i] - length * q[i])
             if a >= most[i]:
                 first += most[i] * q[i]
@@ -140,10 +150,9 @@ def slope(
 
 cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
     """a[i, j] -= sum over k < i of a[k, i] a[k, j], for j >= i."""
-    cdef Py_ssize_t j = i, k, _k
+    cdef Py_ssize_t j = i, k, _j, _k
     cdef double* row
     cdef vec_d u, s0, s1, s2, s3
-    cdef double s
     while j + 4 * LANES_D <= D:
         row = a + j
         s0 = s1 = s2 = s3 = spread_d(0)
@@ -159,12 +168,9 @@ cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
         (<vec_d*> row)[2] -= s2
         (<vec_d*> row)[3] -= s3
         j += 4 * LANES_D
-    while j < D:
-        s = 0
-        for k in range(i):
-            s += a[k * D + i] * a[k * D + j]
-        a[i * D + j] -= s
-        j += 1
+    for k in range(i if j < D else 0):
+        for _j in range(j, D):
+            a[i * D + _j] -= a[k * D + i] * a[k * D + _j]
 
 
 def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):

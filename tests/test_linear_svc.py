@@ -1,5 +1,6 @@
 """The linear support vector machine: the optimum that a slow dual method finds, with a proof that is true."""
 
+import re
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from fastclf import LinearSVC, _hinge, linear_svc, load, save
+from fastclf._csr import as_csr
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -114,6 +116,14 @@ def test_a_sample_leads_to_the_optimum_of_all_rows(rng):
             assert model.duality_gap_ <= 1e-6 * model.primal_objective_
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_at_a_price_that_leaves_no_row_near_the_margin_the_optimum_is_exact(rng, loss):
+    X, y = noisy(rng, 6000, 2)
+    model = LinearSVC(loss=loss, C=1e-9).fit(X, y)
+    assert model.primal_objective_ == pytest.approx(6000e-9, rel=1e-4)
+    assert model.duality_gap_ <= 1e-12 * model.primal_objective_
+
+
 def test_rows_that_the_sample_has_not_change_the_plane(rng):
     """A few far rows, which most samples lack, and whose cost moves the plane."""
     X, y = noisy(rng, 30_000, 2)
@@ -210,6 +220,16 @@ def test_threads_change_no_bit(rng, monkeypatch, solver, loss):
         one, three = (LinearSVC(loss=loss, n_jobs=n, max_iter=50_000).fit(rows, y) for n in (1, 3))
         np.testing.assert_array_equal(one.coef_, three.coef_)
         np.testing.assert_array_equal(one.intercept_, three.intercept_)
+
+
+@pytest.mark.parametrize("rows", [np.asarray, lambda X: as_csr(sparse.csr_matrix(X), "a test")])
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_second_derivatives_are_sums_with_weights_of_any_sign(rng, rows, share):
+    X, y = noisy(rng, 300, 21)
+    weight = np.where(rng.random(300) < share, rng.standard_normal(300), 0)
+    problem = _hinge.Problem(rows(X), y, np.ones(300), (X * X).sum(axis=1), False, 0.5, False, 1)
+    with_bias = np.column_stack([X, np.full(300, 0.5)])
+    np.testing.assert_allclose(problem.products(weight), with_bias.T @ (weight[:, None] * with_bias), atol=1e-11)
 
 
 @pytest.mark.filterwarnings("error")
@@ -332,10 +352,31 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(rng, solver):
     assert {**vars(model), "callback": None} == before
 
 
-def test_progress_is_shown(rng, capsys):
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+def test_what_a_callback_is_told_falls_to_the_tolerance(rng, solver, loss, scaling):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    model = LinearSVC(
+        loss=loss, intercept_scaling=scaling, max_iter=100_000, callback=lambda *now: told.append(now[2])
+    ).fit(X, y)
+    assert told[0] > 1e-2
+    assert told[-1] <= 1e-4
+    assert model.violation_ <= 1e-4
+
+
+def test_what_a_callback_is_told_never_rises_in_newtons_method(rng):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    LinearSVC(loss="hinge", callback=lambda *now: told.append(now[2])).fit(X, y)
+    assert told == sorted(told, reverse=True)
+    assert told[-1] <= 1e-4 < 1 < told[0]
+
+
+def test_progress_shows_the_violation(rng, capsys, solver):
     X, y = noisy(rng, 50, 2)
     LinearSVC(verbose=1).fit(X, y)
-    assert "LinearSVC.fit" in capsys.readouterr().err
+    assert re.search(r"LinearSVC.fit: .*violation \d.*e-", capsys.readouterr().err)
 
 
 def test_predictions_and_scores_are_those_of_scikit_learn():
