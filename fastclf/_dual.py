@@ -78,9 +78,9 @@ class Gram:
     def pack(self, rows):
         return _kernels.Packed(self.X, rows, self.dtype)
 
-    def fill(self, Z, rows, out):
-        """out[:, : len(rows)] = values between the packed rows and `rows`."""
-        _kernels.fill(self.kernel, self.X, Z, out, self.threads, rows)
+    def fill(self, Z, rows, out, same=False):
+        """out[:, : len(rows)] = values between the packed rows and `rows`; `same`: which are those."""
+        _kernels.fill(self.kernel, self.X, Z, out, self.threads, rows, same)
 
     def add(self, Z, picked, coef, columns, f, stored=()):
         """f[columns] += coef @ K of the packed rows in the list `picked`."""
@@ -108,7 +108,7 @@ class Table:
     def pack(self, rows):
         return rows
 
-    def fill(self, Z, rows, out):
+    def fill(self, Z, rows, out, same=False):
         out[:, : len(rows)] = self.values(Z, rows)
 
     def add(self, Z, picked, coef, columns, f, stored=()):
@@ -120,22 +120,25 @@ class Table:
 def square(gram, Z, rows):
     """Values between the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
     out = np.zeros((len(rows), -(-len(rows) // compiled.PAD) * compiled.PAD), gram.dtype)
-    gram.fill(Z, rows, out)
+    gram.fill(Z, rows, out, same=True)
     return out
 
 
 class Cache:
-    """Rows of kernel values that were computed last, within a number of bytes; those used longest ago go first."""
+    """Rows of kernel values that were computed last, within a number of bytes; those used longest ago go first.
 
-    def __init__(self, n_bytes, dtype, n_rows):
-        self.room = np.empty(int(n_bytes) // 8 * 8 // dtype.itemsize, dtype)
+    It is asked for `most` of the n_rows rows.
+    """
+
+    def __init__(self, n_bytes, dtype, n_rows, most):
+        self.room, self.most = np.empty(int(n_bytes) // 8 * 8 // dtype.itemsize, dtype), most
         self.slot_of = np.full(n_rows, -1, np.int64)
         self.time = self.hits = self.asked = 0
 
     def widen(self, width):
         """Begin anew with rows of `width` columns."""
         self.width = width
-        n = min(len(self.room) // max(1, width), len(self.slot_of))
+        n = min(len(self.room) // max(1, width), self.most)
         self.table = self.room[: n * width].reshape(n, width)
         self.row_of = np.full(n, -1, np.int64)
         self.used = np.zeros(n, np.int64)
@@ -332,7 +335,7 @@ class Dual:
     def _use(self, gram):
         self.gram = gram
         self.cache = None  # before there is another
-        self.cache = Cache(self.cache_bytes, gram.dtype, len(self.y))
+        self.cache = Cache(self.cache_bytes, gram.dtype, len(self.y), len(self.rows))
         self._all()
 
     def _all(self):

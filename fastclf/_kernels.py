@@ -119,7 +119,7 @@ class Packed:
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
         self.work = 1 + (self.values.size // len(rows))  # products that a value costs
-        _kernel_pack.pack(X, rows, self.line, self.n_lines, begins, self.values, self.index)
+        _kernel_pack.pack(X, rows, self.line, self.columns, self.n_lines, begins, self.values, self.index)
 
     def __len__(self):
         return len(self.all)
@@ -157,12 +157,15 @@ def over_columns(call, n, n_rows, Z, threads):
     run(piece, pairwise([panels * i // pieces for i in range(pieces + 1)]), threads)
 
 
-def fill(kernel, X, Z, out, threads, columns=None):
-    """out[r, i] = k(z_r, x_i) for all packed rows and all rows of X, or those in the list `columns`."""
+def fill(kernel, X, Z, out, threads, columns=None, mirrored=False):
+    """out[r, i] = k(z_r, x_i) for all packed rows and all rows of X, or those in the list `columns`.
+
+    mirrored: those are the packed rows, and half of the values are computed.
+    """
     n = len(X) if columns is None else len(columns)
 
     def call(start, stop, work):
-        compiled.fill(kernel, X, Z, Z.all, columns, start, stop, work, out)
+        compiled.fill(kernel, X, Z, Z.all, columns, start, stop, work, out, mirrored)
 
     over_columns(call, n, len(Z), Z, threads)
 

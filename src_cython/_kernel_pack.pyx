@@ -14,37 +14,42 @@ cdef Py_ssize_t mark_entries(
 ) noexcept nogil:
     """Set line[column] = 0 where a row has an entry that is not zero; returns how many."""
     cdef Py_ssize_t j, count = 0
+    cdef bint used
     for j in range(n):
-        if x[j] != 0:
-            line[j if index == NULL else index[j]] = 0
-            count += 1
+        used = x[j] != 0
+        count += used
+        if index == NULL:
+            line[j] = 0 if used else line[j]
+        elif used:
+            line[index[j]] = 0
     return count
 
 
-cdef Py_ssize_t pack_row(
-    const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values, Py_ssize_t at,
-    int32_t* lines
+cdef void pack_row(
+    const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values
 ) noexcept nogil:
-    """Append a row's entries to the list at position `at`, whose end is returned; lines NULL: a row of n_lines."""
-    cdef Py_ssize_t j, here
+    cdef Py_ssize_t j
     for j in range(n):
         if x[j] != 0:
-            here = line[j if index == NULL else index[j]]
-            if lines != NULL:
-                lines[at] = <int32_t> here
-                here = at
-                at += 1
-            else:
-                here += at
-            values[here] = <real> x[j]
-    return at
+            values[line[j if index == NULL else index[j]]] = <real> x[j]
+
+
+cdef void pack_list(
+    const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values, int32_t* lines
+) noexcept nogil:
+    """Without branches: what follows an entry is written over it if it is zero. Writes one more than there are."""
+    cdef Py_ssize_t j, at = 0
+    for j in range(n):
+        values[at] = <real> x[j]
+        lines[at] = line[j if index == NULL else index[j]]
+        at += x[j] != 0
 
 
 cdef void pack_rows(
-    const matrix_t* X, const int64_t* rows, Py_ssize_t n_rows, const int32_t* line, Py_ssize_t n_lines,
-    const int64_t* begins, real* values, int32_t* lines
+    const floating* x, const matrix_t* X, const int64_t* rows, Py_ssize_t n_rows, const int32_t* line,
+    const int32_t* column, Py_ssize_t n_lines, const int64_t* begins, real* values, int32_t* lines
 ) noexcept nogil:
-    cdef Py_ssize_t r, first, length
+    cdef Py_ssize_t r, at, first, length
     cdef const int32_t* index
     for r in range(n_rows):
         if X.indptr == NULL:
@@ -52,10 +57,13 @@ cdef void pack_rows(
         else:
             first = X.indptr[rows[r]]
             length, index = X.indptr[rows[r] + 1] - first, X.index + first
-        if X.single != NULL:
-            pack_row(X.single + first, index, length, line, values, r * n_lines if lines == NULL else begins[r], lines)
+        if lines != NULL:
+            pack_list(x + first, index, length, line, values + begins[r], lines + begins[r])
+        elif index != NULL:
+            pack_row(x + first, index, length, line, values + r * n_lines)
         else:
-            pack_row(X.double_ + first, index, length, line, values, r * n_lines if lines == NULL else begins[r], lines)
+            for at in range(n_lines):
+                values[r * n_lines + at] = <real> x[first + column[at]]
 
 
 def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
@@ -89,19 +97,25 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
     return n_lines
 
 
-def pack(X, const int64_t[::1] rows, const int32_t[::1] line, Py_ssize_t n_lines, const int64_t[::1] begins, values,
-         lines):
-    """Write rows as lists of (line, value), or with lines None as zeros and values of n_lines each."""
+def pack(X, const int64_t[::1] rows, const int32_t[::1] line, const int32_t[::1] column, Py_ssize_t n_lines,
+         const int64_t[::1] begins, values, lines):
+    """Write rows as lists of (line, value), with room for one more, or with lines None as zeros and values of n_lines
+    each."""
     cdef matrix_t x = as_matrix(X)
     cdef void* to = begin(values)
     cdef int32_t[::1] lines_view
     cdef int32_t* lines_ = NULL
     cdef bint single = values.dtype == "f"
+    cdef Py_ssize_t n = rows.shape[0]
     if lines is not None:
         lines_view = lines
         lines_ = &lines_view[0]
     with nogil:
-        if single:
-            pack_rows(&x, &rows[0], rows.shape[0], &line[0], n_lines, &begins[0], <float*> to, lines_)
+        if single and x.single != NULL:
+            pack_rows(x.single, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <float*> to, lines_)
+        elif single:
+            pack_rows(x.double_, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <float*> to, lines_)
+        elif x.single != NULL:
+            pack_rows(x.single, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <double*> to, lines_)
         else:
-            pack_rows(&x, &rows[0], rows.shape[0], &line[0], n_lines, &begins[0], <double*> to, lines_)
+            pack_rows(x.double_, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <double*> to, lines_)

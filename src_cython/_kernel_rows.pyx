@@ -33,18 +33,53 @@ ctypedef struct packed_t:
     const double* norm
 
 
-cdef void put_row(
+cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
+    return i if columns == NULL else columns[i]
+
+
+cdef inline void put_four(
+    const floating* a, const floating* b, const floating* c, const floating* d, const packed_t* Z, vec* panel,
+    Py_ssize_t place
+) noexcept nogil:
+    """Write four dense rows side by side into the panel's lines, from `place` on."""
+    cdef Py_ssize_t at, j
+    cdef floating p, q, r, s
+    for at in range(Z.n_lines):
+        j = Z.column[at]
+        p, q, r, s = a[j], b[j], c[j], d[j]
+        if vec is vec_f:
+            (<float*> panel)[place] = <float> p
+            (<float*> panel)[place + 1] = <float> q
+            (<float*> panel)[place + 2] = <float> r
+            (<float*> panel)[place + 3] = <float> s
+            place += HALF * LANES_F
+        else:
+            (<double*> panel)[place] = p
+            (<double*> panel)[place + 1] = q
+            (<double*> panel)[place + 2] = r
+            (<double*> panel)[place + 3] = s
+            place += HALF * LANES_D
+
+
+cdef void put_dense(
+    const floating* x, Py_ssize_t d, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
+    vec* panel
+) noexcept nogil:
+    """Four rows at a time; past the last row comes the last again."""
+    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, last = start + n - 1
+    for i in range(start, start + n, 4):
+        put_four(
+            x + row_of(columns, i) * d, x + row_of(columns, min(i + 1, last)) * d,
+            x + row_of(columns, min(i + 2, last)) * d, x + row_of(columns, min(i + 3, last)) * d,
+            Z, panel if i - start < width else panel + Z.n_lines * HALF, (i - start) % width
+        )
+
+
+cdef inline void put_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
 ) noexcept nogil:
-    """Write the entries of a row into its place of the panel's lines, or zeros (`clear`)."""
+    """Write the entries of a sparse row into its place of the panel's lines, or zeros (`clear`)."""
     cdef Py_ssize_t j, at
-    if index == NULL:
-        for at in range(Z.n_lines):
-            if vec is vec_f:
-                (<float*> panel)[at * HALF * LANES_F + place] = <float> x[Z.column[at]]
-            else:
-                (<double*> panel)[at * HALF * LANES_D + place] = x[Z.column[at]]
-        return
     for j in range(n):
         at = Z.line[index[j]]
         if at < 0:
@@ -55,26 +90,34 @@ cdef void put_row(
             (<double*> panel)[at * HALF * LANES_D + place] = 0 if clear else x[j]
 
 
+cdef void put_sparse(
+    const floating* x, const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
+    vec* panel, bint clear
+) noexcept nogil:
+    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, row, first
+    for i in range(n):
+        row = row_of(columns, start + i)
+        first = X.indptr[row]
+        put_entries(
+            x + first, X.index + first, X.indptr[row + 1] - first, Z, panel if i < width else panel + Z.n_lines * HALF,
+            i % width, clear
+        )
+
+
 cdef void put_panel(
     const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
 ) noexcept nogil:
     """Write rows start..start + n (of the list `columns`, if there is one) into the panel, or clear what they wrote."""
-    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
-    cdef Py_ssize_t i, row, place, first, length
-    cdef const int32_t* index
-    cdef vec* half
-    for i in range(n):
-        row = start + i if columns == NULL else columns[start + i]
-        half = panel if i < HALF * lanes else panel + Z.n_lines * HALF
-        place = i % (HALF * lanes)
-        if X.indptr == NULL:
-            first, length, index = row * X.d, X.d, NULL
-        else:
-            first, length, index = X.indptr[row], X.indptr[row + 1] - X.indptr[row], X.index + X.indptr[row]
+    if X.indptr != NULL:
         if X.single != NULL:
-            put_row(X.single + first, index, length, Z, half, place, clear)
+            put_sparse(X.single, X, Z, columns, start, n, panel, clear)
         else:
-            put_row(X.double_ + first, index, length, Z, half, place, clear)
+            put_sparse(X.double_, X, Z, columns, start, n, panel, clear)
+    elif not clear:  # dense rows write all lines
+        if X.single != NULL:
+            put_dense(X.single, X.d, Z, columns, start, n, panel)
+        else:
+            put_dense(X.double_, X.d, Z, columns, start, n, panel)
 
 
 cdef inline void meet_sparse(
@@ -268,21 +311,28 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
 cdef void fill_range(
     const kernel_t* kernel, const matrix_t* X, const packed_t* Z, const vec* values, const int64_t* rows,
     Py_ssize_t n_rows, const int64_t* columns, Py_ssize_t start, Py_ssize_t stop, vec* panel, vec* block,
-    vec* out, Py_ssize_t n_out
+    vec* out, Py_ssize_t n_out, bint mirrored
 ) noexcept nogil:
-    """out[r, i] = K(z_rows[r], x_i); the rows of out have n_out numbers."""
+    """out[r, i] = K(z_rows[r], x_i); its rows have n_out numbers. mirrored: for r >= i, and out[i, r] with it."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
-    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r
+    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec terms[2 * HALF]
     while i < stop:
         n = min(wide, stop - i)
+        if mirrored:
+            first = i
         put_panel(X, Z, columns, i, n, panel, False)
         set_column_terms(kernel, X, columns, i, n, terms)
-        meet(kernel, Z, values, rows, n_rows, panel, terms, block)
-        for r in range(n_rows):
-            memcpy(<char*> out + (r * n_out + i) * size, block + r * 2 * HALF, n * size)
-        if X.indptr != NULL:
-            put_panel(X, Z, columns, i, n, panel, True)
+        meet(kernel, Z, values, rows + first, n_rows - first, panel, terms, block)
+        for r in range(first, n_rows):
+            memcpy(<char*> out + (r * n_out + i) * size, block + (r - first) * 2 * HALF, n * size)
+        for c in range(n if mirrored else 0):
+            for r in range(first, n_rows):
+                if vec is vec_f:
+                    (<float*> out)[(i + c) * n_out + r] = (<float*> block)[(r - first) * wide + c]
+                else:
+                    (<double*> out)[(i + c) * n_out + r] = (<double*> block)[(r - first) * wide + c]
+        put_panel(X, Z, columns, i, n, panel, True)
         i += n
 
 
@@ -306,8 +356,7 @@ cdef void add_range(
             put_panel(X, Z, columns, i, n, panel, False)
             set_column_terms(kernel, X, columns, i, n, terms)
             meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
-            if X.indptr != NULL:  # dense rows write all lines
-                put_panel(X, Z, columns, i, n, panel, True)
+            put_panel(X, Z, columns, i, n, panel, True)
         n_new = 0
         for r in range(n_rows):
             if ready != NULL and ready[r]:
@@ -369,8 +418,11 @@ def width(bint single):
     return 2 * HALF * (LANES_F if single else LANES_D)
 
 
-def fill(kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, out):
-    """out[r, i] = K(z_rows[r], x_i) for i in [start, stop), where x_i is row i of X, or row columns[i]."""
+def fill(kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, out, bint mirrored=False):
+    """out[r, i] = K(z_rows[r], x_i) for i in [start, stop), where x_i is row i of X, or row columns[i].
+
+    mirrored: each x_i is z_rows[i]; a value and the one across the diagonal, equal to the last bit, are computed once.
+    """
     cdef kernel_t k = as_kernel(kernel)
     cdef matrix_t x = as_matrix(X)
     cdef packed_t z = as_packed(Z)
@@ -382,16 +434,17 @@ def fill(kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, o
     cdef void* to = begin(out)
     cdef Py_ssize_t n_rows = len(rows), n_out = out.shape[1]
     cdef bint single = Z.single
+    require(not mirrored or stop <= n_rows)
     with nogil:
         if single:
             fill_range(
                 &k, &x, &z, <const vec_f*> values, rows_, n_rows, columns_, start, stop, <vec_f*> panel,
-                <vec_f*> block, <vec_f*> to, n_out
+                <vec_f*> block, <vec_f*> to, n_out, mirrored
             )
         else:
             fill_range(
                 &k, &x, &z, <const vec_d*> values, rows_, n_rows, columns_, start, stop, <vec_d*> panel,
-                <vec_d*> block, <vec_d*> to, n_out
+                <vec_d*> block, <vec_d*> to, n_out, mirrored
             )
 
 

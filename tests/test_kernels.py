@@ -60,6 +60,24 @@ def test_ranges_threads_and_lists_change_no_bit(rng, monkeypatch):
     np.testing.assert_array_equal(out, expected[:, columns])
 
 
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("share", [1.0, 0.15])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_square_by_halves_has_the_bits_of_the_whole(rng, monkeypatch, name, share, sparse):
+    X, kernel, chosen = rows(rng, 200, 20, share, np.float32), Kernel(name, **KERNELS[name]), rng.permutation(200)[:131]
+    X = Rows(as_csr(csr_array(X), "test") if sparse else X)
+    monkeypatch.setattr(_kernels, "_THREAD_WORK", 0)
+    monkeypatch.setattr(_kernels, "_RANGE_WORK", 1000)
+    for dtype in (np.float32, np.float64):
+        Z = Packed(X, chosen, dtype)
+        whole, halves = np.empty((2, 131, 136), dtype)
+        _kernels.fill(kernel, X, Z, whole, 1, chosen)
+        for threads in (1, 3):
+            halves[:] = np.nan
+            _kernels.fill(kernel, X, Z, halves, threads, chosen, mirrored=True)
+            np.testing.assert_array_equal(halves[:, :131], whole[:, :131])
+
+
 def test_rows_without_entries_are_taken():
     X = as_csr(csr_array((3, 4)), "test")
     assert Kernel("linear")(X, X).tolist() == [[0] * 3] * 3
