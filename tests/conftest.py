@@ -32,6 +32,7 @@ def mutations(request):
 
 def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 
 
 def pytest_report_header():
