@@ -34,8 +34,7 @@ _RESTORE = 0.1
 _LEVELS = 8
 
 # Outer steps without gain, to the last digit, or times that Newton's method ended with neither a smaller violation than
-# ever before nor such a share of the objective more
-# than ever: after these there will be none.
+# ever before nor such a share of the objective more: after these there will be none.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.

@@ -22,11 +22,11 @@ _BLOCK = 1 << 12
 # thread's.
 _MANY_CELLS = 1 << 20
 
-# The share of the rows from which on a value's are left out.
-_COMMON = 0.25
-
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
+
+# The share of the rows from which on a value's are left out.
+_COMMON = 0.25
 
 # Cells that are searched at first, and at most, before Ctrl-C is looked for.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 23
