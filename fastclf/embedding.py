@@ -119,7 +119,7 @@ def _in_c(signature):
 
 def _const_first(word):
     word = " ".join(word.replace("*", " * ").split())
-    return f"const {word.replace(' const ', ' ')}" if " const " in word else word.replace("int64_t", "int64_t")
+    return f"const {word.replace(' const ', ' ')}" if " const " in word else word
 
 
 def get_include():
