@@ -65,7 +65,7 @@ def fold_scores(problem, tests, options):
                     own[inside] = less.f[inside] + y[inside] + outcome(less).intercept
                     if len(outside):
                         own[outside] = held_out_scores(less, outside)
-                    if keeps:
+                    if keeps and less.cache is dual.cache:  # one that took a cache of its own gives it back
                         before[i] = less
                     yield
 
