@@ -45,7 +45,7 @@ test-levels: $(VENV)/.test $(VENV)/.installed
 	done
 
 test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
-	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE); $(PYTEST) -m "not build"
+	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

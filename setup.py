@@ -3,7 +3,7 @@
 The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fastclf.NAME_v3`, `fastclf.NAME_v4`, ...;
 `fastclf/_simd.py` loads the best that the machine can run. Everything generated stays under `build/`.
 
-Environment: FASTCLF_DEBUG=1 builds with bounds checks and assertions, in a folder of its own.
+Environment: FASTCLF_DEBUG=1 builds with bounds checks, assertions and unset variables filled, in a folder of its own.
 """
 
 import json
@@ -59,7 +59,7 @@ BUILD = Path("build", "debug" if DEBUG else "release")
 SOURCE = Path("src_cython")
 BUILD_INFO = BUILD / "include" / "build_info.h"
 
-FLAGS = ["-O1", "-g"] if DEBUG else ["-O3"]
+FLAGS = ["-O1", "-g", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 

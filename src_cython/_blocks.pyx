@@ -4,6 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
+from _describe cimport describe
 from _finite cimport all_finite
 from _grown cimport ENTROPY, GINI, SQUARED_ERROR, growth_t, node_t, room_t
 from _model cimport (
@@ -63,10 +64,11 @@ cdef int split_sorted(
     cdef int row_bits = bits_of(n), class_bits = 0 if code == NULL else bits_of(n_classes)
     cdef int32_t[2] first_value = [0, <int32_t> n_classes]
     cdef uint64_t* items = <uint64_t*> piece(&room, n * <Py_ssize_t> sizeof(uint64_t))
-    cdef double* ones = <double*> piece(&room, n * <Py_ssize_t> sizeof(double))
+    cdef double* weights = <double*> piece(&room, n * <Py_ssize_t> sizeof(double))
     cdef uint64_t rank = 0
     cdef Py_ssize_t i
-    cdef double w, middle
+    cdef double middle
+    cdef bint heavy = False
     work.sides = <double*> piece(&room, 3 * n_classes * <Py_ssize_t> sizeof(double))
     work.items, work.groups, work.losses = NULL, NULL, NULL
     if (criterion == SQUARED_ERROR) != (code == NULL) or not GINI <= criterion <= SQUARED_ERROR:
@@ -82,30 +84,25 @@ cdef int split_sorted(
     g.class_mask = (<uint64_t> 1 << class_bits) - 1
     g.missing = ~<uint64_t> 0 >> g.rank_shift
     g.y, g.weight, g.first_value, g.min_leaf = y, weight, first_value, min_leaf
-    node.start, node.stop, node.weight, node.values = 0, n, 0, work.sides + 2 * n_classes
-    for i in range(n_classes):
-        node.values[i] = 0
+    memset(&node, 0, sizeof(node))
+    node.stop, node.values = n, work.sides + 2 * n_classes
     for i in range(n):
-        w = 1 if weight == NULL else weight[i]
-        if not 0 <= w < INFINITY or (i > 0 and x[i] < x[i - 1]):
+        weights[i] = 1 if weight == NULL else weight[i]
+        if not 0 <= weights[i] < INFINITY or (i > 0 and x[i] < x[i - 1]):
             return FASTCLF_BAD_VALUE
-        ones[i] = 1
+        heavy |= weights[i] > 0
         rank += i > 0 and x[i] != x[i - 1]
-        node.weight += w
         items[i] = rank << g.rank_shift | i
-        if code == NULL:
-            node.values[0] += w * y[i]
-        elif not 0 <= code[i] < n_classes:
-            return FASTCLF_BAD_VALUE
-        else:
+        if code != NULL:
+            if not 0 <= code[i] < n_classes:
+                return FASTCLF_BAD_VALUE
             items[i] |= <uint64_t> code[i] << row_bits
-            node.values[code[i]] += w
-    if code == NULL and node.weight > 0:
-        node.values[0] /= node.weight
-    if criterion == ENTROPY and weight == NULL:
-        g.weight = ones  # for counts there would have to be a table
     best.feature, best.cut, best.score = -1, -1, 0
-    try_feature(&g, &node, 0, &work, &best)
+    if heavy:
+        if criterion == ENTROPY:
+            g.weight = weights  # for counts there would have to be a table
+        describe(&g, &node, &work)
+        try_feature(&g, &node, 0, &work, &best)
     cut_out[0], score_out[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2

@@ -429,6 +429,18 @@ def test_columns_that_are_not_ascending_or_classes_out_of_range_are_refused():
         assert split(x.ctypes, code.ctypes, None, None, 2, 2, 0, 1, *where, scratch.ctypes) == BAD_VALUE
 
 
+def test_rows_that_weigh_nothing_have_no_best_split():
+    x, code, weight = np.arange(4.0), np.array([0, 0, 1, 1], np.intc), np.zeros(4)
+    cut, threshold, score = ctypes.c_ssize_t(), ctypes.c_double(), ctypes.c_double()
+    out = [ctypes.byref(value) for value in (cut, threshold, score)]
+    for criterion, name in enumerate(CRITERIA):
+        classes, y = (None, x.ctypes) if name == "squared_error" else (code.ctypes, None)
+        scratch = np.empty(functions()["best_split_scratch"].ctypes(4, 2), np.uint8)
+        split = functions()["best_split_d"].ctypes
+        assert split(x.ctypes, classes, y, weight.ctypes, 4, 2, criterion, 1, *out, scratch.ctypes) == OK
+        assert cut.value == -1
+
+
 def test_smo_steps_solve_the_dual_of_a_support_vector_machine(rng):
     n, C = 80, 2.0
     X = rng.standard_normal((n, 3))
