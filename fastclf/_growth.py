@@ -1,5 +1,6 @@
 """Trees grown: columns sorted once, then nodes split from the root down, on any number of threads the same tree."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -104,20 +105,39 @@ class Sorted:
         else:
             self.items = self.items[:d]
 
-    def kept(self, rows, threads):
-        """The lists of those rows (n,), bool, alone, which keep their numbers."""
-        lists = object.__new__(Sorted)
-        lists.n_features, lists.cells_a_row = self.n_features, self.cells_a_row
-        lists.row_bits, lists.rank_shift, lists.common = self.row_bits, self.rank_shift, self.common
-        lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
-        kept, bits = rows.view(np.uint8), (self.row_bits, self.rank_shift)
+
+class Packed:
+    """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort."""
+
+    def __init__(self, lists, X, rows, codes, n_codes, threads):
+        self.lists, self.X, self.rows, self.codes, self.n_codes = copy(lists), X, rows, codes, n_codes
+        items, self.lists.items = lists.items, None
+        self.packed = np.empty((lists.n_features, items.shape[1]), np.uint32)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.keep(self.items, self.common, kept, *bits, first, last, lists.items)
+                _presort.pack(items, lists.common, lists.row_bits, lists.rank_shift, first, last, self.packed)
                 yield
 
-        run(work, _blocks(len(self.items), 1, threads), threads)
+        run(work, _blocks(lists.n_features, 1, threads), threads)
+
+    def of(self, kept, threads):
+        """The Sorted of the rows (n,), bool, alone, which keep their numbers."""
+        lists, d = copy(self.lists), self.lists.n_features
+        lists.items = np.empty((d + (lists.common is not None), np.count_nonzero(kept)), np.uint64)
+        codes = np.where(kept, 0 if self.codes is None else self.codes, np.int32(-1))
+        bits = lists.row_bits, lists.rank_shift
+
+        def work(columns):
+            for first, last in ranges(*columns, 1):
+                _presort.unpack(
+                    self.packed, lists.common, codes, self.X, self.rows, self.n_codes, *bits, first, last, lists.items
+                )
+                yield
+
+        run(work, _blocks(d, 1, threads), threads)
+        if lists.common is not None:
+            _presort.list_rows(codes, lists.row_bits, lists.items[d])
         return lists
 
 
@@ -187,9 +207,9 @@ class _Part:
 
 def longer(array, least=8):
     """A copy with room for more."""
-    copy = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
-    copy[: len(array)] = array
-    return copy
+    longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def fixed_log_table(n):

@@ -9,15 +9,17 @@
 #
 # A list may leave the rows of a common value out, which costs nothing then: half of a picture's pixels are black.
 from cython cimport floating
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from _grown cimport growth_t, length_of, set_length
+from _grown cimport growth_t, length_of, row_of, same_value, set_length
 
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
     SHORT = 48  # equal upper halves up to so many are sorted by insertion
+
+cdef uint32_t FIRST = <uint32_t> 1 << 31  # beside a row, of which there are fewer
 
 
 cdef void fill_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
@@ -231,29 +233,87 @@ def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows."""
-    cdef Py_ssize_t i
+    """Write a list of all rows, or of those whose code is not negative."""
+    cdef Py_ssize_t i, o = 0, n = items_out.shape[0]
+    cdef int32_t code = 0
     with nogil:
-        for i in range(items_out.shape[0]):
-            items_out[i] = (0 if codes is None else <uint64_t> codes[i] << row_bits) | <uint64_t> i
+        for i in range(n if codes is None else codes.shape[0]):
+            if codes is not None:
+                code = codes[i]
+            if code >= 0:
+                items_out[o] = <uint64_t> code << row_bits | <uint64_t> i
+                o += 1
 
 
-def keep(const uint64_t[:, ::1] items, const int32_t[:, ::1] common, const uint8_t[::1] kept, int row_bits,
-         int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
-    """Write the items of the rows that are kept, in their order."""
+def pack(const uint64_t[:, ::1] items, const int32_t[:, ::1] common, int row_bits, int rank_shift, Py_ssize_t first,
+         Py_ssize_t stop, uint32_t[:, ::1] packed_out):
+    """Write of lists [first, stop) the rows, with FIRST where one's value is not that of the row before.
+
+    The last of a list that leaves rows out is its length.
+    """
     cdef growth_t g
-    cdef Py_ssize_t f, i, o, n = items_out.shape[1], length
-    cdef bint short_list
+    cdef Py_ssize_t f, i, n = items.shape[1], length
+    cdef uint64_t last
     fill_bits(&g, row_bits, rank_shift)
     with nogil:
         for f in range(first, stop):
-            short_list = common is not None and f < common.shape[1] and common[0, f] >= 0
-            length = length_of(&g, &items[f, 0], items.shape[1]) if short_list else items.shape[1]
-            o = 0
+            length = n
+            if common is not None and common[0, f] >= 0:
+                length = length_of(&g, &items[f, 0], n)
+                packed_out[f, n - 1] = <uint32_t> length
+            last = ~items[f, 0]
             for i in range(length):
-                if o == n:
-                    break
-                items_out[f, o] = items[f, i]
-                o += kept[items[f, i] & g.row_mask]
-            if short_list:
-                set_length(&g, &items_out[f, 0], n, o)
+                packed_out[f, i] = <uint32_t> row_of(&g, items[f, i]) | (
+                    0 if same_value(&g, items[f, i], last) else <uint32_t> FIRST
+                )
+                last = items[f, i]
+
+
+cdef Py_ssize_t unpack_list(
+    const uint32_t* packed, Py_ssize_t length, const int32_t* codes, const floating* x, Py_ssize_t d,
+    const Py_ssize_t* rows, bint categorical, int64_t common, const growth_t* g, uint64_t* items, Py_ssize_t n
+) noexcept nogil:
+    """Write the items of the rows whose code is not negative, n at most; x: the column. Returns how many."""
+    cdef Py_ssize_t i, row, o = 0, last = length - 1
+    cdef int64_t n_values = 0
+    cdef uint64_t rank = 0
+    cdef floating value
+    while last > 0 and packed[last] & FIRST == 0:
+        last -= 1
+    for i in range(length):
+        if o == n:
+            break
+        row = packed[i] & ~<uint32_t> FIRST
+        if packed[i] & FIRST:
+            n_values += n_values == common
+            rank = n_values
+            n_values += 1
+            if categorical or i == last:
+                value = x[(row if rows == NULL else rows[row]) * d]
+                if value != value:
+                    rank = g.missing
+                elif categorical:
+                    rank = <uint64_t> value
+        items[o] = rank << g.rank_shift | <uint64_t> codes[row] << g.row_bits | <uint64_t> row
+        o += codes[row] >= 0
+    return o
+
+
+def unpack(const uint32_t[:, ::1] packed, const int32_t[:, ::1] common, const int32_t[::1] codes,
+           const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] n_codes, int row_bits,
+           int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
+    """Write lists [first, stop) of X[rows] (None: of all rows) again, of the rows whose code is not negative."""
+    cdef growth_t g
+    cdef Py_ssize_t f, n = items_out.shape[1], length
+    cdef bint is_short
+    fill_bits(&g, row_bits, rank_shift)
+    with nogil:
+        for f in range(first, stop):
+            is_short = common is not None and common[0, f] >= 0
+            length = packed[f, packed.shape[1] - 1] if is_short else packed.shape[1]
+            length = unpack_list(
+                &packed[f, 0], length, &codes[0], &X[0, f], X.shape[1], NULL if rows is None else &rows[0],
+                n_codes is not None and n_codes[f] > 0, common[0, f] if is_short else -1, &g, &items_out[f, 0], n,
+            )
+            if is_short:
+                set_length(&g, &items_out[f, 0], n, length)
