@@ -74,11 +74,10 @@ class Sorted:
     def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
         n, d = len(X) if rows is None else len(rows), X.shape[1]
         self.n_features = d
-        n_classes = 1 if target.codes is None else target.n_values
+        if n >= 1 << 31:
+            raise ValueError(f"X has {n} rows, more than trees are grown on")
         self.row_bits = max(1, (n - 1).bit_length())
-        self.rank_shift = self.row_bits + (n_classes - 1).bit_length()
-        if self.rank_shift + self.row_bits > 63 or n >= 1 << 31:
-            raise ValueError(f"X has {n} rows of {n_classes} classes, more than trees are grown on")
+        self.rank_shift = _rank_shift(self.row_bits, target)
         self.items = np.empty((d + leave_out, n), np.uint64)
         common = np.empty((2, d), np.int32) if leave_out else None
 
@@ -91,54 +90,90 @@ class Sorted:
                 yield
 
         run(work, _blocks(d, 8, threads), threads)
-        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
-        self.lacking, self.common = self.items[:d, -1] >> np.uint64(self.rank_shift) == missing, None
-        self.cells_a_row = d
-        if leave_out:
-            short = common[0] >= 0
-            self.lacking &= ~short  # the last item of a list that leaves rows out is none
+        self.common, self.cells_a_row = None, d
+        short = leave_out and common[0] >= 0
+        if np.any(short):
+            self.common = common
             lengths = self.items[:d, -1][short] & np.uint64((1 << self.row_bits) - 1)
             self.cells_a_row -= (n - lengths.astype(np.float64)).sum() / n
-        if leave_out and short.any():
-            self.common = common
             _presort.list_rows(target.codes, self.row_bits, self.items[d])
         else:
             self.items = self.items[:d]
+        self.find_lacking()
+
+    def find_lacking(self):
+        """Set which features have missing values."""
+        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
+        self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
+        if self.common is not None:
+            self.lacking &= self.common[0] < 0  # the last item of a list that leaves rows out is none
 
 
 class Packed:
     """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort."""
 
-    def __init__(self, lists, X, rows, codes, n_codes, threads):
-        self.lists, self.X, self.rows, self.codes, self.n_codes = copy(lists), X, rows, codes, n_codes
+    def __init__(self, lists, X, rows, n_codes, threads):
+        self.lists, self.X, self.rows, self.n_codes = copy(lists), X, rows, n_codes
         items, self.lists.items = lists.items, None
+        common = self.lists.common = None if lists.common is None else lists.common.copy()
         self.packed = np.empty((lists.n_features, items.shape[1]), np.uint32)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.pack(items, lists.common, lists.row_bits, lists.rank_shift, first, last, self.packed)
+                _presort.pack(items, common, lists.row_bits, lists.rank_shift, first, last, self.packed)
                 yield
 
         run(work, _blocks(lists.n_features, 1, threads), threads)
 
-    def of(self, kept, threads):
-        """The Sorted of the rows (n,), bool, alone, which keep their numbers."""
+    @classmethod
+    def of_columns(cls, X, threads):
+        """Of X alone, whatever is to be predicted."""
+        target = Target(None, None, np.array([0, 1], np.int32))
+        return cls(Sorted(X, None, target, None, threads, leave_out=True), X, None, None, threads)
+
+    def of(self, rows, numbers, target, threads):
+        """The Sorted of those rows, ascending, which get the numbers that they have in the target."""
         lists, d = copy(self.lists), self.lists.n_features
-        lists.items = np.empty((d + (lists.common is not None), np.count_nonzero(kept)), np.uint64)
-        codes = np.where(kept, 0 if self.codes is None else self.codes, np.int32(-1))
+        tags = np.full(self.packed.shape[1], -1)
+        tags[rows] = numbers
+        if target.codes is not None:
+            tags[rows] |= target.codes[numbers].astype(np.int64) << lists.row_bits
+        lists.rank_shift = _rank_shift(lists.row_bits, target)
+        lists.items = np.empty((d + (lists.common is not None), len(rows)), np.uint64)
+        lists.common = None if lists.common is None else lists.common.copy()
         bits = lists.row_bits, lists.rank_shift
 
         def work(columns):
             for first, last in ranges(*columns, 1):
                 _presort.unpack(
-                    self.packed, lists.common, codes, self.X, self.rows, self.n_codes, *bits, first, last, lists.items
+                    self.packed, lists.common, tags, self.X, self.rows, self.n_codes, *bits, first, last, lists.items
                 )
                 yield
 
         run(work, _blocks(d, 1, threads), threads)
         if lists.common is not None:
-            _presort.list_rows(codes, lists.row_bits, lists.items[d])
+            lists.items[d] = tags[rows]
+        lists.find_lacking()
         return lists
+
+
+class Orders(NamedTuple):
+    """Some rows of columns that are sorted."""
+
+    packed: Packed
+    rows: np.ndarray  # ascending
+
+    def lists(self, target, threads):
+        """As Sorted of these rows alone."""
+        return self.packed.of(self.rows, np.arange(len(self.rows)), target, threads)
+
+
+def _rank_shift(row_bits, target):
+    n_classes = 1 if target.codes is None else target.n_values
+    shift = row_bits + (n_classes - 1).bit_length()
+    if shift + row_bits > 63:
+        raise ValueError(f"X and y have {n_classes} classes and too many rows for them, more than trees are grown on")
+    return shift
 
 
 def _blocks(n, size, threads):

@@ -154,10 +154,11 @@ class Training(NamedTuple):
     def __len__(self):
         return len(self.X) if self.rows is None else len(self.rows)
 
-    def total_weight(self, rows=slice(None)):
+    def total_weight(self, rows=None):
+        """Of all, or of those rows."""
         if self.weight is None:
-            return float(len(self) if isinstance(rows, slice) else np.count_nonzero(rows))
-        return float(self.weight[rows].sum())
+            return float(len(self) if rows is None else len(rows))
+        return float((self.weight if rows is None else self.weight[rows]).sum())
 
 
 def _fold_errors(nodes, alpha, data, rows, loss):
@@ -244,8 +245,8 @@ class DecisionTree(Estimator):
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories
 
-    def _grow(self, data, criterion, valued, risk, loss):
-        """The fitted attributes of the tree, grown and pruned.
+    def _grow(self, data, criterion, valued, risk, loss, orders):
+        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns.
 
         valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
         loss(nodes) a function of rows and of a node for each, what its prediction costs.
@@ -255,9 +256,13 @@ class DecisionTree(Estimator):
         by_folds = self.ccp_alpha == "cv"
         n, total = len(data), data.total_weight()
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
-            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, self._is_plain(limits, data))
+            plain = self._is_plain(limits, data)
+            if orders is not None and plain and data.rows is None and data.n_codes is None:
+                lists = orders.lists(data.target, threads)
+            else:
+                lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, plain)
             found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
-            orders = Packed(lists, data.X, data.rows, data.target.codes, data.n_codes, threads) if by_folds else None
+            packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
 
             def grown(lists, weight):
                 growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
@@ -272,9 +277,10 @@ class DecisionTree(Estimator):
             def weighed(nodes):
                 return nodes, None if risk is None else risk(nodes)
 
-            def errors_without(rows):
-                nodes = grown(orders.of(~rows, threads), data.total_weight(~rows))
-                return _fold_errors(nodes, link_alphas(*weighed(nodes))[0], data, np.flatnonzero(rows), loss(nodes))
+            def errors_without(test):
+                rows = np.flatnonzero(~test)
+                nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
+                return _fold_errors(nodes, link_alphas(*weighed(nodes))[0], data, np.flatnonzero(test), loss(nodes))
 
             nodes = grown(lists, total)
             if not by_folds:
@@ -304,6 +310,13 @@ class DecisionTree(Estimator):
         if limits.criterion == "squared_error":
             return data.target.n_values == 1
         return limits.criterion in ("gini", "entropy") and data.target.codes is not None
+
+    @property
+    def _shares_orders(self):
+        """Whether trees of one output on different rows can be grown from the same orders of numbers."""
+        criteria = ("gini", "entropy", "log_loss", "squared_error")
+        weighted = getattr(self, "class_weight", None) is not None
+        return self.criterion in criteria and not weighted and self.monotonic_cst is None
 
     def _fold_seed(self):
         return 0 if self.random_state is None else as_seed(self.random_state)

@@ -200,7 +200,7 @@ class DensityTree(Estimator):
         log_volume = np.log(box[1] - box[0]).sum()
         target = Target(None, None, np.array([0, 1], np.int32))
         lists = Sorted(rows, None, target, None, threads)
-        orders = Packed(lists, rows, None, None, None, threads) if by_folds else None
+        packed = Packed(lists, rows, None, None, threads) if by_folds else None
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
 
             def grown(lists):
@@ -226,7 +226,8 @@ class DensityTree(Estimator):
                 alphas = links.path.ccp_alphas
                 errors = np.empty((self.cv, len(alphas)))
                 for number in range(self.cv):
-                    part = _fold_errors(grown(orders.of(fold != number, threads)), rows[fold == number])
+                    others = np.flatnonzero(fold != number)
+                    part = _fold_errors(grown(packed.of(others, others, target, threads)), rows[fold == number])
                     errors[number] = fold_risks([part], middles(alphas), 1.0, 1)[0]
         found = {"ccp_alpha_": None if by_folds else float(self.ccp_alpha)}
         if by_folds:

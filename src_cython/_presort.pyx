@@ -12,7 +12,7 @@ from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from _grown cimport growth_t, length_of, row_of, same_value, set_length
+from _grown cimport growth_t, length_of, rank_of, row_of, same_value, set_length
 
 cdef enum:
     DIGIT = 2048
@@ -233,47 +233,47 @@ def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows, or of those whose code is not negative."""
-    cdef Py_ssize_t i, o = 0, n = items_out.shape[0]
-    cdef int32_t code = 0
+    """Write a list of all rows."""
+    cdef Py_ssize_t i
     with nogil:
-        for i in range(n if codes is None else codes.shape[0]):
-            if codes is not None:
-                code = codes[i]
-            if code >= 0:
-                items_out[o] = <uint64_t> code << row_bits | <uint64_t> i
-                o += 1
+        for i in range(items_out.shape[0]):
+            items_out[i] = (0 if codes is None else <uint64_t> codes[i] << row_bits) | <uint64_t> i
 
 
-def pack(const uint64_t[:, ::1] items, const int32_t[:, ::1] common, int row_bits, int rank_shift, Py_ssize_t first,
+def pack(const uint64_t[:, ::1] items, int32_t[:, ::1] common, int row_bits, int rank_shift, Py_ssize_t first,
          Py_ssize_t stop, uint32_t[:, ::1] packed_out):
     """Write of lists [first, stop) the rows, with FIRST where one's value is not that of the row before.
 
-    The last of a list that leaves rows out is its length.
+    The last of a list that leaves rows out is its length. common: ranks are changed to those without gaps.
     """
     cdef growth_t g
     cdef Py_ssize_t f, i, n = items.shape[1], length
+    cdef int32_t n_below
     cdef uint64_t last
+    cdef bint is_short
     fill_bits(&g, row_bits, rank_shift)
     with nogil:
         for f in range(first, stop):
-            length = n
-            if common is not None and common[0, f] >= 0:
-                length = length_of(&g, &items[f, 0], n)
-                packed_out[f, n - 1] = <uint32_t> length
+            is_short = common is not None and common[0, f] >= 0
+            length = length_of(&g, &items[f, 0], n) if is_short else n
             last = ~items[f, 0]
+            n_below = 0
             for i in range(length):
-                packed_out[f, i] = <uint32_t> row_of(&g, items[f, i]) | (
-                    0 if same_value(&g, items[f, i], last) else <uint32_t> FIRST
-                )
+                packed_out[f, i] = <uint32_t> row_of(&g, items[f, i])
+                if not same_value(&g, items[f, i], last):
+                    packed_out[f, i] |= FIRST
+                    n_below += is_short and rank_of(&g, items[f, i]) < <uint64_t> common[0, f]
                 last = items[f, i]
+            if is_short:
+                packed_out[f, n - 1] = <uint32_t> length
+                common[0, f] = n_below
 
 
 cdef Py_ssize_t unpack_list(
-    const uint32_t* packed, Py_ssize_t length, const int32_t* codes, const floating* x, Py_ssize_t d,
+    const uint32_t* packed, Py_ssize_t length, const int64_t* tags, const floating* x, Py_ssize_t d,
     const Py_ssize_t* rows, bint categorical, int64_t common, const growth_t* g, uint64_t* items, Py_ssize_t n
 ) noexcept nogil:
-    """Write the items of the rows whose code is not negative, n at most; x: the column. Returns how many."""
+    """Write the items of the rows that have a tag, n at most; x: the column. Returns how many."""
     cdef Py_ssize_t i, row, o = 0, last = length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
@@ -283,7 +283,7 @@ cdef Py_ssize_t unpack_list(
     for i in range(length):
         if o == n:
             break
-        row = packed[i] & ~<uint32_t> FIRST
+        row = packed[i] & ~FIRST
         if packed[i] & FIRST:
             n_values += n_values == common
             rank = n_values
@@ -294,17 +294,34 @@ cdef Py_ssize_t unpack_list(
                     rank = g.missing
                 elif categorical:
                     rank = <uint64_t> value
-        items[o] = rank << g.rank_shift | <uint64_t> codes[row] << g.row_bits | <uint64_t> row
-        o += codes[row] >= 0
+        items[o] = rank << g.rank_shift | <uint64_t> tags[row]
+        o += tags[row] >= 0
     return o
 
 
-def unpack(const uint32_t[:, ::1] packed, const int32_t[:, ::1] common, const int32_t[::1] codes,
+cdef int32_t row_like(
+    const floating* x, Py_ssize_t d, const Py_ssize_t* rows, const int64_t* tags, Py_ssize_t n, floating value,
+    const growth_t* g
+) noexcept nogil:
+    """The first that has a tag and the value in column x, as the tag numbers it; 0 if none has."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
+            return <int32_t> row_of(g, <uint64_t> tags[i])
+    return 0
+
+
+def unpack(const uint32_t[:, ::1] packed, int32_t[:, ::1] common, const int64_t[::1] tags,
            const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] n_codes, int row_bits,
            int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
-    """Write lists [first, stop) of X[rows] (None: of all rows) again, of the rows whose code is not negative."""
+    """Write lists [first, stop) of X[rows] (None: of all rows) again, of the rows that have a tag.
+
+    tags: of each row what its items have below the rank, -1 where there is none to be. common: the rows that have a
+    common value are changed to some of these.
+    """
     cdef growth_t g
-    cdef Py_ssize_t f, n = items_out.shape[1], length
+    cdef Py_ssize_t f, row, n = items_out.shape[1], d = X.shape[1], length
+    cdef const Py_ssize_t* all_rows = NULL if rows is None else &rows[0]
     cdef bint is_short
     fill_bits(&g, row_bits, rank_shift)
     with nogil:
@@ -312,8 +329,12 @@ def unpack(const uint32_t[:, ::1] packed, const int32_t[:, ::1] common, const in
             is_short = common is not None and common[0, f] >= 0
             length = packed[f, packed.shape[1] - 1] if is_short else packed.shape[1]
             length = unpack_list(
-                &packed[f, 0], length, &codes[0], &X[0, f], X.shape[1], NULL if rows is None else &rows[0],
-                n_codes is not None and n_codes[f] > 0, common[0, f] if is_short else -1, &g, &items_out[f, 0], n,
+                &packed[f, 0], length, &tags[0], &X[0, f], d, all_rows, n_codes is not None and n_codes[f] > 0,
+                common[0, f] if is_short else -1, &g, &items_out[f, 0], n,
             )
             if is_short:
                 set_length(&g, &items_out[f, 0], n, length)
+                row = common[1, f]
+                common[1, f] = row_like(
+                    &X[0, f], d, all_rows, &tags[0], tags.shape[0], X[row if rows is None else rows[row], f], &g
+                )
