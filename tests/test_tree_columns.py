@@ -236,8 +236,8 @@ def test_lists_unpacked_are_those_sorted_without_the_rows_that_are_left_out(rng,
     sorted_items, mask = lists.items.copy(), np.uint64((1 << lists.row_bits) - 1)
     packed = _growth.Packed(lists, X, rows, n_codes, threads)
     for kept in (np.ones(250, bool), rng.random(250) < 0.6, np.arange(250) == 7):
-        found = packed.of(np.flatnonzero(kept), np.flatnonzero(kept), target, threads)
-        for f, (expected, found) in enumerate(zip(sorted_items, found.items)):
+        unpacked = packed.of(np.flatnonzero(kept), np.flatnonzero(kept), target, threads)
+        for f, (expected, found) in enumerate(zip(sorted_items, unpacked.items)):
             if leave_out and f < 7 and lists.common[0, f] >= 0:
                 expected = expected[: expected[-1] & mask]
             expected = expected[kept[(expected & mask).astype(int)]]
