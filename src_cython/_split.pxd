@@ -19,6 +19,7 @@
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
 # which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division.
+from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
@@ -118,27 +119,26 @@ cdef inline void take_gini(
 ) noexcept nogil:
     cdef best_t best = best_out[0]
     cdef Py_ssize_t n = node.stop - node.start, k, c
-    cdef double left = 0, right = 0
+    cdef double squares = 0, left = 0, cross = 0  # the sums of n_c^2, l_c^2 and l_c n_c
     cdef double* l = sides  # no-cython-lint
-    cdef double* r = sides + g.n_values
     cdef uint64_t item, next_item = list[0]
     for c in range(g.n_values):
         l[c] = 0
-        r[c] = node.values[c]
-        right += r[c] * r[c]
+        squares += node.values[c] * node.values[c]
     for k in range(1, min(count, last) + 1):
         item = next_item
         c = class_of(g, item)
         left += 2 * l[c] + 1
-        right -= 2 * r[c] - 1
+        cross += node.values[c]
         l[c] += 1
-        r[c] -= 1
         if k < count:
             next_item = item_at(way, list, k)[0]
             if same_value(g, item, next_item):
                 continue
         if k >= first:
-            consider(way, left * (n - k) + right * k, <double> k * <double> (n - k), k, &best)
+            consider(
+                way, left * (n - k) + (squares - 2 * cross + left) * k, <double> k * <double> (n - k), k, &best
+            )
     best_out[0] = best
 
 
@@ -204,10 +204,11 @@ cdef inline void take_squares(
 
 cdef inline void take_rows(
     const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, double* sides, best_t* best
+    Py_ssize_t last, double* sides, double floor, best_t* best
 ) noexcept nogil:
-    """The best cut, of [first, last] rows taken, among the `count` rows from list[0] on."""
-    best.score = best.bar = -1e300
+    """The best cut above the floor, of [first, last] rows taken, among the `count` rows from list[0] on."""
+    best.score = floor
+    best.bar = floor - fabs(floor) * 1e-12
     best.cut = -1
     if count == 0:
         return
@@ -251,7 +252,7 @@ cdef inline Py_ssize_t far_end(
 
 cdef inline void scan_from_both_ends(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, bint is_short_list, uint64_t common,
-    double* sides, double* score_out, Py_ssize_t* cut_out
+    double* sides, double floor, double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     """Up to the rows of one value, which are left out or more than half, and which nothing need be known of."""
     cdef Py_ssize_t n = node.stop - node.start, below = n, above = n, stop = n
@@ -265,10 +266,11 @@ cdef inline void scan_from_both_ends(
         if same_value(g, middle, list[n >> 2]) or same_value(g, middle, list[n - 1 - (n >> 2)]):
             below = far_end(g, list, middle, n >> 1, -1)
             above = far_end(g, list, middle, n >> 1, n) + 1
-    take_rows(<const upwards_t*> NULL, g, node, list, below, first, n - g.min_leaf, sides, &left)
+    take_rows(<const upwards_t*> NULL, g, node, list, below, first, n - g.min_leaf, sides, floor, &left)
     if above < stop:
         take_rows(
-            <const downwards_t*> NULL, g, node, list + stop - 1, stop - above, g.min_leaf, n - first, sides, &right
+            <const downwards_t*> NULL, g, node, list + stop - 1, stop - above, g.min_leaf, n - first, sides, floor,
+            &right,
         )
     else:
         right.cut = -1
@@ -339,7 +341,7 @@ cdef inline void scan(
     room_t* room, split_t* best
 ) noexcept nogil:
     """Take the list's best cut, from the place `first` on, if it is better."""
-    cdef double score = 0
+    cdef double score = 0, floor = -1e300
     cdef Py_ssize_t cut = -1
     cdef bint plain = g.weight == NULL and g.monotonic == NULL
     first = max(first, g.min_leaf)
@@ -349,9 +351,11 @@ cdef inline void scan(
         (g.criterion == SQUARED_ERROR and g.n_outputs == 1)
         or (g.y == NULL and (g.criterion == GINI or g.criterion == ENTROPY))
     ):
+        if best.feature >= 0:  # what ties with the best so far is above
+            floor = best.score - fabs(best.score) * 1e-12 - 1e-300
         scan_from_both_ends(
             g, node, list, first, is_short(g, feature), g.common[feature] if is_short(g, feature) else 0, room.sides,
-            &score, &cut,
+            floor, &score, &cut,
         )
     elif g.criterion < SQUARED_ERROR:
         scan_classes(g, node, list, first, feature, room, &score, &cut)
