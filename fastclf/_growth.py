@@ -68,7 +68,7 @@ class Sorted:
     """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
 
     leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
-    Memory: 8 bytes a cell, and while it is made 40 a row and thread.
+    Memory: 8 bytes a cell, and while it is made 40 a row and thread, from 128 features on 264.
     """
 
     def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
@@ -81,11 +81,14 @@ class Sorted:
         self.items = np.empty((d + leave_out, n), np.uint64)
         common = np.empty((2, d), np.int32) if leave_out else None
 
+        # columns that are read at a time: more are faster, but memory counts where rows are short
+        width = (32 if d < 128 else 256) // X.itemsize
+
         def work(columns):
-            values = np.empty((32 // X.itemsize, n), X.dtype)
+            values = np.empty((width, n), X.dtype)
             buffers = values, np.empty(n, np.uint64), np.empty(3 << 11, np.uint32)
             codes = target.codes, n_codes, self.row_bits, self.rank_shift
-            for first, last in ranges(*columns, 8, 64):
+            for first, last in ranges(*columns, width, 64):
                 _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
                 yield
 

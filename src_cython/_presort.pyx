@@ -13,10 +13,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from _grown cimport growth_t, length_of, rank_of, row_of, same_value, set_length
+from _vector cimport prefetch
 
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
+    AHEAD = 16  # rows, of X in memory, that are each in another page
     SHORT = 48  # equal upper halves up to so many are sorted by insertion
 
 cdef uint32_t FIRST = <uint32_t> 1 << 31  # beside a row, of which there are fewer
@@ -152,7 +154,7 @@ cdef void sort_columns(
     const int32_t* n_codes, growth_t* g, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t* common,
     uint64_t* items, floating* values, Py_ssize_t width, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
-    cdef Py_ssize_t block = first, end, f, i, length
+    cdef Py_ssize_t block = first, end, f, i, ahead, length
     cdef const floating* x
     cdef uint64_t* column
     cdef uint64_t row, key, last, shown, n_ranks, left_out, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
@@ -161,6 +163,11 @@ cdef void sort_columns(
     while block < stop:
         end = min(block + width, stop)
         for i in range(n):
+            ahead = min(i + AHEAD, n - 1)
+            x = X + (ahead if rows == NULL else rows[ahead]) * d
+            for f in range(block, end, 8):
+                prefetch(x + f)
+            prefetch(x + end - 1)
             x = X + (i if rows == NULL else rows[i]) * d
             for f in range(block, end):
                 values[(f - block) * n + i] = x[f]

@@ -18,7 +18,8 @@
 # scores are the same whichever side is which.
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
-# which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division.
+# which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division,
+# and of BLOCK cuts at a time, whether between different ranks or not, by vectors.
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
@@ -43,12 +44,15 @@ from _grown cimport (
     weight_of,
 )
 from _sides cimport above_noise, beats, noise, scan_classes, scan_distances, scan_sums
+from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
     BY_RESPONSE = 2  # + v: categories by the mean of value v
     FEW = 32  # rows, among which no value that more than half have is looked for
+    BLOCK = 64
+    EXACT = 1 << 26  # rows, of fewer of which all products are whole doubles
 
 ctypedef struct split_t:
     double score
@@ -93,24 +97,78 @@ cdef inline void consider_two(
     consider(way, difference * difference, <double> k * <double> (n - k), k, best)
 
 
+cdef inline void count_up(vec_d* k, Py_ssize_t start) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(LANES_D):
+        (<double*> k)[i] = start + i
+
+
+cdef inline bint is_cut(
+    const way_t* way, const growth_t* g, const uint64_t* list, Py_ssize_t k, Py_ssize_t count, Py_ssize_t first
+) noexcept nogil:
+    """Whether the first k rows can be one side."""
+    return k >= first and (k == count or not same_value(g, item_at(way, list, k - 1)[0], item_at(way, list, k)[0]))
+
+
+cdef inline bint is_run(
+    const way_t* way, const growth_t* g, const uint64_t* list, Py_ssize_t start, Py_ssize_t size, Py_ssize_t count
+) noexcept nogil:
+    """Whether no cut ends within `size` rows from a start."""
+    return start + size < count and same_value(g, item_at(way, list, start)[0], item_at(way, list, start + size)[0])
+
+
+cdef inline bint two_reach(
+    const double* l_1, Py_ssize_t start, Py_ssize_t size, double n, double n_1, double bar
+) noexcept nogil:
+    """Whether a score of `size` cuts, from that of start + 1 rows on, is at least the bar."""
+    cdef vec_d k, difference
+    cdef Py_ssize_t i
+    cdef unsigned int reached = 0
+    count_up(&k, start + 1)
+    for i in range(size // LANES_D):
+        difference = spread_d(n) * (<const vec_d*> l_1)[i] - k * spread_d(n_1)
+        reached |= at_most_d(spread_d(bar) * (k * (spread_d(n) - k)), difference * difference)
+        k = k + spread_d(LANES_D)
+    return reached
+
+
 cdef inline void take_two(
     const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
     Py_ssize_t last, best_t* best_out
 ) noexcept nogil:
     cdef best_t best = best_out[0]
-    cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
-    cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
-    cdef uint64_t item, next_item = list[0]
-    for k in range(1, min(count - 1, last) + 1):
-        item = next_item
-        next_item = item_at(way, list, k)[0]
-        l_1 += item >> row_bits & 1
-        if (item ^ next_item) >> rank_shift == 0 or k < first:
+    cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0
+    cdef Py_ssize_t start = 0, size = 0, i
+    cdef double l[BLOCK]  # no-cython-lint
+    while start + size < min(count, last):
+        start += size
+        size = min(min(count, last) - start, <Py_ssize_t> BLOCK)
+        for i in range(size):
+            l_1 += item_at(way, list, start + i)[0] >> g.row_bits & 1
+            l[i] = l_1
+        if is_run(way, g, list, start, size, count):
             continue
-        consider_two(way, n, n_1, k, l_1, &best)
-    if first <= count <= last:
-        consider_two(way, n, n_1, count, l_1 + (next_item >> row_bits & 1), &best)
+        if size == BLOCK and n < EXACT and not two_reach(l, start, size, n, n_1, best.bar):
+            continue
+        for i in range(size):
+            if is_cut(way, g, list, start + i + 1, count, first):
+                consider_two(way, n, n_1, start + i + 1, <int64_t> l[i], &best)
     best_out[0] = best
+
+
+cdef inline bint gini_reach(
+    const double* left, const double* cross, Py_ssize_t start, Py_ssize_t size, double n, double squares, double bar
+) noexcept nogil:
+    cdef vec_d k, a, score
+    cdef Py_ssize_t i
+    cdef unsigned int reached = 0
+    count_up(&k, start + 1)
+    for i in range(size // LANES_D):
+        a = (<const vec_d*> left)[i]
+        score = a * (spread_d(n) - k) + (spread_d(squares) - spread_d(2) * (<const vec_d*> cross)[i] + a) * k
+        reached |= at_most_d(spread_d(bar) * (k * (spread_d(n) - k)), score)
+        k = k + spread_d(LANES_D)
+    return reached
 
 
 cdef inline void take_gini(
@@ -118,27 +176,37 @@ cdef inline void take_gini(
     Py_ssize_t last, double* sides, best_t* best_out
 ) noexcept nogil:
     cdef best_t best = best_out[0]
-    cdef Py_ssize_t n = node.stop - node.start, k, c
-    cdef double squares = 0, left = 0, cross = 0  # the sums of n_c^2, l_c^2 and l_c n_c
-    cdef double* l = sides  # no-cython-lint
-    cdef uint64_t item, next_item = list[0]
+    cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, i, k, c
+    cdef double squares = 0, cross = 0  # the sums of n_c^2 and l_c n_c
+    cdef int64_t left = 0  # the sum of l_c^2
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; every second row's, so that no row waits for that before it
+    cdef int64_t* others = l + g.n_values
+    cdef double left_at[BLOCK]
+    cdef double cross_at[BLOCK]
     for c in range(g.n_values):
-        l[c] = 0
+        l[c] = others[c] = 0
         squares += node.values[c] * node.values[c]
-    for k in range(1, min(count, last) + 1):
-        item = next_item
-        c = class_of(g, item)
-        left += 2 * l[c] + 1
-        cross += node.values[c]
-        l[c] += 1
-        if k < count:
-            next_item = item_at(way, list, k)[0]
-            if same_value(g, item, next_item):
-                continue
-        if k >= first:
-            consider(
-                way, left * (n - k) + (squares - 2 * cross + left) * k, <double> k * <double> (n - k), k, &best
-            )
+    while start + size < min(count, last):
+        start += size
+        size = min(min(count, last) - start, <Py_ssize_t> BLOCK)
+        for i in range(size):
+            c = class_of(g, item_at(way, list, start + i)[0])
+            left += 2 * (l[c] + others[c]) + 1
+            cross += node.values[c]
+            l[c] += 1
+            l, others = others, l
+            left_at[i], cross_at[i] = left, cross
+        if is_run(way, g, list, start, size, count):
+            continue
+        if size == BLOCK and not gini_reach(left_at, cross_at, start, size, n, squares, best.bar):
+            continue
+        for i in range(size):
+            k = start + i + 1
+            if is_cut(way, g, list, k, count, first):
+                consider(
+                    way, left_at[i] * (n - k) + (squares - 2 * cross_at[i] + left_at[i]) * k,
+                    <double> k * <double> (n - k), k, &best
+                )
     best_out[0] = best
 
 
