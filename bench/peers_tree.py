@@ -70,6 +70,13 @@ def tree_gini(scale, threads):
     return grown(X, y, threads)
 
 
+@comparison("Tree gini float64 to the end", threads=(1,), sklearn=15)
+@comparison("Tree gini float64 to the end", threads=(2,), sklearn=20)
+def tree_gini_double(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale), "float64")
+    return grown(X, y, threads)
+
+
 @comparison("Tree gini depth 10", threads=(2,), sklearn=20, sklearnex=1.4)
 def tree_depth_10(scale, threads):
     X, y, _ = noisy(int(200_000 * scale))
@@ -82,14 +89,14 @@ def tree_depth_10_double(scale, threads):
     return grown(X, y, threads, max_depth=10)
 
 
-@comparison("Tree mnist10k", threads=(2,), sklearn=10, sklearnex=5)
+@comparison("Tree mnist10k", threads=(1, 2), sklearn=10, sklearnex=5)
 def tree_mnist(scale, threads):
     X, y = data.mnist10k()
     n = int(10_000 * scale)
     return grown(X[:n], y[:n], threads)
 
 
-@comparison("Tree regression", threads=(2,), sklearn=10, sklearnex=2)
+@comparison("Tree regression", threads=(1, 2), sklearn=10, sklearnex=2)
 def tree_regression(scale, threads):
     X, _, y = noisy(int(200_000 * scale))
     return grown(X, y, threads, "DecisionTreeRegressor")
@@ -124,9 +131,8 @@ def tree_folds(scale, threads):
     return Work([X], partial(fits, ccp_alpha="cv"), {"one fit": fits}, agree, items=1)
 
 
-@comparison("Tree pruning path", threads=(1,), sklearn=100, its_fit=20)
-def tree_path(scale, threads):
-    X, y, _ = noisy(int(200_000 * scale))
+def pruning_paths(n, threads, asked):
+    X, y, _ = noisy(n)
 
     def paths(module):
         model = import_module(module).DecisionTreeClassifier(random_state=0).fit(X, y)
@@ -146,7 +152,18 @@ def tree_path(scale, threads):
         return bool(np.isclose(ours[0], theirs[0])), f"impurity of the root {ours[0]} and {theirs[0]}"
 
     peers = {"sklearn": partial(paths, "sklearn.tree"), "its fit": fit}
-    return Work([X], partial(paths, "fastclf"), peers, agree, items=1)
+    return Work([X], partial(paths, "fastclf"), {name: peers[name] for name in asked}, agree, items=1)
+
+
+@comparison("Tree pruning path", threads=(1,), sklearn=100, its_fit=20)
+def tree_path(scale, threads):
+    """Of 50,000 rows: scikit-learn's time grows with their square."""
+    return pruning_paths(int(50_000 * scale), threads, ["sklearn", "its fit"])
+
+
+@comparison("Tree pruning path of 200k rows", threads=(1,), its_fit=20)
+def tree_long_path(scale, threads):
+    return pruning_paths(int(200_000 * scale), threads, ["its fit"])
 
 
 def predicted(blocks, threads, calls):

@@ -21,7 +21,7 @@ _BLOCK = 1 << 12
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
 # thread's.
-_MANY_CELLS = 1 << 20
+_MANY_CELLS = 1 << 19
 
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
@@ -212,12 +212,12 @@ class _Part:
     def __init__(self, growth, n_rows):
         width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
         self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 6), np.int64), np.empty((32, width))
+        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
         self.subsets = np.empty(max(1, growth.most_words), np.uint64)
         self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
         self.children = np.empty((2, width - VALUES))
-        self.features = np.empty(growth.n_features, np.int32)
+        self.features = np.arange(growth.n_features, dtype=np.int32)
         self.room = _Room(growth, n_rows)
 
     def make_room(self, growth):
