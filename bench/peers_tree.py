@@ -131,8 +131,9 @@ def tree_folds(scale, threads):
     return Work([X], partial(fits, ccp_alpha="cv"), {"one fit": fits}, agree, items=1)
 
 
-def pruning_paths(n, threads, asked):
-    X, y, _ = noisy(n)
+@comparison("Tree pruning path", threads=(1,), sklearn=100, its_fit=20)
+def tree_path(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale))
 
     def paths(module):
         model = import_module(module).DecisionTreeClassifier(random_state=0).fit(X, y)
@@ -152,18 +153,7 @@ def pruning_paths(n, threads, asked):
         return bool(np.isclose(ours[0], theirs[0])), f"impurity of the root {ours[0]} and {theirs[0]}"
 
     peers = {"sklearn": partial(paths, "sklearn.tree"), "its fit": fit}
-    return Work([X], partial(paths, "fastclf"), {name: peers[name] for name in asked}, agree, items=1)
-
-
-@comparison("Tree pruning path", threads=(1,), sklearn=100, its_fit=20)
-def tree_path(scale, threads):
-    """Of 50,000 rows: scikit-learn's time grows with their square."""
-    return pruning_paths(int(50_000 * scale), threads, ["sklearn", "its fit"])
-
-
-@comparison("Tree pruning path of 200k rows", threads=(1,), its_fit=20)
-def tree_long_path(scale, threads):
-    return pruning_paths(int(200_000 * scale), threads, ["its fit"])
+    return Work([X], partial(paths, "fastclf"), peers, agree, items=1)
 
 
 def predicted(blocks, threads, calls):
