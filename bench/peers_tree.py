@@ -70,6 +70,13 @@ def tree_gini(scale, threads):
     return grown(X, y, threads)
 
 
+@comparison("Tree gini float64 to the end", threads=(1,), sklearn=15)
+@comparison("Tree gini float64 to the end", threads=(2,), sklearn=20)
+def tree_gini_double(scale, threads):
+    X, y, _ = noisy(int(200_000 * scale), "float64")
+    return grown(X, y, threads)
+
+
 @comparison("Tree gini depth 10", threads=(2,), sklearn=20, sklearnex=1.4)
 def tree_depth_10(scale, threads):
     X, y, _ = noisy(int(200_000 * scale))
@@ -82,14 +89,14 @@ def tree_depth_10_double(scale, threads):
     return grown(X, y, threads, max_depth=10)
 
 
-@comparison("Tree mnist10k", threads=(2,), sklearn=10, sklearnex=5)
+@comparison("Tree mnist10k", threads=(1, 2), sklearn=10, sklearnex=5)
 def tree_mnist(scale, threads):
     X, y = data.mnist10k()
     n = int(10_000 * scale)
     return grown(X[:n], y[:n], threads)
 
 
-@comparison("Tree regression", threads=(2,), sklearn=10, sklearnex=2)
+@comparison("Tree regression", threads=(1, 2), sklearn=10, sklearnex=2)
 def tree_regression(scale, threads):
     X, _, y = noisy(int(200_000 * scale))
     return grown(X, y, threads, "DecisionTreeRegressor")

@@ -13,7 +13,7 @@ from . import _student
 from ._contingency import contingency_table
 from ._estimator import Classifier, Estimator
 from ._scoring import as_scorers, from_answers, judge, judge_folds, settled
-from ._shortcuts import Group
+from ._shortcuts import Group, packed_columns
 from ._splitters import as_folds, as_rows, as_y
 from ._threads import Progress, n_threads, run
 
@@ -231,7 +231,7 @@ def cross_validate(
     Ctrl-C leaves, with a warning, the results of the folds that are finished, if there are any.
 
     Memory beyond X: the rows of one fold for each thread, copied once for all estimators, and what an estimator needs
-    itself.
+    itself; for decision trees, whose folds share sorted columns, 4 bytes a cell.
 
     Examples
     --------
@@ -367,7 +367,7 @@ class Asked:
         threads = self._threads(groups, n_jobs)
         measured = [Measured(self, group) for group in groups]
         n_values = sum(len(group.values) for group in groups)
-        lock = threading.Lock()
+        lock, packed = threading.Lock(), None
         with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
 
             def work(i):
@@ -378,7 +378,7 @@ class Asked:
                 for own in measured:
                     if own.shortcut is not None:
                         continue
-                    found = self._measure(own.group, *parts, threads)
+                    found = self._measure(own.group.presorted(packed, train), *parts, threads)
                     with lock:
                         if progress.stopped:
                             return
@@ -391,7 +391,9 @@ class Asked:
                 for own in measured:
                     if not progress.stopped and self._take_shortcut(own):
                         progress.advance(len(self.folds) * len(own.group.values))
-                if any(own.shortcut is None for own in measured):
+                left = [own.group for own in measured if own.shortcut is None]
+                if left:
+                    packed = packed_columns(left, self.rows, self.folds, threads)
                     run(work, range(len(self.folds)), threads)
             except KeyboardInterrupt:
                 done = max(len(own.finished) for own in measured)

@@ -1,5 +1,6 @@
 """Trees grown: columns sorted once, then nodes split from the root down, on any number of threads the same tree."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ _BLOCK = 1 << 12
 
 # Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
 # thread's.
-_MANY_CELLS = 1 << 20
+_MANY_CELLS = 1 << 19
 
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
@@ -67,58 +68,115 @@ class Sorted:
     """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
 
     leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
-    Memory: 8 bytes a cell, and while it is made 40 a row and thread.
+    Memory: 8 bytes a cell, and while it is made 40 a row and thread, from 128 features on 264.
     """
 
     def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
         n, d = len(X) if rows is None else len(rows), X.shape[1]
         self.n_features = d
-        n_classes = 1 if target.codes is None else target.n_values
+        if n >= 1 << 31:
+            raise ValueError(f"X has {n} rows, more than trees are grown on")
         self.row_bits = max(1, (n - 1).bit_length())
-        self.rank_shift = self.row_bits + (n_classes - 1).bit_length()
-        if self.rank_shift + self.row_bits > 63 or n >= 1 << 31:
-            raise ValueError(f"X has {n} rows of {n_classes} classes, more than trees are grown on")
+        self.rank_shift = _rank_shift(self.row_bits, target)
         self.items = np.empty((d + leave_out, n), np.uint64)
         common = np.empty((2, d), np.int32) if leave_out else None
 
+        # columns that are read at a time: more are faster, but memory counts where rows are short
+        width = (32 if d < 128 else 256) // X.itemsize
+
         def work(columns):
-            values = np.empty((32 // X.itemsize, n), X.dtype)
+            values = np.empty((width, n), X.dtype)
             buffers = values, np.empty(n, np.uint64), np.empty(3 << 11, np.uint32)
             codes = target.codes, n_codes, self.row_bits, self.rank_shift
-            for first, last in ranges(*columns, 8, 64):
+            for first, last in ranges(*columns, width, 64):
                 _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
                 yield
 
         run(work, _blocks(d, 8, threads), threads)
-        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
-        self.lacking, self.common = self.items[:d, -1] >> np.uint64(self.rank_shift) == missing, None
-        self.cells_a_row = d
-        if leave_out:
-            short = common[0] >= 0
-            self.lacking &= ~short  # the last item of a list that leaves rows out is none
+        self.common, self.cells_a_row = None, d
+        short = leave_out and common[0] >= 0
+        if np.any(short):
+            self.common = common
             lengths = self.items[:d, -1][short] & np.uint64((1 << self.row_bits) - 1)
             self.cells_a_row -= (n - lengths.astype(np.float64)).sum() / n
-        if leave_out and short.any():
-            self.common = common
             _presort.list_rows(target.codes, self.row_bits, self.items[d])
         else:
             self.items = self.items[:d]
+        self.find_lacking()
 
-    def kept(self, rows, threads):
-        """The lists of those rows (n,), bool, alone, which keep their numbers."""
-        lists = object.__new__(Sorted)
-        lists.n_features, lists.cells_a_row = self.n_features, self.cells_a_row
-        lists.row_bits, lists.rank_shift, lists.common = self.row_bits, self.rank_shift, self.common
-        lists.items = np.empty((len(self.items), np.count_nonzero(rows)), np.uint64)
-        kept, bits = rows.view(np.uint8), (self.row_bits, self.rank_shift)
+    def find_lacking(self):
+        """Set which features have missing values."""
+        missing = np.uint64((1 << 64 - self.rank_shift) - 1)
+        self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
+        if self.common is not None:
+            self.lacking &= self.common[0] < 0  # the last item of a list that leaves rows out is none
+
+
+class Packed:
+    """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort."""
+
+    def __init__(self, lists, X, rows, n_codes, threads):
+        self.lists, self.X, self.rows, self.n_codes = copy(lists), X, rows, n_codes
+        items, self.lists.items = lists.items, None
+        common = self.lists.common = None if lists.common is None else lists.common.copy()
+        self.packed = np.empty((lists.n_features, items.shape[1]), np.uint32)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.keep(self.items, self.common, kept, *bits, first, last, lists.items)
+                _presort.pack(items, common, lists.row_bits, lists.rank_shift, first, last, self.packed)
                 yield
 
-        run(work, _blocks(len(self.items), 1, threads), threads)
+        run(work, _blocks(lists.n_features, 1, threads), threads)
+
+    @classmethod
+    def of_columns(cls, X, threads):
+        """Of X alone, whatever is to be predicted."""
+        target = Target(None, None, np.array([0, 1], np.int32))
+        return cls(Sorted(X, None, target, None, threads, leave_out=True), X, None, None, threads)
+
+    def of(self, rows, numbers, target, threads):
+        """The Sorted of those rows, ascending, which get the numbers that they have in the target."""
+        lists, d = copy(self.lists), self.lists.n_features
+        tags = np.full(self.packed.shape[1], -1)
+        tags[rows] = numbers
+        if target.codes is not None:
+            tags[rows] |= target.codes[numbers].astype(np.int64) << lists.row_bits
+        lists.rank_shift = _rank_shift(lists.row_bits, target)
+        lists.items = np.empty((d + (lists.common is not None), len(rows)), np.uint64)
+        lists.common = None if lists.common is None else lists.common.copy()
+        bits = lists.row_bits, lists.rank_shift
+
+        def work(columns):
+            for first, last in ranges(*columns, 1):
+                _presort.unpack(
+                    self.packed, lists.common, tags, self.X, self.rows, self.n_codes, *bits, first, last, lists.items
+                )
+                yield
+
+        run(work, _blocks(d, 1, threads), threads)
+        if lists.common is not None:
+            lists.items[d] = tags[rows]
+        lists.find_lacking()
         return lists
+
+
+class Orders(NamedTuple):
+    """Some rows of columns that are sorted."""
+
+    packed: Packed
+    rows: np.ndarray  # ascending
+
+    def lists(self, target, threads):
+        """As Sorted of these rows alone."""
+        return self.packed.of(self.rows, np.arange(len(self.rows)), target, threads)
+
+
+def _rank_shift(row_bits, target):
+    n_classes = 1 if target.codes is None else target.n_values
+    shift = row_bits + (n_classes - 1).bit_length()
+    if shift + row_bits > 63:
+        raise ValueError(f"X and y have {n_classes} classes and too many rows for them, more than trees are grown on")
+    return shift
 
 
 def _blocks(n, size, threads):
@@ -154,12 +212,12 @@ class _Part:
     def __init__(self, growth, n_rows):
         width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
         self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 6), np.int64), np.empty((32, width))
+        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
         self.subsets = np.empty(max(1, growth.most_words), np.uint64)
         self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
         self.children = np.empty((2, width - VALUES))
-        self.features = np.empty(growth.n_features, np.int32)
+        self.features = np.arange(growth.n_features, dtype=np.int32)
         self.room = _Room(growth, n_rows)
 
     def make_room(self, growth):
@@ -187,9 +245,9 @@ class _Part:
 
 def longer(array, least=8):
     """A copy with room for more."""
-    copy = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
-    copy[: len(array)] = array
-    return copy
+    longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def fixed_log_table(n):

@@ -13,8 +13,8 @@ _SAME = 1e-12
 # An alpha that leaves no tree but its root.
 _BEYOND = 1e300
 
-# Nodes on the ways of rows that are kept at a time.
-_VISITS = 1 << 20
+# Nodes on the ways of rows that are kept at a time, or a quarter of a larger tree's.
+_VISITS = 1 << 13
 
 
 class PruningPath(dict):
@@ -34,15 +34,23 @@ class Links(NamedTuple):
     path: PruningPath
 
 
-def weakest_links(nodes, risk=None):
-    """The Links of a tree; risk: of each node (None: its impurity), which its share of the rows is to weigh."""
+def link_alphas(nodes, risk=None):
+    """(alpha as in Links, by how many leaves each link makes the tree smaller, the shares of the risk).
+
+    risk: of each node (None: its impurity), which its share of the rows is to weigh.
+    """
     right = unpacked(nodes)[2]
     risk = nodes["impurity"] if risk is None else risk
     risk = risk * (nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0])
-    n = len(right)
-    alpha, fewer = np.empty(n), np.empty(n, np.int64)
-    _prune.links(right, risk, alpha, fewer, np.empty((3, n), np.int32))
-    leaf = right == np.arange(n)
+    alpha, fewer = np.empty(len(right)), np.empty(len(right), np.int64)
+    _prune.links(right, risk, alpha, fewer, np.empty((3, len(right)), np.int32))
+    return alpha, fewer, risk
+
+
+def weakest_links(nodes, risk=None):
+    """The Links of a tree; risk as for `link_alphas`."""
+    alpha, fewer, risk = link_alphas(nodes, risk)
+    leaf = np.isinf(alpha)
     breaks = np.flatnonzero(fewer)
     breaks = breaks[np.argsort(alpha[breaks], kind="stable")]
     at = alpha[breaks]
@@ -81,7 +89,7 @@ class FoldErrors(NamedTuple):
         right = unpacked(nodes)[2]
         high = np.empty(len(right))
         _prune.least_above(right, alpha, high)
-        low = np.where(right == np.arange(len(right)), 0.0, alpha)
+        low = np.where(np.isinf(alpha), 0.0, alpha)
         shown = np.flatnonzero((low < high) & (loss != 0))
         return cls(low[shown], high[shown], loss[shown], square[shown])
 
@@ -93,7 +101,7 @@ def summed_over_visits(nodes, X, costs):
     _descend.depths(right, depths)
     leaf = leaves_of(nodes, X, 1)
     ends = np.cumsum(depths[leaf] + 1)
-    starts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], _VISITS)))
+    starts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], max(_VISITS, len(right) // 4))))
     sums = 0.0
     for start, stop in zip(starts, [*starts[1:], len(X)]):
         indptr, visited = paths_of(nodes, depths, X[start:stop], leaf[start:stop])

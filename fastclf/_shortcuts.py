@@ -14,7 +14,7 @@ from . import _ROOMS
 from ._estimator import Estimator, clone
 from ._splitters import as_rows
 from ._threads import n_threads
-from ._validation import require_integer, require_number
+from ._validation import as_matrix, require_integer, require_number
 
 # Answers of a fold are taken from the fit of all rows where the eigenvalues of 1 - H are above this.
 _ALONE = 1e-6
@@ -55,6 +55,8 @@ class Group:
         if kind == "TableClassifier" and name is not None and name.startswith(_MODEL):
             self._path = _table_path
         self._whole = _WHOLE.get(kind)
+        self.is_tree = kind in ("DecisionTreeClassifier", "DecisionTreeRegressor")
+        self.orders = None
 
     def with_value(self, value):
         model = clone(self.estimator)
@@ -67,6 +69,21 @@ class Group:
         group = copy.copy(self)
         group.estimator = clone(self.estimator).set_params(n_jobs=max(1, n_threads() // threads))
         return group
+
+    def presorted(self, packed, rows):
+        """The same, to be fitted to these rows of the columns that `packed_columns` sorted, if it did."""
+        if packed is None or not self.is_tree:
+            return self
+        from ._growth import Orders
+
+        group = copy.copy(self)
+        group.orders = Orders(packed, rows)
+        return group
+
+    def fitted(self, value, X, y):
+        """The model for one value."""
+        model = self.with_value(value)
+        return model.fit(X, y) if self.orders is None else model._fit(X, y, orders=self.orders)
 
     def fit(self, X, y):
         """One fitted model for each value."""
@@ -90,7 +107,7 @@ class Group:
 
 
 def _one_by_one(group, X, y):
-    return [group.with_value(value).fit(X, y) for value in group.values]
+    return [group.fitted(value, X, y) for value in group.values]
 
 
 # Models of tables: the columns that they see are made once.
@@ -133,7 +150,18 @@ def _neighbors_left_out(group, X, y, folds):
     return _neighbor_answers(models, None) if len(ks) > 1 else [models[0].predict(None)]
 
 
-# Trees: grown whole once, then cut.
+# Trees: columns are sorted once for all folds; each fold's tree is grown whole once, then cut.
+
+
+def packed_columns(groups, X, folds, threads):
+    """What the folds' trees have in common, or None."""
+    trees = [group for group in groups if group.is_tree and group.estimator._shares_orders]
+    matrix = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+    if not trees or not matrix or folds.pairs is not None:
+        return None
+    from ._growth import Packed
+
+    return Packed.of_columns(as_matrix(X, type(trees[0].estimator).__name__, allow_nan=True), threads)
 
 
 def _pruning_path(group, X, y):
@@ -143,7 +171,7 @@ def _pruning_path(group, X, y):
         return _one_by_one(group, X, y)
     for alpha in group.values:
         require_number("ccp_alpha", alpha, 0)
-    whole = group.with_value(0.0).fit(X, y)
+    whole = group.fitted(0.0, X, y)
     links = weakest_links(whole._nodes, whole._risk())
     models = []
     for alpha in group.values:

@@ -9,13 +9,14 @@ import numpy as np
 
 from ._categories import as_features, find_categories
 from ._estimator import Estimator
-from ._growth import Growth, Limits, Sorted, Target
+from ._growth import Growth, Limits, Packed, Sorted, Target
 from ._nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
 from ._pruning import (
     FoldErrors,
     chosen,
     fold_of_rows,
     fold_risks,
+    link_alphas,
     middles,
     pruned,
     summed_over_visits,
@@ -94,8 +95,8 @@ _NOTES = """
 Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
 scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
 that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' another 8 a cell; where
-each row has its own leaf, as with numbers, 120 a row, and at least 200 in all.
+O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' 12 a cell; where each
+row has its own leaf, as with numbers, 120 a row, with 'cv' 350, and at least 200 in all.
 
 A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is
 the best of all subsets; else the best of such orders, one for each class or number, is taken. For absolute errors the
@@ -153,10 +154,11 @@ class Training(NamedTuple):
     def __len__(self):
         return len(self.X) if self.rows is None else len(self.rows)
 
-    def total_weight(self, rows=slice(None)):
+    def total_weight(self, rows=None):
+        """Of all, or of those rows."""
         if self.weight is None:
-            return float(len(self) if isinstance(rows, slice) else np.count_nonzero(rows))
-        return float(self.weight[rows].sum())
+            return float(len(self) if rows is None else len(rows))
+        return float((self.weight if rows is None else self.weight[rows]).sum())
 
 
 def _fold_errors(nodes, alpha, data, rows, loss):
@@ -243,8 +245,8 @@ class DecisionTree(Estimator):
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories
 
-    def _grow(self, data, criterion, valued, risk, loss):
-        """The fitted attributes of the tree, grown and pruned.
+    def _grow(self, data, criterion, valued, risk, loss, orders):
+        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns.
 
         valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
         loss(nodes) a function of rows and of a node for each, what its prediction costs.
@@ -252,52 +254,53 @@ class DecisionTree(Estimator):
         threads = n_threads(self.n_jobs)
         limits = self._limits(criterion, data)
         by_folds = self.ccp_alpha == "cv"
-        folds = []
         n, total = len(data), data.total_weight()
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
-            lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, self._is_plain(limits, data))
+            plain = self._is_plain(limits, data)
+            if orders is not None and plain and data.rows is None and data.n_codes is None:
+                lists = orders.lists(data.target, threads)
+            else:
+                lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, plain)
+            found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
+            packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
 
             def grown(lists, weight):
                 growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
-                found = growth.grow(threads, progress)
-                if found is None:
+                part = growth.grow(threads, progress)
+                if part is None:
                     raise RuntimeError("the callback stopped fit")
-                nodes = made_nodes(data.X, data.rows, found, data.n_codes, data.target.n_values, valued)
+                nodes = made_nodes(data.X, data.rows, part, data.n_codes, data.target.n_values, valued)
                 if self.max_leaf_nodes is not None:
                     nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
                 return nodes
 
-            def links_of(nodes):
-                return weakest_links(nodes, None if risk is None else risk(nodes))
+            def weighed(nodes):
+                return nodes, None if risk is None else risk(nodes)
 
-            if by_folds:
-                fold = fold_of_rows(n, self.cv, data.target.codes, self._fold_seed())
-                for number in range(self.cv):
-                    rows = fold != number
-                    nodes = grown(lists.kept(rows, threads), data.total_weight(rows))
-                    folds.append(_fold_errors(nodes, links_of(nodes).alpha, data, np.flatnonzero(~rows), loss(nodes)))
+            def errors_without(test):
+                rows = np.flatnonzero(~test)
+                nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
+                return _fold_errors(nodes, link_alphas(*weighed(nodes))[0], data, np.flatnonzero(test), loss(nodes))
+
             nodes = grown(lists, total)
-        found = {
-            "ccp_alpha_": 0.0 if by_folds else float(self.ccp_alpha),
-            "features_with_missing_": lists.lacking,
-            "max_features_": limits.max_features,
-        }
-        if by_folds:
-            links = links_of(nodes)
+            if not by_folds:
+                found["ccp_alpha_"] = float(self.ccp_alpha)
+                if self.ccp_alpha > 0:
+                    nodes = pruned(nodes, self.ccp_alpha, weakest_links(*weighed(nodes)))
+                return found | {"_nodes": nodes}
+            links = weakest_links(*weighed(nodes))
             path = links.path
-            errors = fold_risks(folds, middles(path.ccp_alphas), total, n)
-            best = chosen(*errors, self.one_se)
-            found["cv_results_"] = {
-                "ccp_alphas": path.ccp_alphas,
-                "n_leaves": path.n_leaves,
-                "errors": errors[0],
-                "standard_errors": errors[1],
-            }
-            found["ccp_alpha_"] = float(path.ccp_alphas[best])
-            nodes = pruned(nodes, found["ccp_alpha_"], links)
-        elif self.ccp_alpha > 0:
-            nodes = pruned(nodes, self.ccp_alpha, links_of(nodes))
-        return found | {"_nodes": nodes}
+            fold = fold_of_rows(n, self.cv, data.target.codes, self._fold_seed())
+            folds = (errors_without(fold == number) for number in range(self.cv))
+            error, standard_error = fold_risks(folds, middles(path.ccp_alphas), total, n)
+        found["cv_results_"] = {
+            "ccp_alphas": path.ccp_alphas,
+            "n_leaves": path.n_leaves,
+            "errors": error,
+            "standard_errors": standard_error,
+        }
+        found["ccp_alpha_"] = float(path.ccp_alphas[chosen(error, standard_error, self.one_se)])
+        return found | {"_nodes": pruned(nodes, found["ccp_alpha_"], links)}
 
     @staticmethod
     def _is_plain(limits, data):
@@ -307,6 +310,13 @@ class DecisionTree(Estimator):
         if limits.criterion == "squared_error":
             return data.target.n_values == 1
         return limits.criterion in ("gini", "entropy") and data.target.codes is not None
+
+    @property
+    def _shares_orders(self):
+        """Whether trees of one output on different rows can be grown from the same orders of numbers."""
+        criteria = ("gini", "entropy", "log_loss", "squared_error")
+        weighted = getattr(self, "class_weight", None) is not None
+        return self.criterion in criteria and not weighted and self.monotonic_cst is None
 
     def _fold_seed(self):
         return 0 if self.random_state is None else as_seed(self.random_state)

@@ -159,10 +159,10 @@ def tune(
     """Choose parameters by cross-validation, all combinations on the same folds.
 
     Along one parameter the work of a fold is shared, where the method can: nearest neighbours answer for all
-    `n_neighbors` by one search (leave-one-out by one search in all), trees are grown once and cut for each
-    `ccp_alpha`, logistic regression and support vector machines start each `C` at the optimum of the one before (within
-    `tol` of the same), and least squares fits each `alpha` once for all folds. So do the models of a `TableClassifier`,
-    as `model__C`. The scores are those of the models fitted one by one.
+    `n_neighbors` by one search (leave-one-out by one search in all), trees are grown once, from columns that are sorted
+    once for all folds, and cut for each `ccp_alpha`, logistic regression and support vector machines start each `C` at
+    the optimum of the one before (within `tol` of the same), and least squares fits each `alpha` once for all folds. So
+    do the models of a `TableClassifier`, as `model__C`. The scores are those of the models fitted one by one.
 
     Parameters
     ----------

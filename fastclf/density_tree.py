@@ -4,13 +4,14 @@ import numpy as np
 
 from . import _density_kernel
 from ._estimator import Estimator
-from ._growth import VALUES, WEIGHT, Grown, Sorted, Target, longer
+from ._growth import VALUES, WEIGHT, Grown, Packed, Sorted, Target, longer
 from ._nodes import Tree, check_nodes, leaves_of, made_nodes
 from ._pruning import (
     FoldErrors,
     chosen,
     fold_of_rows,
     fold_risks,
+    link_alphas,
     middles,
     pruned,
     summed_over_visits,
@@ -48,6 +49,7 @@ class _Growth:
 
     def __init__(self, lists, min_leaf, min_split):
         self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        lists.items = None
         self.side = np.empty(1 << self.row_bits, np.uint8)
         self.min_leaf, self.min_split = min_leaf, min_split
 
@@ -103,8 +105,8 @@ class DensityTree(Estimator):
     The risk of a leaf of n of N rows in the volume V is (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V: the integral of
     the square of the density, less twice the mean of the density at each row by the others. Every threshold between two
     distinct values of every feature is considered; of equal ones the first feature's smallest is taken. Cost:
-    O(d n log n) to sort and O(d n) for each level. Memory beyond X: 8 bytes a cell and about 100 a row; with 'cv'
-    another 8 a cell.
+    O(d n log n) to sort and O(d n) for each level. Memory beyond X: 8 bytes a cell and about 100 a row; with 'cv' 12
+    a cell.
 
     References
     ----------
@@ -198,7 +200,7 @@ class DensityTree(Estimator):
         log_volume = np.log(box[1] - box[0]).sum()
         target = Target(None, None, np.array([0, 1], np.int32))
         lists = Sorted(rows, None, target, None, threads)
-        folds = []
+        packed = Packed(lists, rows, None, None, threads) if by_folds else None
         with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
 
             def grown(lists):
@@ -217,18 +219,18 @@ class DensityTree(Estimator):
 
                 return made_nodes(rows, None, Grown([block], np.empty(0, np.uint64)), None, 1, valued)
 
-            if by_folds:
-                seed = 0 if self.random_state is None else as_seed(self.random_state)
-                fold = fold_of_rows(n, self.cv, None, seed)
-                for number in range(self.cv):
-                    nodes = grown(lists.kept(fold != number, threads))
-                    folds.append(_fold_errors(nodes, rows[fold == number]))
             nodes = grown(lists)
-        links = weakest_links(nodes)
+            links = weakest_links(nodes)
+            if by_folds:
+                fold = fold_of_rows(n, self.cv, None, 0 if self.random_state is None else as_seed(self.random_state))
+                alphas = links.path.ccp_alphas
+                errors = np.empty((self.cv, len(alphas)))
+                for number in range(self.cv):
+                    others = np.flatnonzero(fold != number)
+                    part = _fold_errors(grown(packed.of(others, others, target, threads)), rows[fold == number])
+                    errors[number] = fold_risks([part], middles(alphas), 1.0, 1)[0]
         found = {"ccp_alpha_": None if by_folds else float(self.ccp_alpha)}
         if by_folds:
-            alphas = links.path.ccp_alphas
-            errors = np.array([fold_risks([fold], middles(alphas), 1.0, 1)[0] for fold in folds])
             error, standard_error = errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(self.cv)
             found["cv_results_"] = {
                 "ccp_alphas": alphas,
@@ -275,4 +277,4 @@ def _fold_errors(nodes, X):
     share = nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0]
     [count] = summed_over_visits(nodes, X, lambda rows, visited: [np.ones(len(visited))])
     loss = share * density - 2 * count / len(X) * density
-    return FoldErrors.of(nodes, weakest_links(nodes).alpha, loss, np.zeros(len(loss)))
+    return FoldErrors.of(nodes, link_alphas(nodes)[0], loss, np.zeros(len(loss)))

@@ -134,6 +134,10 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None, orders=None):
+        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
@@ -166,6 +170,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
             lambda nodes, numbers: _shares(numbers, first),
             decide.risk if self.ccp_risk == "error" else None,
             lambda nodes: decide.loss(nodes, data.target),
+            orders,
         )
         return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
 
@@ -347,6 +352,10 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None, orders=None):
+        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
         matrix, categories = self._features(X)
@@ -371,7 +380,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
             numbers[:, IMPURITY] *= scale**2 if criterion == "squared_error" else scale
             return value
 
-        grown = self._grow(data, criterion, values, None, lambda nodes: _losses(criterion, y, nodes["value"]))
+        grown = self._grow(data, criterion, values, None, lambda nodes: _losses(criterion, y, nodes["value"]), orders)
         if categories is not None:
             grown["categories_"] = categories
         return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))

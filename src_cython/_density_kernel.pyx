@@ -110,7 +110,7 @@ def grow(growth, part, const floating[:, ::1] X, double budget):
             record[FEATURE] = <int32_t> feature
             record[BELOW], record[ABOVE] = <int32_t> row_of(&g, list[cut - 1]), <int32_t> row_of(&g, list[cut])
             mark_sides(&g, list, cut, stop - start)
-            partition(&g, start, stop, start + cut, feature, True, True, 0, d, &scratch[0])
+            partition(&g, start, stop, start + cut, feature, True, True, NULL, 0, d, &scratch[0])
             # the right child takes the place of the node on the stack, the left one is above it
             other = &boxes[n_waiting + 1, 0]
             memcpy(other, box, width * sizeof(double))

@@ -31,6 +31,7 @@ ctypedef struct growth_t:
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth, list  # list: of a feature whose list holds the node's rows
+    Py_ssize_t n_constant  # features that are known to be constant in it, the first of its part's
     bint leaf
     uint64_t path  # a number made of the turns from the root
     double weight, impurity

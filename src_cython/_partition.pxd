@@ -1,5 +1,5 @@
 # Lists brought into the order of two children.
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from _grown cimport growth_t, is_short, length_of, row_of, same_value, set_length
 
@@ -34,15 +34,19 @@ cdef inline void part_short(
 
 cdef inline void partition(
     const growth_t* g, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t cut, Py_ssize_t split_feature, bint left,
-    bint right, Py_ssize_t first, Py_ssize_t last, uint64_t* scratch
+    bint right, const int32_t* features, Py_ssize_t first, Py_ssize_t last, uint64_t* scratch
 ) noexcept nogil:
-    """Bring the rows of side 1 to the front of [start, stop) of lists [first, last), those that the children need."""
-    cdef Py_ssize_t f, k, o, t, n_left = cut - start
+    """Bring the rows of side 1 to the front of [start, stop) of lists [first, last), those that the children need.
+
+    features: NULL, or the lists' numbers, of which those from `first` on are meant.
+    """
+    cdef Py_ssize_t i, f, k, o, t, n_left = cut - start
     cdef uint64_t* list
     cdef uint64_t item
     cdef uint64_t row_mask = g.row_mask
     cdef const uint8_t* side = g.side
-    for f in range(first, last):
+    for i in range(first, last):
+        f = i if features == NULL else features[i]
         list = g.items + f * g.n + start
         if is_short(g, f):
             part_short(g, list, stop - start, n_left, scratch)

@@ -9,15 +9,19 @@
 #
 # A list may leave the rows of a common value out, which costs nothing then: half of a picture's pixels are black.
 from cython cimport floating
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from _grown cimport growth_t, length_of, set_length
+from _grown cimport growth_t, length_of, rank_of, row_of, same_value, set_length
+from _vector cimport prefetch
 
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
+    AHEAD = 16  # rows, of X in memory, that are each in another page
     SHORT = 48  # equal upper halves up to so many are sorted by insertion
+
+cdef uint32_t FIRST = <uint32_t> 1 << 31  # beside a row, of which there are fewer
 
 
 cdef void fill_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
@@ -150,7 +154,7 @@ cdef void sort_columns(
     const int32_t* n_codes, growth_t* g, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t* common,
     uint64_t* items, floating* values, Py_ssize_t width, uint64_t* scratch, uint32_t* counts
 ) noexcept nogil:
-    cdef Py_ssize_t block = first, end, f, i, length
+    cdef Py_ssize_t block = first, end, f, i, ahead, length
     cdef const floating* x
     cdef uint64_t* column
     cdef uint64_t row, key, last, shown, n_ranks, left_out, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
@@ -159,6 +163,11 @@ cdef void sort_columns(
     while block < stop:
         end = min(block + width, stop)
         for i in range(n):
+            ahead = min(i + AHEAD, n - 1)
+            x = X + (ahead if rows == NULL else rows[ahead]) * d
+            for f in range(block, end, 8):
+                prefetch(x + f)
+            prefetch(x + end - 1)
             x = X + (i if rows == NULL else rows[i]) * d
             for f in range(block, end):
                 values[(f - block) * n + i] = x[f]
@@ -238,22 +247,101 @@ def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
             items_out[i] = (0 if codes is None else <uint64_t> codes[i] << row_bits) | <uint64_t> i
 
 
-def keep(const uint64_t[:, ::1] items, const int32_t[:, ::1] common, const uint8_t[::1] kept, int row_bits,
-         int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
-    """Write the items of the rows that are kept, in their order."""
+def pack(const uint64_t[:, ::1] items, int32_t[:, ::1] common, int row_bits, int rank_shift, Py_ssize_t first,
+         Py_ssize_t stop, uint32_t[:, ::1] packed_out):
+    """Write of lists [first, stop) the rows, with FIRST where one's value is not that of the row before.
+
+    The last of a list that leaves rows out is its length. common: ranks are changed to those without gaps.
+    """
     cdef growth_t g
-    cdef Py_ssize_t f, i, o, n = items_out.shape[1], length
-    cdef bint short_list
+    cdef Py_ssize_t f, i, n = items.shape[1], length
+    cdef int32_t n_below
+    cdef uint64_t last
+    cdef bint is_short
     fill_bits(&g, row_bits, rank_shift)
     with nogil:
         for f in range(first, stop):
-            short_list = common is not None and f < common.shape[1] and common[0, f] >= 0
-            length = length_of(&g, &items[f, 0], items.shape[1]) if short_list else items.shape[1]
-            o = 0
+            is_short = common is not None and common[0, f] >= 0
+            length = length_of(&g, &items[f, 0], n) if is_short else n
+            last = ~items[f, 0]
+            n_below = 0
             for i in range(length):
-                if o == n:
-                    break
-                items_out[f, o] = items[f, i]
-                o += kept[items[f, i] & g.row_mask]
-            if short_list:
-                set_length(&g, &items_out[f, 0], n, o)
+                packed_out[f, i] = <uint32_t> row_of(&g, items[f, i])
+                if not same_value(&g, items[f, i], last):
+                    packed_out[f, i] |= FIRST
+                    n_below += is_short and rank_of(&g, items[f, i]) < <uint64_t> common[0, f]
+                last = items[f, i]
+            if is_short:
+                packed_out[f, n - 1] = <uint32_t> length
+                common[0, f] = n_below
+
+
+cdef Py_ssize_t unpack_list(
+    const uint32_t* packed, Py_ssize_t length, const int64_t* tags, const floating* x, Py_ssize_t d,
+    const Py_ssize_t* rows, bint categorical, int64_t common, const growth_t* g, uint64_t* items, Py_ssize_t n
+) noexcept nogil:
+    """Write the items of the rows that have a tag, n at most; x: the column. Returns how many."""
+    cdef Py_ssize_t i, row, o = 0, last = length - 1
+    cdef int64_t n_values = 0
+    cdef uint64_t rank = 0
+    cdef floating value
+    while last > 0 and packed[last] & FIRST == 0:
+        last -= 1
+    for i in range(length):
+        if o == n:
+            break
+        row = packed[i] & ~FIRST
+        if packed[i] & FIRST:
+            n_values += n_values == common
+            rank = n_values
+            n_values += 1
+            if categorical or i == last:
+                value = x[(row if rows == NULL else rows[row]) * d]
+                if value != value:
+                    rank = g.missing
+                elif categorical:
+                    rank = <uint64_t> value
+        items[o] = rank << g.rank_shift | <uint64_t> tags[row]
+        o += tags[row] >= 0
+    return o
+
+
+cdef int32_t row_like(
+    const floating* x, Py_ssize_t d, const Py_ssize_t* rows, const int64_t* tags, Py_ssize_t n, floating value,
+    const growth_t* g
+) noexcept nogil:
+    """The first that has a tag and the value in column x, as the tag numbers it; 0 if none has."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
+            return <int32_t> row_of(g, <uint64_t> tags[i])
+    return 0
+
+
+def unpack(const uint32_t[:, ::1] packed, int32_t[:, ::1] common, const int64_t[::1] tags,
+           const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] n_codes, int row_bits,
+           int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
+    """Write lists [first, stop) of X[rows] (None: of all rows) again, of the rows that have a tag.
+
+    tags: of each row what its items have below the rank, -1 where there is none to be. common: the rows that have a
+    common value are changed to some of these.
+    """
+    cdef growth_t g
+    cdef Py_ssize_t f, row, n = items_out.shape[1], d = X.shape[1], length
+    cdef const Py_ssize_t* all_rows = NULL if rows is None else &rows[0]
+    cdef bint is_short
+    fill_bits(&g, row_bits, rank_shift)
+    with nogil:
+        for f in range(first, stop):
+            is_short = common is not None and common[0, f] >= 0
+            length = packed[f, packed.shape[1] - 1] if is_short else packed.shape[1]
+            length = unpack_list(
+                &packed[f, 0], length, &tags[0], &X[0, f], d, all_rows, n_codes is not None and n_codes[f] > 0,
+                common[0, f] if is_short else -1, &g, &items_out[f, 0], n,
+            )
+            if is_short:
+                set_length(&g, &items_out[f, 0], n, length)
+                row = common[1, f]
+                common[1, f] = row_like(
+                    &X[0, f], d, all_rows, &tags[0], tags.shape[0], X[row if rows is None else rows[row], f], &g
+                )

@@ -18,7 +18,9 @@
 # scores are the same whichever side is which.
 #
 # Scores are compared as rounded to 40 bits, so that what is equal but for rounding is a tie, whatever the order in
-# which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division.
+# which it is met; of equal scores the smaller threshold wins. Most are below the bar, which is seen without a division,
+# and of BLOCK cuts at a time, whether between different ranks or not, by vectors.
+from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
@@ -42,12 +44,15 @@ from _grown cimport (
     weight_of,
 )
 from _sides cimport above_noise, beats, noise, scan_classes, scan_distances, scan_sums
+from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
     BY_RESPONSE = 2  # + v: categories by the mean of value v
     FEW = 32  # rows, among which no value that more than half have is looked for
+    BLOCK = 64
+    EXACT = 1 << 26  # rows, of fewer of which all products are whole doubles
 
 ctypedef struct split_t:
     double score
@@ -92,24 +97,78 @@ cdef inline void consider_two(
     consider(way, difference * difference, <double> k * <double> (n - k), k, best)
 
 
+cdef inline void count_up(vec_d* k, Py_ssize_t start) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(LANES_D):
+        (<double*> k)[i] = start + i
+
+
+cdef inline bint is_cut(
+    const way_t* way, const growth_t* g, const uint64_t* list, Py_ssize_t k, Py_ssize_t count, Py_ssize_t first
+) noexcept nogil:
+    """Whether the first k rows can be one side."""
+    return k >= first and (k == count or not same_value(g, item_at(way, list, k - 1)[0], item_at(way, list, k)[0]))
+
+
+cdef inline bint is_run(
+    const way_t* way, const growth_t* g, const uint64_t* list, Py_ssize_t start, Py_ssize_t size, Py_ssize_t count
+) noexcept nogil:
+    """Whether no cut ends within `size` rows from a start."""
+    return start + size < count and same_value(g, item_at(way, list, start)[0], item_at(way, list, start + size)[0])
+
+
+cdef inline bint two_reach(
+    const double* l_1, Py_ssize_t start, Py_ssize_t size, double n, double n_1, double bar
+) noexcept nogil:
+    """Whether a score of `size` cuts, from that of start + 1 rows on, is at least the bar."""
+    cdef vec_d k, difference
+    cdef Py_ssize_t i
+    cdef unsigned int reached = 0
+    count_up(&k, start + 1)
+    for i in range(size // LANES_D):
+        difference = spread_d(n) * (<const vec_d*> l_1)[i] - k * spread_d(n_1)
+        reached |= at_most_d(spread_d(bar) * (k * (spread_d(n) - k)), difference * difference)
+        k = k + spread_d(LANES_D)
+    return reached
+
+
 cdef inline void take_two(
     const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
     Py_ssize_t last, best_t* best_out
 ) noexcept nogil:
     cdef best_t best = best_out[0]
-    cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
-    cdef int row_bits = g.row_bits, rank_shift = g.rank_shift
-    cdef uint64_t item, next_item = list[0]
-    for k in range(1, min(count - 1, last) + 1):
-        item = next_item
-        next_item = item_at(way, list, k)[0]
-        l_1 += item >> row_bits & 1
-        if (item ^ next_item) >> rank_shift == 0 or k < first:
+    cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0
+    cdef Py_ssize_t start = 0, size = 0, i
+    cdef double l[BLOCK]  # no-cython-lint
+    while start + size < min(count, last):
+        start += size
+        size = min(min(count, last) - start, <Py_ssize_t> BLOCK)
+        for i in range(size):
+            l_1 += item_at(way, list, start + i)[0] >> g.row_bits & 1
+            l[i] = l_1
+        if is_run(way, g, list, start, size, count):
             continue
-        consider_two(way, n, n_1, k, l_1, &best)
-    if first <= count <= last:
-        consider_two(way, n, n_1, count, l_1 + (next_item >> row_bits & 1), &best)
+        if size == BLOCK and n < EXACT and not two_reach(l, start, size, n, n_1, best.bar):
+            continue
+        for i in range(size):
+            if is_cut(way, g, list, start + i + 1, count, first):
+                consider_two(way, n, n_1, start + i + 1, <int64_t> l[i], &best)
     best_out[0] = best
+
+
+cdef inline bint gini_reach(
+    const double* left, const double* cross, Py_ssize_t start, Py_ssize_t size, double n, double squares, double bar
+) noexcept nogil:
+    cdef vec_d k, a, score
+    cdef Py_ssize_t i
+    cdef unsigned int reached = 0
+    count_up(&k, start + 1)
+    for i in range(size // LANES_D):
+        a = (<const vec_d*> left)[i]
+        score = a * (spread_d(n) - k) + (spread_d(squares) - spread_d(2) * (<const vec_d*> cross)[i] + a) * k
+        reached |= at_most_d(spread_d(bar) * (k * (spread_d(n) - k)), score)
+        k = k + spread_d(LANES_D)
+    return reached
 
 
 cdef inline void take_gini(
@@ -117,28 +176,37 @@ cdef inline void take_gini(
     Py_ssize_t last, double* sides, best_t* best_out
 ) noexcept nogil:
     cdef best_t best = best_out[0]
-    cdef Py_ssize_t n = node.stop - node.start, k, c
-    cdef double left = 0, right = 0
-    cdef double* l = sides  # no-cython-lint
-    cdef double* r = sides + g.n_values
-    cdef uint64_t item, next_item = list[0]
+    cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, i, k, c
+    cdef double squares = 0, cross = 0  # the sums of n_c^2 and l_c n_c
+    cdef int64_t left = 0  # the sum of l_c^2
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; every second row's, so that no row waits for that before it
+    cdef int64_t* others = l + g.n_values
+    cdef double left_at[BLOCK]
+    cdef double cross_at[BLOCK]
     for c in range(g.n_values):
-        l[c] = 0
-        r[c] = node.values[c]
-        right += r[c] * r[c]
-    for k in range(1, min(count, last) + 1):
-        item = next_item
-        c = class_of(g, item)
-        left += 2 * l[c] + 1
-        right -= 2 * r[c] - 1
-        l[c] += 1
-        r[c] -= 1
-        if k < count:
-            next_item = item_at(way, list, k)[0]
-            if same_value(g, item, next_item):
-                continue
-        if k >= first:
-            consider(way, left * (n - k) + right * k, <double> k * <double> (n - k), k, &best)
+        l[c] = others[c] = 0
+        squares += node.values[c] * node.values[c]
+    while start + size < min(count, last):
+        start += size
+        size = min(min(count, last) - start, <Py_ssize_t> BLOCK)
+        for i in range(size):
+            c = class_of(g, item_at(way, list, start + i)[0])
+            left += 2 * (l[c] + others[c]) + 1
+            cross += node.values[c]
+            l[c] += 1
+            l, others = others, l
+            left_at[i], cross_at[i] = left, cross
+        if is_run(way, g, list, start, size, count):
+            continue
+        if size == BLOCK and not gini_reach(left_at, cross_at, start, size, n, squares, best.bar):
+            continue
+        for i in range(size):
+            k = start + i + 1
+            if is_cut(way, g, list, k, count, first):
+                consider(
+                    way, left_at[i] * (n - k) + (squares - 2 * cross_at[i] + left_at[i]) * k,
+                    <double> k * <double> (n - k), k, &best
+                )
     best_out[0] = best
 
 
@@ -204,10 +272,11 @@ cdef inline void take_squares(
 
 cdef inline void take_rows(
     const way_t* way, const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t count, Py_ssize_t first,
-    Py_ssize_t last, double* sides, best_t* best
+    Py_ssize_t last, double* sides, double floor, best_t* best
 ) noexcept nogil:
-    """The best cut, of [first, last] rows taken, among the `count` rows from list[0] on."""
-    best.score = best.bar = -1e300
+    """The best cut above the floor, of [first, last] rows taken, among the `count` rows from list[0] on."""
+    best.score = floor
+    best.bar = floor - fabs(floor) * 1e-12
     best.cut = -1
     if count == 0:
         return
@@ -251,7 +320,7 @@ cdef inline Py_ssize_t far_end(
 
 cdef inline void scan_from_both_ends(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, bint is_short_list, uint64_t common,
-    double* sides, double* score_out, Py_ssize_t* cut_out
+    double* sides, double floor, double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     """Up to the rows of one value, which are left out or more than half, and which nothing need be known of."""
     cdef Py_ssize_t n = node.stop - node.start, below = n, above = n, stop = n
@@ -265,10 +334,11 @@ cdef inline void scan_from_both_ends(
         if same_value(g, middle, list[n >> 2]) or same_value(g, middle, list[n - 1 - (n >> 2)]):
             below = far_end(g, list, middle, n >> 1, -1)
             above = far_end(g, list, middle, n >> 1, n) + 1
-    take_rows(<const upwards_t*> NULL, g, node, list, below, first, n - g.min_leaf, sides, &left)
+    take_rows(<const upwards_t*> NULL, g, node, list, below, first, n - g.min_leaf, sides, floor, &left)
     if above < stop:
         take_rows(
-            <const downwards_t*> NULL, g, node, list + stop - 1, stop - above, g.min_leaf, n - first, sides, &right
+            <const downwards_t*> NULL, g, node, list + stop - 1, stop - above, g.min_leaf, n - first, sides, floor,
+            &right,
         )
     else:
         right.cut = -1
@@ -339,7 +409,7 @@ cdef inline void scan(
     room_t* room, split_t* best
 ) noexcept nogil:
     """Take the list's best cut, from the place `first` on, if it is better."""
-    cdef double score = 0
+    cdef double score = 0, floor = -1e300
     cdef Py_ssize_t cut = -1
     cdef bint plain = g.weight == NULL and g.monotonic == NULL
     first = max(first, g.min_leaf)
@@ -349,9 +419,11 @@ cdef inline void scan(
         (g.criterion == SQUARED_ERROR and g.n_outputs == 1)
         or (g.y == NULL and (g.criterion == GINI or g.criterion == ENTROPY))
     ):
+        if best.feature >= 0:  # what ties with the best so far is above
+            floor = best.score - fabs(best.score) * 1e-12 - 1e-300
         scan_from_both_ends(
             g, node, list, first, is_short(g, feature), g.common[feature] if is_short(g, feature) else 0, room.sides,
-            &score, &cut,
+            floor, &score, &cut,
         )
     elif g.criterion < SQUARED_ERROR:
         scan_classes(g, node, list, first, feature, room, &score, &cut)

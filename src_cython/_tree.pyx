@@ -31,7 +31,8 @@ cdef enum:
     LIST = 3
     LEAF = 4
     PATH = 5
-    STACK_INTS = 6
+    CONSTANT = 6
+    STACK_INTS = 7
     WEIGHT = 0  # columns of both's numbers
     IMPURITY = 1
     VALUES = 2
@@ -45,7 +46,7 @@ ctypedef struct part_t:
     room_t room
     uint64_t* subsets  # each: the number of categories, then a bit for each: 1 goes left
     double* children  # 2 (width - VALUES)
-    int32_t* features  # n_features
+    int32_t* features  # n_features: of the node that is next those known to be constant, then the others
 
 
 cdef void fill_growth(growth_t* g, growth):
@@ -112,6 +113,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
     cdef double* numbers = p.waiting + p.n_waiting * p.width
     entry[START], entry[STOP], entry[DEPTH] = node.start, node.stop, node.depth
     entry[LIST], entry[LEAF], entry[PATH] = node.list, node.leaf, <int64_t> node.path
+    entry[CONSTANT] = node.n_constant
     numbers[WEIGHT], numbers[IMPURITY] = node.weight, node.impurity
     memcpy(numbers + VALUES, node.values, (p.width - VALUES) * sizeof(double))
     p.n_waiting += 1
@@ -122,6 +124,7 @@ cdef void read_top(part_t* p, node_t* node) noexcept nogil:
     cdef double* numbers = p.waiting + (p.n_waiting - 1) * p.width
     node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
     node.list, node.leaf, node.path = entry[LIST], entry[LEAF], <uint64_t> entry[PATH]
+    node.n_constant = entry[CONSTANT]
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
@@ -145,31 +148,51 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
 
 
 cdef void find(
-    const growth_t* g, int32_t* features, room_t* room, const node_t* node, Py_ssize_t first, Py_ssize_t stop,
-    split_t* best
+    const growth_t* g, room_t* room, const node_t* node, Py_ssize_t first, Py_ssize_t stop, split_t* best
 ) noexcept nogil:
-    """The best split by features [first, stop): first feature, then smallest threshold, of equal scores.
+    """The best split by features [first, stop): first feature, then smallest threshold, of equal scores."""
+    cdef Py_ssize_t f
+    best.feature = -1
+    for f in range(first, stop):
+        try_feature(g, node, f, room, best)
 
-    With max_features below n_features, all features are wanted: those that are tried are drawn by the node's own random
-    numbers, until max_features of them are not constant.
+
+cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best) noexcept nogil:
+    """The best split by all features; more are known to be constant then.
+
+    What is below the node turns only features behind its constant ones round, so a sibling finds all that it needs.
     """
+    cdef Py_ssize_t i
+    cdef int32_t f
+    best.feature = -1
+    for i in range(node.n_constant, g.n_features):
+        f = p.features[i]
+        if is_constant(g, f, g.items + f * g.n + node.start, node.stop - node.start):
+            p.features[i] = p.features[node.n_constant]
+            p.features[node.n_constant] = f
+            node.n_constant += 1
+        else:
+            try_feature(g, node, f, &p.room, best)
+
+
+cdef void find_drawn(
+    const growth_t* g, int32_t* features, room_t* room, const node_t* node, split_t* best
+) noexcept nogil:
+    """The best split by features drawn by the node's own random numbers, until max_features are not constant."""
     cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
-    cdef bint drawn = g.max_features < g.n_features
     best.feature = -1
-    if drawn:
-        for i in range(g.n_features):
-            features[i] = <int32_t> i
-    for i in range(first, stop):
-        f = i
-        if drawn:
-            if tried == g.max_features:
-                break
-            state += <uint64_t> 0x9E3779B97F4A7C15
-            other = i + <Py_ssize_t> (mixed(state) % <uint64_t> (g.n_features - i))
-            f = features[other]
-            features[other] = features[i]
-            tried += not is_constant(g, f, g.items + f * g.n + node.start, node.stop - node.start)
+    for i in range(g.n_features):
+        features[i] = <int32_t> i
+    for i in range(g.n_features):
+        if tried == g.max_features:
+            break
+        state += <uint64_t> 0x9E3779B97F4A7C15
+        other = i + <Py_ssize_t> (mixed(state) % <uint64_t> (g.n_features - i))
+        f = features[other]
+        features[other] = features[i]
+        features[i] = <int32_t> f
+        tried += not is_constant(g, f, g.items + f * g.n + node.start, node.stop - node.start)
         try_feature(g, node, f, room, best)
 
 
@@ -270,14 +293,15 @@ cdef bint split(
             record[BELOW] = <int32_t> p.n_words
             write_subset(g, p, order, n, s, missing > 0 or (missing < 0 and s.cut > n - s.cut))
         if s.how != IN_ORDER:
-            partition(g, node.start, node.stop, cut, -1, True, True, f, f + 1, p.room.items)
+            partition(g, node.start, node.stop, cut, -1, True, True, NULL, f, f + 1, p.room.items)
     left.start, left.stop, left.depth, left.list = node.start, cut, node.depth + 1, f
     right.start, right.stop, right.depth, right.list = cut, node.stop, left.depth, f
     if g.common != NULL:
         left.list = right.list = g.n_features
         partition(
-            g, node.start, node.stop, cut, f, True, True, g.n_features, g.n_features + 1, p.room.items
+            g, node.start, node.stop, cut, f, True, True, NULL, g.n_features, g.n_features + 1, p.room.items
         )
+    left.n_constant = right.n_constant = node.n_constant
     left.path, right.path = mixed(2 * node.path), mixed(2 * node.path + 1)
     left.values = p.children
     right.values = p.children + p.width - VALUES
@@ -311,6 +335,7 @@ def open_part(growth, part, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth,
     fill_part(&p, part)
     node.start, node.stop, node.depth, node.list = start, stop, depth, feature
     node.path = path
+    node.n_constant = 0
     node.values = p.children
     with nogil:
         describe(&g, &node, &p.room)
@@ -345,12 +370,15 @@ def grow(growth, part, double budget):
             node.values = p.numbers + (p.n_nodes - 1) * p.width + VALUES
             if not node.leaf:
                 budget -= <double> g.n_features * (node.stop - node.start)
-                find(&g, p.features, &p.room, &node, 0, g.n_features, &best)
+                if g.max_features < g.n_features:
+                    find_drawn(&g, p.features, &p.room, &node, &best)
+                else:
+                    find_varying(&g, &p, &node, &best)
                 if best.feature >= 0 and split(&g, &p, &node, &best, &left, &right):
                     if left or right:
                         partition(
-                            &g, node.start, node.stop, node.start + best.cut, best.feature, left, right, 0,
-                            g.n_features, p.room.items
+                            &g, node.start, node.stop, node.start + best.cut, best.feature, left, right, p.features,
+                            node.n_constant, g.n_features, p.room.items
                         )
                     continue
             n_done += node.stop - node.start
@@ -375,7 +403,7 @@ cdef void last_node(
     part_t* p, node_t* node, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, uint64_t path
 ) noexcept nogil:
     cdef double* numbers = p.numbers + (p.n_nodes - 1) * p.width
-    node.start, node.stop, node.depth, node.path = start, stop, depth, path
+    node.start, node.stop, node.depth, node.path, node.n_constant = start, stop, depth, path, 0
     node.weight, node.impurity, node.values = numbers[WEIGHT], numbers[IMPURITY], numbers + VALUES
 
 
@@ -392,7 +420,10 @@ def find_split(growth, part, room, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t
     last_node(&p, &node, start, stop, depth, path)
     with nogil:
         best.score, best.cut, best.how = 0, 0, 0
-        find(&g, p.features, &p.room, &node, first, last, &best)
+        if g.max_features < g.n_features:
+            find_drawn(&g, p.features, &p.room, &node, &best)
+        else:
+            find(&g, &p.room, &node, first, last, &best)
     return best.score, best.feature, best.cut, best.how
 
 
@@ -419,4 +450,4 @@ def partition_lists(growth, uint64_t[::1] scratch, Py_ssize_t start, Py_ssize_t 
     cdef growth_t g
     fill_growth(&g, growth)
     with nogil:
-        partition(&g, start, stop, cut, feature, left, right, first, last, &scratch[0])
+        partition(&g, start, stop, cut, feature, left, right, NULL, first, last, &scratch[0])

@@ -28,6 +28,7 @@ from fastclf import (
     cross_validate,
     tune,
 )
+from fastclf._growth import Sorted
 
 pytestmark = pytest.mark.once
 
@@ -340,6 +341,42 @@ def test_regressors_have_paths_too():
     )
     assert fast.shortcut
     np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(),
+        DecisionTreeClassifier(criterion="entropy", max_features=3, random_state=1, ccp_alpha="cv", cv=3),
+        DecisionTreeClassifier(class_weight={"a": 0}),
+        DecisionTreeRegressor(min_samples_leaf=0.02, ccp_alpha="cv", cv=3),
+        DecisionTreeRegressor(criterion="absolute_error", max_depth=3),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_trees_of_folds_are_the_same_from_columns_that_are_sorted_once(monkeypatch, estimator, dtype):
+    X = RNG.integers(-2, 3, (150, 7)) * (RNG.random((150, 7)) < RNG.random(7))
+    X[:, 2] = abs(X[:, 2])
+    X = X.astype(dtype)
+    if dtype != "int64":
+        X[:, 0] += RNG.random(150)
+        X[RNG.random(150) < 0.1, 4] = np.nan
+        X[::30, 5] = np.nan
+    y = X[:, 0] + X[:, 1] + RNG.integers(0, 3, 150)
+    y = np.array(list("abc"))[np.digitize(y, [0, 2])] if isinstance(estimator, DecisionTreeClassifier) else y
+    sorts, sort = [], Sorted.__init__
+    monkeypatch.setattr(Sorted, "__init__", lambda *args, **options: sorts.append(1) or sort(*args, **options))
+    folds = KFold(5, shuffle=True, random_state=0)
+    fast = cross_validate(estimator, X, y, cv=folds, return_estimator=True)
+    plain = estimator.criterion != "absolute_error" and getattr(estimator, "class_weight", None) is None
+    assert len(sorts) == (1 if plain else 5)
+    slow = cross_validate(estimator, X, y, cv=folds, return_estimator=True, shortcuts=False)
+    for ours, theirs in zip(fast["estimator"], slow["estimator"]):
+        assert ours._nodes.keys() == theirs._nodes.keys()
+        for name, array in ours._nodes.items():
+            np.testing.assert_array_equal(array, theirs._nodes[name])
+        np.testing.assert_array_equal(ours.features_with_missing_, theirs.features_with_missing_)
 
 
 @pytest.mark.parametrize(

@@ -219,3 +219,26 @@ def test_a_sparse_matrix_is_a_dense_one(rng):
     model = DecisionTreeClassifier().fit(sparse.csr_matrix(X, dtype=np.float64), y)
     np.testing.assert_array_equal(model._nodes["steps"], DecisionTreeClassifier().fit(X, y)._nodes["steps"])
     np.testing.assert_array_equal(model.predict(sparse.csc_matrix(X, dtype=np.float64)), model.predict(X))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("leave_out", [True, False])
+def test_lists_unpacked_are_those_sorted_without_the_rows_that_are_left_out(rng, dtype, leave_out):
+    n, threads = 300, 2
+    X = (rng.integers(-3, 4, (n, 7)) * (rng.random((n, 7)) < rng.random(7))).astype(dtype)
+    X[:, 0], X[:, 1], X[:, 2] = np.nan, abs(X[:, 1]), 5
+    X[rng.random((n, 7)) < [0, 0.2, 0, 0, 0.1, 0, 0]] = np.nan
+    rows = np.sort(rng.permutation(n)[:250])
+    target = _growth.Target(rng.integers(0, 3, 250).astype(np.int32), None, np.array([0, 3], np.int32))
+    n_codes = np.array([0, 4, 0, 0, 0, 0, 0], np.int32)
+    lists = _growth.Sorted(X, rows, target, n_codes, threads, leave_out)
+    sorted_items, mask = lists.items.copy(), np.uint64((1 << lists.row_bits) - 1)
+    packed = _growth.Packed(lists, X, rows, n_codes, threads)
+    for kept in (np.ones(250, bool), rng.random(250) < 0.6, np.arange(250) == 7):
+        unpacked = packed.of(np.flatnonzero(kept), np.flatnonzero(kept), target, threads)
+        for f, (expected, found) in enumerate(zip(sorted_items, unpacked.items)):
+            if leave_out and f < 7 and lists.common[0, f] >= 0:
+                expected = expected[: expected[-1] & mask]
+            expected = expected[kept[(expected & mask).astype(int)]]
+            np.testing.assert_array_equal(found[: len(expected)], expected)
