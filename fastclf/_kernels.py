@@ -157,23 +157,23 @@ def over_columns(call, n, n_rows, Z, threads):
     run(piece, pairwise([panels * i // pieces for i in range(pieces + 1)]), threads)
 
 
-def fill(kernel, X, Z, out, threads, columns=None, mirrored=False):
-    """out[r, i] = k(z_r, x_i) for all packed rows and all rows of X, or those in the list `columns`.
+def fill(kernel, X, Z, out, threads, columns=None, mirrored=False, rows=None, at=0):
+    """out[r, i] = k(z_r, x_i) for the packed rows in the list, or all, and all rows of X, or those in `columns`.
 
-    mirrored: those are the packed rows, and half of the values are computed.
+    mirrored, at: see `_kernel_rows.fill`.
     """
-    n = len(X) if columns is None else len(columns)
+    n, rows = len(X) if columns is None else len(columns), Z.all if rows is None else rows
 
     def call(start, stop, work):
-        compiled.fill(kernel, X, Z, Z.all, columns, start, stop, work, out, mirrored)
+        compiled.fill(kernel, X, Z, rows, columns, start, stop, work, out, mirrored, at)
 
-    over_columns(call, n, len(Z), Z, threads)
+    over_columns(call, n, len(rows), Z, threads)
 
 
 def add(kernel, X, Z, rows, coef, f, threads, columns=None, stored=()):
     """f[:, i] += coef k(z, x_i) for the packed rows in the list and all rows of X, or those in the list `columns`.
 
-    coef: (n_outputs, n_rows). stored: a cache and which of its slots have, or are to have, each row (`_smo.Cache`).
+    coef: (n_outputs, n_rows). stored: what `_kernel_cache.Side` says of each row.
     """
     n = len(X) if columns is None else len(columns)
 

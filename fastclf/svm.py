@@ -7,8 +7,8 @@ import numpy as np
 
 from . import _machine
 from ._csr import Csr
-from ._dual import Gram, Table
 from ._estimator import Classifier, only_if
+from ._gram import Gram, Table
 from ._kernels import KINDS, Kernel, Rows
 from ._linear import as_rows
 from ._machine import Problem, Watch, class_weights, gamma_of, pair_alpha, warm_alpha

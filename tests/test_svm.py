@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_sv
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
-from fastclf import SVC, _dual, _interior, _kernels, _pairwise, svm_path
+from fastclf import SVC, _dual, _interior, _kernels, _machine, _pairwise, svm_path
 
 KERNELS = {
     "linear": {},
@@ -364,6 +364,39 @@ def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypa
         np.testing.assert_allclose(model.dual_objective_, models[0].dual_objective_, rtol=1e-4)
         assert model.violation_ <= 1e-3
         assert model.kkt_violation(X, y) == pytest.approx(model.violation_, abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_pairs_share_changes_no_bit(rng, monkeypatch, dtype):
+    X = rng.standard_normal((300, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-1, -0.3, 0.5])
+    monkeypatch.setattr(_dual, "_SHRINK_EVERY", 2)
+    monkeypatch.setattr(_dual, "_SET", 32)
+
+    def fitted(n_jobs, shared, **parameters):
+        blocks = []
+        make = _machine.OwnClasses
+
+        def counted(gram, codes, n_classes, n_bytes, threads):
+            own = make(gram, codes, n_classes, shared * n_bytes, threads)
+            blocks.append(sum(block is not None for block in own.blocks))
+            return own
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_machine, "OwnClasses", counted)
+            model = SVC(C=10, kernel_dtype=dtype, n_jobs=n_jobs, **parameters).fit(X, y)
+        return model, blocks
+
+    model, blocks = fitted(1, 1)
+    assert blocks == [4]
+    for n_jobs, shared, some in ((2, 1, {4}), (4, 1, {4}), (1, 0, {0}), (2, 6e-4, {1, 2, 3})):
+        other, blocks = fitted(n_jobs, shared)
+        assert some.issuperset(blocks)
+        np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+        np.testing.assert_array_equal(other.n_iter_, model.n_iter_)
+        np.testing.assert_array_equal(other.intercept_, model.intercept_)
+    one, none = (fitted(2, shared, probability=True, random_state=0)[0] for shared in (1, 0))
+    np.testing.assert_array_equal(one.probA_, none.probA_)
 
 
 def test_rows_left_out_come_back(rng, monkeypatch):
