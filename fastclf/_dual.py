@@ -53,8 +53,8 @@ _POLISHES, _MOST_POLISHED = 30, 500
 # A share of the sum of alpha that y'alpha may be, for its roundings.
 _UNBALANCED = 1e-13
 
-# A hard margin is given up where it is below this share of the rows' greatest length.
-_LEAST_MARGIN = 1e-6
+# A hard margin is given up where it is below this share of the rows' greatest length, or an alpha above this.
+_LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
 
 def _fits(block, gram):
@@ -210,12 +210,15 @@ class Dual:
             n_outer += 1
             q = min(q if n_outer % _DOUBLE_EVERY else 2 * q, largest)
             total += gained
+            self._require_end()
             picked = np.flatnonzero(coef[:n])
             if len(picked):
                 change = coef[picked]
                 self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
                 self.add_kept(Z, picked, change, chosen[picked])
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
+            if self.hard:
+                self._require_margin()
             if self._newton_pays(gap):
                 Z = K = None  # whose room it takes
                 yield from self._newton(tol)
@@ -232,8 +235,6 @@ class Dual:
                     self.reason = ": rounding lets no step get further"
                 else:
                     yield from self._to_double()
-            if self.hard:
-                self._require_margin()
             if shrinking and n_outer % _SHRINK_EVERY == 0:
                 self._shrink(up, low)
             if report is not None and report(self, gap):
@@ -307,6 +308,7 @@ class Dual:
         rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
         if not apart:
             self._widen()
+        self._require_end()
         noise = float(np.hypot(self.noise, np.linalg.norm(change)))
         if self.gram.rounding() * noise <= 0.1 * tol:
             self.noise = noise
@@ -389,12 +391,15 @@ class Dual:
             yield from self._add(self.gram, changed, self.y[changed] * (self.alpha[changed] - alpha[changed]), rows)
         self._all()
 
+    def _require_end(self):
+        """Of a hard margin: alpha grows without end where there is no optimum."""
+        if self.hard and not float(self.alpha.max()) < _ENDLESS:
+            raise Inseparable(0.0, self._twins())
+
     def _require_margin(self):
         """Of a hard margin: w'w / (sum alpha)^2 bounds its square from above, whatever alpha is."""
         a, y, f = self.alpha[self.rows], self.y[self.rows], self.f[self.rows]
         total = float(a.sum())
-        if total > 1e100 or not np.isfinite(f).all():  # no optimum
-            raise Inseparable(0.0, self._twins())
         square = float((a * y) @ (f + y))
         length = np.sqrt(max(0.0, float(self.gram.diagonal(self.rows).max())))
         if total > 0 and not square >= (_LEAST_MARGIN * length * total) ** 2:

@@ -266,11 +266,23 @@ def test_an_alpha_a_digit_below_its_bound_reaches_it():
     assert (steps, alpha.tolist()) == (1, [1.0, 16.0])
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_hard_margin_without_an_optimum_is_told(rng):
     X, y = overlapping(rng)
     K = X @ X.T - 5 * np.eye(len(X))
     with pytest.raises(ValueError, match=r"C is infinite, but .*; a finite C is wanted"):
         SVC(kernel="precomputed", C=np.inf).fit(K, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_the_one_error_is_all_that_a_hard_margin_tells(rng, kernel):
+    X, y = overlapping(rng)
+    X, y = np.concatenate([X, X[:1]]), np.append(y, 1 - y[0])
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel=kernel, C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel="precomputed", C=np.inf).fit(np.tanh(X @ X.T), y)
 
 
 def test_max_iter_warns_with_what_is_left(rng):
