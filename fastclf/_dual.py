@@ -12,7 +12,7 @@ import numpy as np
 from . import _kernels, _newton, _simd
 from ._gram import PAD, padded, square
 from ._interior import Interior, SignedRows
-from ._kernel_cache import Side
+from ._kernel_cache import NOTHING, Side
 
 compiled = _simd.load("_smo")
 
@@ -43,9 +43,11 @@ _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
 
 # Newton's method is worth it when the steps of two rows since the last time had so many rows to look at, in all, for
-# each number that its factor multiplies: as much time. So many free rows have room whatever the cache is.
+# each number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows,
+# solutions) is as if there were so many more of them: with 100 it takes as long as 500,000 looks at a row.
+# So many free rows have room whatever the cache is.
 # While violations are above 1, the margin, it is not known which rows stay free: it may take so many times as long.
-_NEWTON_COST, _FREE, _EARLY = 1 / 165, 64, 8
+_NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 7000, 64, 8
 
 # Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
 _POLISHES, _MOST_POLISHED = 30, 500
@@ -57,18 +59,14 @@ _UNBALANCED = 1e-13
 _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
 
-def _fits(block, gram):
-    return block is not None and block.dtype == gram.dtype
-
-
 class Dual:
     """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha.
 
-    `goes_on` tells that there will be other bounds, for which the cache is kept. own: (place, block of the rows of +1,
-    of -1), see `OwnClasses`.
+    `goes_on` tells that there will be other bounds, for which the cache is kept. place, up, low: of
+    `OwnClasses` and the two `OwnClass` of it, whose rows are those of +1 and of -1, or some of them.
     """
 
-    def __init__(self, gram, y, C, alpha, goes_on=False, own=(None, None, None)):
+    def __init__(self, gram, y, C, alpha, goes_on=False, place=None, up=NOTHING, low=NOTHING):
         self.gram, self.y, self.C, self.alpha = gram, y, C, feasible(alpha, y, C)
         self.rows = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
         self.f = -y.astype(np.float64)
@@ -76,7 +74,7 @@ class Dual:
         self.converged, self.reason = False, ""
         self.newton_wait, self.looked_at = 1, 0  # rows that steps of two looked at since Newton's method was used
         self.noise = 0.0  # of f: the root of the sum of the squares of all changes
-        self.sides, self.own, self.goes_on = None, own, goes_on
+        self.sides, self.own, self.goes_on = None, (gram, place, (up, low)), goes_on
 
     def objective(self):
         """sum alpha - 1/2 alpha' Q alpha."""
@@ -248,15 +246,16 @@ class Dual:
         self.gram = gram
         self.sides = self.room = None  # before there are others
         self.room = np.empty(int(self.cache_bytes) // 8, np.float64)
-        place, *blocks = self.own
+        first, place, own = self.own
+        own = own if gram is first else (NOTHING, NOTHING)
         n = self._n_up(self.rows)
         sizes, signs = (n, len(self.rows) - n), (1, -1)
-        asked = [len(self.rows) - (size if _fits(block, gram) else 0) for size, block in zip(sizes, blocks)]
+        asked = [len(self.rows) - (0 if each.block is None else size) for size, each in zip(sizes, own)]
         most = [rows * padded(size, gram.wide) for rows, size in zip(asked, sizes)]
-        first = int(len(self.room) * (most[0] / max(1, sum(most))))
+        part = int(len(self.room) * (most[0] / max(1, sum(most))))
         self.sides = [
-            Side(room.view(gram.dtype), len(self.y), rows, sign, place, block if _fits(block, gram) else None)
-            for room, rows, sign, block in zip((self.room[:first], self.room[first:]), asked, signs, blocks)
+            Side(room.view(gram.dtype), len(self.y), rows, sign, place, each)
+            for room, rows, sign, each in zip((self.room[:part], self.room[part:]), asked, signs, own)
         ]
         self._all()
 
@@ -331,7 +330,8 @@ class Dual:
         """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
         m = self._n_free()
         most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
-        return 1 < m <= most and self.looked_at >= _NEWTON_COST * self.newton_wait * (1 if gap <= 1 else _EARLY) * m**3
+        cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
+        return 1 < m <= most and self.looked_at >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _polish(self):
         """As `_newton` by singular values, for what rounding hides from a Cholesky factor; K d + b 1 = -f, 1'd = 0."""

@@ -14,6 +14,7 @@ class Gram:
     def __init__(self, kernel, X, dtype, threads):
         self.kernel, self.X, self.dtype, self.threads = kernel, X, np.dtype(dtype), threads
         self.wide = _kernels.compiled.width(self.dtype == np.float32)
+        self.whole = False  # whether rows are packed with a line for each column, which `panels` wants
 
     def __len__(self):
         return len(self.X)
@@ -28,7 +29,14 @@ class Gram:
         return self.kernel.diagonal(self.X)[rows]
 
     def pack(self, rows):
-        return _kernels.Packed(self.X, rows, self.dtype)
+        return _kernels.Packed(self.X, rows, self.dtype, self.whole)
+
+    def panels(self, rows):
+        """The rows side by side, as `_kernel_rows.put_panels` has them."""
+        Z = self.pack(rows[:1])
+        out = np.zeros((padded(len(rows), self.wide) // self.wide, Z.n_lines * self.wide), self.dtype)
+        _kernels.compiled.put_panels(self.X, Z, rows, out)
+        return out
 
     def fill(self, Z, rows, out):
         """out[:, : len(rows)] = values between the packed rows and `rows`."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._gram import padded
 from ._kernels import BLOCK
 from ._threads import run
 
@@ -10,21 +11,28 @@ class OwnClasses:
     """Kernel values between the rows of a class, of each class that there is still room for, computed once.
 
     Each of the class's pairs with another finds half of the columns of its rows here. place: of a row, in its class.
+    What room is left has the rows themselves, as the panels that others meet.
     """
 
     def __init__(self, gram, codes, n_classes, n_bytes, threads):
-        self.place, self.blocks, self.n_bytes = np.zeros(len(codes), np.int64), [None] * n_classes, 0
-        items = []
+        self.place, self.n_bytes = np.zeros(len(codes), np.int64), 0
+        self.of_class, items = [], []
         for c in range(n_classes):
-            rows = np.flatnonzero(codes == c)
+            rows, block = np.flatnonzero(codes == c), None
             self.place[rows] = np.arange(len(rows))
-            size = len(rows) ** 2 * gram.dtype.itemsize
-            if self.n_bytes + size <= n_bytes:
-                self.n_bytes += size
-                self.blocks[c] = np.empty((len(rows), len(rows)), gram.dtype)
-                items += [(self.blocks[c], rows, start) for start in range(0, len(rows), BLOCK)]
+            if self._takes(len(rows) ** 2, gram.dtype, n_bytes):
+                block = np.empty((len(rows), len(rows)), gram.dtype)
+                items += [(block, rows, start) for start in range(0, len(rows), BLOCK)]
+            self.of_class.append(OwnClass(rows, block))
+        n_rows = sum(padded(len(own.rows), gram.wide) for own in self.of_class)
+        if self._takes(n_rows * gram.X.n_columns, gram.dtype, n_bytes):
+            gram.whole = True
+            items += self.of_class
 
         def fill(item):
+            if isinstance(item, OwnClass):
+                item.panels = gram.panels(item.rows)
+                return
             block, rows, start = item
             Z = gram.pack(rows[start : start + BLOCK])
             values = np.empty((len(Z), len(rows) - start), gram.dtype)
@@ -34,6 +42,23 @@ class OwnClasses:
             yield
 
         run(fill, items, threads)
+
+    def _takes(self, size, dtype, n_bytes):
+        """Whether so many numbers still have room, which is then taken."""
+        size *= dtype.itemsize
+        fits = self.n_bytes + size <= n_bytes
+        self.n_bytes += size if fits else 0
+        return fits
+
+
+class OwnClass:
+    """Rows of a class, in order; the values between them, and the panels that they make, if there are."""
+
+    def __init__(self, rows=(), block=None):
+        self.rows, self.block, self.panels = rows, block, None
+
+
+NOTHING = OwnClass()
 
 
 class Cache:
@@ -91,21 +116,22 @@ class Cache:
 class Side(Cache):
     """Values against the columns of a class, in a dual the rows of label `sign`: `block` has those of its own rows."""
 
-    def __init__(self, room, n_rows, most, sign, place, block):
+    def __init__(self, room, n_rows, most, sign, place, own):
         super().__init__(room, n_rows, most)
-        self.sign, self.place, self.block = sign, place, block
+        self.sign, self.place, self.own, self.block = sign, place, own, own.block
 
     def holds_all(self):
         return len(self.table) >= self.most
 
     def stored(self, rows, y, columns):
         """Where values of rows, of labels y, against a list of the columns are or are to be; see `_kernel_rows.add`."""
+        panels = self.own.panels if len(columns) == len(self.own.rows) else None
         if self.block is None:
-            return self.ask(rows)
+            return panels, *self.ask(rows)
         others = np.flatnonzero(y != self.sign)
         slots, ready = np.full(len(rows), -1), np.zeros(len(rows), np.uint8)
         table, slots[others], ready[others] = self.ask(rows[others])
         self.asked += len(rows) - len(others)
         self.hits += len(rows) - len(others)
         own = np.where(y == self.sign, self.place[rows], -1)
-        return table, slots, ready, self.block, own, self.place[columns]
+        return panels, table, slots, ready, self.block, own, self.place[columns]

@@ -102,15 +102,20 @@ def as_kernel_rows(X):
 
 
 class Packed:
-    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value)."""
+    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value).
 
-    def __init__(self, X, rows, dtype):
+    whole: there is a line for each column of X.
+    """
+
+    def __init__(self, X, rows, dtype, whole=False):
         rows = np.ascontiguousarray(rows, np.int64)
         self.single = np.dtype(dtype) == np.float32
         self.norm = X.norm[rows]
         self.line = np.full(X.n_columns, -1, np.int32)
         begins = np.empty(len(rows) + 1, np.int64)
         self.n_lines = _kernel_pack.mark(X, rows, self.line, begins)
+        if whole:
+            self.n_lines, self.line = X.n_columns, np.arange(X.n_columns, dtype=np.int32)
         self.columns = np.zeros(self.n_lines + 1, np.int32)
         self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
         dense = begins[-1] > _DENSE * len(rows) * self.n_lines

@@ -52,10 +52,8 @@ class Problem:
         return part
 
     def dual(self, pair, alpha, goes_on=False):
-        own = (None, None, None)
-        if self.own is not None:
-            own = (self.own.place, *(self.own.blocks[c] for c in (pair if self.n_classes > 2 else pair[::-1])))
-        return Dual(self.gram, self.signs(pair), self.Cs[0], alpha, goes_on, own)
+        own = () if self.own is None else (self.own.place, *(self.own.of_class[c] for c in pair))
+        return Dual(self.gram, self.signs(pair), self.Cs[0], alpha, goes_on, *own)
 
     def signs(self, pair):
         """y of each row for a pair (a, b): +1 for a, but with two classes for b."""

@@ -33,6 +33,7 @@ ctypedef struct stored_t:
     Py_ssize_t own_width
     const int64_t* own_row   # of each row, or negative
     const int64_t* own_column
+    const char* panels       # of all columns, with all lines, or NULL
 
 
 cdef inline bint is_own(const stored_t* stored, Py_ssize_t r) noexcept nogil:
@@ -284,6 +285,7 @@ cdef void add_range(
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, o, c, n_new = 0, at, copy
     cdef vec terms[2 * HALF]
     cdef vec* to
+    cdef const vec* whole
     for r in range(n_rows):
         if not (is_own(stored, r) or is_ready(stored, r)):
             new_rows[n_new] = rows[r]
@@ -291,10 +293,14 @@ cdef void add_range(
     while i < stop:
         n = min(wide, stop - i)
         if n_new:
-            put_panel(X, Z, columns, i, n, panel, False)
             set_column_terms(kernel, X, columns, i, n, terms)
-            meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
-            put_panel(X, Z, columns, i, n, panel, True)
+            if stored.panels != NULL:
+                whole = <const vec*> (stored.panels + i * Z.n_lines * size)
+                meet(kernel, Z, values, new_rows, n_new, whole, terms, block)
+            else:
+                put_panel(X, Z, columns, i, n, panel, False)
+                meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
+                put_panel(X, Z, columns, i, n, panel, True)
         at, copy = 0, n_new
         for r in range(n_rows):
             if is_own(stored, r):
@@ -400,14 +406,36 @@ def fill(
             )
 
 
+def put_panels(X, Z, columns, out):
+    """Write the rows in the list `columns` side by side, with the lines of Z, into the rows of out, which are zeros."""
+    cdef matrix_t x = as_matrix(X)
+    cdef packed_t z = as_packed(Z)
+    cdef const int64_t* columns_ = as_list(columns)
+    cdef Py_ssize_t i = 0, n = len(columns), wide = width(Z.single)
+    cdef float* single = NULL
+    cdef double* double_ = NULL
+    require(out.shape[0] * wide >= n and out.shape[1] == z.n_lines * wide)
+    if Z.single:
+        single = <float*> begin(out)
+    else:
+        double_ = <double*> begin(out)
+    with nogil:
+        while i < n:
+            if single != NULL:
+                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_f*> (single + i * z.n_lines), False)
+            else:
+                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_d*> (double_ + i * z.n_lines), False)
+            i += wide
+
+
 def add(
     kernel, X, Z, rows, const double[:, ::1] coef, columns, Py_ssize_t start, Py_ssize_t stop, work, double[:, ::1] f,
-    cache=None, slot=None, ready=None, own=None, own_row=None, own_column=None
+    panels=None, cache=None, slot=None, ready=None, own=None, own_row=None, own_column=None
 ):
     """f[:, i] += coef K(z_rows, x_i) for i in [start, stop) (see `fill`), where start is a multiple of `width`.
 
     Row r with own_row[r] >= 0 is read from that row of `own`, x_i from its column own_column[i]; one with ready[r] from
-    slot[r] of the cache; another is written there if slot[r] >= 0.
+    slot[r] of the cache; another is written there if slot[r] >= 0. panels: `columns` by `put_panels`, or None.
     """
     cdef kernel_t k = as_kernel(kernel)
     cdef matrix_t x = as_matrix(X)
@@ -425,7 +453,8 @@ def add(
     cdef Py_ssize_t n_rows = coef.shape[1], n_out = coef.shape[0]
     cdef bint single = Z.single
     require(n_rows > 0 and n_out > 0 and source.shape[0] >= n_rows)
-    stored.cache, stored.own = NULL, NULL
+    stored.cache, stored.own, stored.panels = NULL, NULL, <const char*> begin(panels)
+    require(panels is None or panels.shape[1] == Z.n_lines * (WIDE_F if single else WIDE_D))
     stored.slot, stored.own_row, stored.own_column = as_list(slot), as_list(own_row), as_list(own_column)
     stored.ready = NULL
     stored.width = stored.own_width = 0

@@ -391,7 +391,7 @@ def test_what_pairs_share_changes_no_bit(rng, monkeypatch, dtype):
 
         def counted(gram, codes, n_classes, n_bytes, threads):
             own = make(gram, codes, n_classes, shared * n_bytes, threads)
-            blocks.append(sum(block is not None for block in own.blocks))
+            blocks.append(sum(each.block is not None for each in own.of_class))
             return own
 
         with monkeypatch.context() as patch:
