@@ -230,6 +230,17 @@ def test_unscaled_columns_converge(rng, kernel):
     assert model.duality_gap_ <= 1e-2 * model.dual_objective_[0]
 
 
+def test_noisy_labels_of_related_columns_of_any_scale_converge(rng):
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.where(rng.random(len(y)) < 0.1, 1 - y, y)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for _ in range(3):
+        model = SVC(kernel="linear").fit(X * 10.0 ** rng.uniform(-3, 5, X.shape[1]), y)
+        assert model.violation_ <= 1e-3
+        assert model.duality_gap_ <= 1e-3 * model.dual_objective_[0]
+        assert model.n_iter_[0] < 2_000_000
+
+
 def test_odd_rows_are_no_trouble(rng):
     X, y = overlapping(rng)
     twice, both = np.concatenate([X, X]), np.concatenate([y, 1 - y])
