@@ -44,8 +44,8 @@ _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
 
 # Newton's method is worth it when the steps of two rows since the last time had so many rows to look at, in all, for
 # each number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows,
-# solutions) is as if there were so many more of them: with 100 it takes as long as 500,000 looks at a row.
-# So many free rows have room whatever the cache is.
+# solutions) is as if there were so many more of them: with 100 it takes as long as 400,000 looks at a row. So many free
+# rows have room whatever the cache is.
 # While violations are above 1, the margin, it is not known which rows stay free: it may take so many times as long.
 _NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 7000, 64, 8
 
@@ -62,8 +62,8 @@ _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 class Dual:
     """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha.
 
-    `goes_on` tells that there will be other bounds, for which the cache is kept. place, up, low: of
-    `OwnClasses` and the two `OwnClass` of it, whose rows are those of +1 and of -1, or some of them.
+    `goes_on` tells that there will be other bounds, for which the cache is kept. place, up, low: that of `OwnClasses`,
+    and its classes that have the rows of +1 and of -1.
     """
 
     def __init__(self, gram, y, C, alpha, goes_on=False, place=None, up=NOTHING, low=NOTHING):
@@ -302,7 +302,8 @@ class Dual:
         """Newton's method on the free alphas, in the room of a working set's matrix, or else of the cache."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
         n = _newton.room_of(self._n_free())
-        apart = n <= max(_newton.room_of(_FREE), self.set_bytes // 8)
+        # where folds run side by side the cache may be the smaller
+        apart = n <= max(_newton.room_of(_FREE), self.set_bytes // 8) or n > len(self.room)
         room = np.empty(n) if apart else self.room
         rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
         if not apart:
