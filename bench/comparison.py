@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
 import numpy as np
@@ -20,6 +20,7 @@ class Work:
     calls: int = 1
     items: int | None = None  # of a block, for the time of one; None: its length
     bytes_read: int | None = None  # by one item; then the share of the measured bandwidth is told
+    caps: dict[str, float] = field(default_factory=dict)  # seconds after which a slow peer's one call is ended
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The same work on fastclf and on other libraries, in one process: python bench/peers.py [--only NAME] [--scale 0.1]
 
 Equal threads and dtype; answers are compared first, then rounds of ours and the peer's alternate, fewer (but 3) where a
-peer is slow. A ratio is the peer's time over ours in the same round, and a target is met by the median. "cores" is
+peer is slow; where a cap is stated, one, the peer in a child process, and a cap that was reached stands for its time.
+A ratio is the peer's time over ours in the same round, and a target is met by the median. "cores" is
 processor time over wall time, ours and the peer's: that the threads were equal is seen, not assumed. BUSY marks a ratio
 that means little, because other processes had more than a tenth of a CPU: whoever waits at a barrier for a thread
 without a core loses most. A peer that is missing, or whose answers are not ours, counts as a target not met. Exit
@@ -13,6 +14,7 @@ import contextlib
 import functools
 import gc
 import json
+import multiprocessing
 import sys
 import time
 from importlib import import_module, metadata
@@ -29,12 +31,48 @@ from fastclf import _simd
 _BUDGET = 20.0  # seconds that the rounds against one peer should take
 
 
-def duel(work, ours, make, rounds, threads):
+def in_child(call, block, cap):
+    """`stopwatch` of a call in a child process, or None where it takes longer than `cap` seconds."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(False)
+    child = context.Process(target=lambda: sender.send(stopwatch(call, block)))
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv() if receiver.poll(cap) else None
+    finally:
+        child.kill()
+        child.join()
+
+
+def duel_capped(work, ours, theirs, cap, threads):
+    """One call of each, the peer's for `cap` seconds at most."""
+    block, items = work.blocks[0], work.items or len(work.blocks[0])
+    with limit_threads(threads):
+        others = watch_others()
+        wall, processor, answer = stopwatch(ours, block)
+        timed = in_child(theirs, block, cap)
+        others = others()
+    their_wall, their_processor, theirs = timed or (cap, cap, answer)
+    agree, remark = work.agree([answer], [theirs])
+    return {
+        "agree": agree,
+        "remark": remark if timed else f"{remark.split(',')[0]}, the peer ended after {cap:g} s",
+        "seconds": [wall / items, their_wall / items],
+        "cores": [processor / wall, their_processor / their_wall],
+        "others": others,
+        "ratios": [their_wall / wall],
+    }
+
+
+def duel(work, ours, make, rounds, threads, cap=None):
     """Compare the answers, then time rounds of both calls in turn: `rounds`, or as many as fit _BUDGET, but 3."""
     try:
         theirs = make()
     except ImportError as error:
         return {"missing": str(error)}
+    if cap is not None:
+        return duel_capped(work, ours, theirs, cap, threads)
     blocks, calls = work.blocks, work.calls
 
     def time_round(call, number):
@@ -95,7 +133,8 @@ def compare(registered, scale, rounds):
     results = []
     for peer, make in work.peers.items():
         about = {"comparison": registered.name, "peer": peer, "threads": registered.threads}
-        result = about | {"target": registered.targets.get(peer)} | duel(work, ours, make, rounds, registered.threads)
+        fought = duel(work, ours, make, rounds, registered.threads, work.caps.get(peer))
+        result = about | {"target": registered.targets.get(peer)} | fought
         if not result.get("agree"):
             result["met"] = False
         else:

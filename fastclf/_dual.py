@@ -10,7 +10,9 @@ and made good for later (Joachims 1998). Where these steps are slow, Newton's me
 import numpy as np
 
 from . import _kernels, _newton, _simd
+from ._gram import PAD, padded, square
 from ._interior import Interior, SignedRows
+from ._kernel_cache import NOTHING, Side
 
 compiled = _simd.load("_smo")
 
@@ -41,9 +43,11 @@ _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
 
 # Newton's method is worth it when the steps of two rows since the last time had so many rows to look at, in all, for
-# each number that its factor multiplies: as much time. So many free rows have room whatever the cache is.
+# each number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows,
+# solutions) is as if there were so many more of them: with 100 it takes as long as 400,000 looks at a row. So many free
+# rows have room whatever the cache is.
 # While violations are above 1, the margin, it is not known which rows stay free: it may take so many times as long.
-_NEWTON_COST, _FREE, _EARLY = 1 / 165, 64, 8
+_NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 7000, 64, 8
 
 # Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
 _POLISHES, _MOST_POLISHED = 30, 500
@@ -51,145 +55,26 @@ _POLISHES, _MOST_POLISHED = 30, 500
 # A share of the sum of alpha that y'alpha may be, for its roundings.
 _UNBALANCED = 1e-13
 
-# A hard margin is given up where it is below this share of the rows' greatest length.
-_LEAST_MARGIN = 1e-6
-
-
-class Gram:
-    """Kernel values between the rows of X, computed in `dtype` by compiled code."""
-
-    def __init__(self, kernel, X, dtype, threads):
-        self.kernel, self.X, self.dtype, self.threads = kernel, X, np.dtype(dtype), threads
-        self.wide = _kernels.compiled.width(self.dtype == np.float32)
-
-    def __len__(self):
-        return len(self.X)
-
-    def in_double(self):
-        return Gram(self.kernel, self.X, np.float64, self.threads)
-
-    def rounding(self):
-        return self.kernel.rounding(self.X, self.dtype)
-
-    def diagonal(self, rows):
-        return self.kernel.diagonal(self.X)[rows]
-
-    def pack(self, rows):
-        return _kernels.Packed(self.X, rows, self.dtype)
-
-    def fill(self, Z, rows, out, same=False):
-        """out[:, : len(rows)] = values between the packed rows and `rows`; `same`: which are those."""
-        _kernels.fill(self.kernel, self.X, Z, out, self.threads, rows, same)
-
-    def add(self, Z, picked, coef, columns, f, stored=()):
-        """f[columns] += coef @ K of the packed rows in the list `picked`."""
-        _kernels.add(self.kernel, self.X, Z, picked, coef[None], f[None], self.threads, columns, stored)
-
-
-class Table:
-    """Kernel values between rows from a function of (rows, columns), in float64 or float32."""
-
-    def __init__(self, values, n, dtype):
-        self.values, self.n, self.dtype, self.wide, self.threads = values, n, np.dtype(dtype), 1, 1
-
-    def __len__(self):
-        return self.n
-
-    def in_double(self):
-        return Table(self.values, self.n, np.float64)
-
-    def rounding(self):
-        return float(np.finfo(self.dtype).eps) / 2 * float(np.abs(self.diagonal(np.arange(self.n))).max())
-
-    def diagonal(self, rows):
-        return np.concatenate([[self.values(rows[i : i + 1], rows[i : i + 1])[0, 0]] for i in range(len(rows))])
-
-    def pack(self, rows):
-        return rows
-
-    def fill(self, Z, rows, out, same=False):
-        out[:, : len(rows)] = self.values(Z, rows)
-
-    def add(self, Z, picked, coef, columns, f, stored=()):
-        step = max(1, (1 << 20) // len(columns))
-        for start in range(0, len(picked), step):
-            f[columns] += coef[start : start + step] @ self.values(Z[picked[start : start + step]], columns)
-
-
-def square(gram, Z, rows):
-    """Values between the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
-    out = np.zeros((len(rows), -(-len(rows) // compiled.PAD) * compiled.PAD), gram.dtype)
-    gram.fill(Z, rows, out, same=True)
-    return out
-
-
-class Cache:
-    """Rows of kernel values that were computed last, within a number of bytes; those used longest ago go first.
-
-    It is asked for `most` of the n_rows rows.
-    """
-
-    def __init__(self, n_bytes, dtype, n_rows, most):
-        self.room, self.most = np.empty(int(n_bytes) // 8 * 8 // dtype.itemsize, dtype), most
-        self.slot_of = np.full(n_rows, -1, np.int64)
-        self.time = self.hits = self.asked = 0
-
-    def widen(self, width):
-        """Begin anew with rows of `width` columns."""
-        self.width = width
-        n = min(len(self.room) // max(1, width), self.most)
-        self.table = self.room[: n * width].reshape(n, width)
-        self.row_of = np.full(n, -1, np.int64)
-        self.used = np.zeros(n, np.int64)
-        self.slot_of[:] = -1
-
-    def narrow(self, keep, width):
-        """Keep the columns in the list `keep`, which is not longer than width."""
-        kept = np.flatnonzero(self.row_of >= 0)
-        old, rows, used = self.table, self.row_of[kept], self.used[kept]
-        self.widen(width)
-        for slot, before in enumerate(kept):  # a row moves to the front, over what has moved
-            self.table[slot, : len(keep)] = old[before, keep]
-        self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
-        self.slot_of[rows] = np.arange(len(kept))
-
-    def ask(self, rows):
-        """(table, slots, ready) of some rows: what is not ready is to be written to its slot, where there is one."""
-        self.time += 1
-        slots = self.slot_of[rows]
-        ready = slots >= 0
-        self.used[slots[ready]] = self.time
-        self.asked += len(rows)
-        self.hits += int(ready.sum())
-        new = np.flatnonzero(~ready)
-        if len(new) and len(self.used):
-            # those of this step have the greatest time, so that they stay
-            n = min(len(new), int((self.used < self.time).sum()))
-            free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
-            free.sort()
-            gone = self.row_of[free]
-            self.slot_of[gone[gone >= 0]] = -1
-            self.row_of[free], self.used[free] = rows[new[:n]], self.time
-            slots[new[:n]] = free
-            self.slot_of[rows[new[:n]]] = free
-        return (self.table, slots, ready.view(np.uint8)) if len(self.table) else ()
+# A hard margin is given up where it is below this share of the rows' greatest length, or an alpha above this.
+_LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
 
 class Dual:
     """One problem: rows of a gram, labels y of all rows, -1, 0 or +1 (0: not in the problem), bounds C, start alpha.
 
-    `goes_on` tells that there will be other bounds, for which the cache is kept.
+    `goes_on` tells that there will be other bounds, for which the cache is kept. place, up, low: that of `OwnClasses`,
+    and its classes that have the rows of +1 and of -1.
     """
 
-    def __init__(self, gram, y, C, alpha, goes_on=False):
+    def __init__(self, gram, y, C, alpha, goes_on=False, place=None, up=NOTHING, low=NOTHING):
         self.gram, self.y, self.C, self.alpha = gram, y, C, feasible(alpha, y, C)
-        self.rows = np.flatnonzero(y)
+        self.rows = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
         self.f = -y.astype(np.float64)
         self.n_steps = 0
         self.converged, self.reason = False, ""
         self.newton_wait, self.looked_at = 1, 0  # rows that steps of two looked at since Newton's method was used
         self.noise = 0.0  # of f: the root of the sum of the squares of all changes
-        self.cache, self.goes_on = None, goes_on
+        self.sides, self.own, self.goes_on = None, (gram, place, (up, low)), goes_on
 
     def objective(self):
         """sum alpha - 1/2 alpha' Q alpha."""
@@ -203,6 +88,28 @@ class Dual:
             Z = gram.pack(rows[block])
             gram.add(Z, np.arange(len(Z)), coef[block], columns, self.f)
             yield
+
+    def add_kept(self, Z, picked, coef, rows):
+        """f[active] += coef @ K of the packed rows in the list `picked`, which are `rows`, from and to what is kept."""
+        n = self._n_up(self.active)
+        for side, columns in zip(self.sides, (self.active[:n], self.active[n:])):
+            if len(columns):
+                self.gram.add(Z, picked, coef, columns, self.f, side.stored(rows, self.y[rows], columns))
+
+    def _n_up(self, rows):
+        """How many of rows, which are in the order of `self.rows`, are of +1."""
+        return int(np.count_nonzero(self.y[rows] > 0))
+
+    def _square(self, Z, rows):
+        """`square` of rows in the order of `self.rows`, by what is kept of the two classes."""
+        if any(side.block is None for side in self.sides):
+            return square(self.gram, Z, rows)
+        out, n = np.zeros((len(rows), padded(len(rows), PAD)), self.gram.dtype), self._n_up(rows)
+        for side, first, stop in zip(self.sides, (0, n), (n, len(rows))):
+            compiled.gather(side.block, side.place[rows[first:stop]], first, out)
+        if 0 < n < len(rows):
+            self.gram.fill_square(Z, rows, out, n)
+        return out
 
     def add_all(self, gram, rows, coef, columns):
         for _ in self._add(gram, rows, coef, columns):
@@ -252,16 +159,17 @@ class Dual:
         y, C, alpha, f = self.y, self.C, self.alpha, self.f
         self.hard = bool(np.isinf(C[self.rows]).any())
         self.cache_bytes, self.newton_bytes = cache_bytes, newton_bytes
-        if self.cache is None:
+        self.set_bytes = largest_set**2 * self.gram.dtype.itemsize
+        if self.sides is None:
             if self.alpha.any():
                 yield from self._refresh()
             self._use(self.gram)
-        shrinking = shrinking and not (self.goes_on and len(self.cache.table) >= len(self.rows))
+        shrinking = shrinking and not (self.goes_on and all(side.holds_all() for side in self.sides))
         largest = max(2, min(largest_set, len(self.rows)))
         q = min(_SET, largest)
         taken, key, row = np.zeros(len(y), np.uint8), np.empty(largest), np.empty(largest, np.int64)
         chosen, coef, before = np.empty(largest, np.int64), np.empty(largest), np.empty(0, np.int64)
-        room = np.zeros((8, largest + compiled.PAD))
+        room = np.zeros((8, largest + PAD))
         ended, polished, idle, tries, n_outer, total = False, False, 0, 0, 0, 0.0
         least, reached = np.inf, 0.0
         patience = max(_SLOW * len(self.rows), _SLOW_LEAST) if self._is_narrow() and not self.hard else np.inf
@@ -285,13 +193,14 @@ class Dual:
                 continue
             n = compiled.select(self.active, f, alpha, y, C, up, low, before, taken, key, row, chosen[:q])
             before = chosen[:n].copy()
-            Z = self.gram.pack(before)
-            K = square(self.gram, Z, before)
+            chosen[:n] = before[np.argsort(y[before] < 0, kind="stable")]
+            Z = self.gram.pack(chosen[:n])
+            K = self._square(Z, chosen[:n])
             most = min(_STEPS * n, max_iter - self.n_steps)
             goal, at_once, steps, gained, going = max(0.1 * gap, 0.5 * tol), 1 + _AT_ONCE // n, 0, 0.0, True
             while going:
                 part = min(most - steps, at_once)
-                made, gain = compiled.inner(K, before, alpha, f, y, C, room, goal, part, coef, steps > 0)
+                made, gain = compiled.inner(K, chosen[:n], alpha, f, y, C, room, goal, part, coef, steps > 0)
                 steps, gained, going = steps + made, gained + gain, made == part and steps + made < most
                 yield
             self.n_steps += steps
@@ -299,13 +208,17 @@ class Dual:
             n_outer += 1
             q = min(q if n_outer % _DOUBLE_EVERY else 2 * q, largest)
             total += gained
+            self._require_end()
             picked = np.flatnonzero(coef[:n])
             if len(picked):
                 change = coef[picked]
                 self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
-                self.gram.add(Z, picked, change, self.active, f, self.cache.ask(before[picked]))
+                self.add_kept(Z, picked, change, chosen[picked])
             idle = 0 if len(picked) and gained > 1e-15 * total else idle + 1
+            if self.hard:
+                self._require_margin()
             if self._newton_pays(gap):
+                Z = K = None  # whose room it takes
                 yield from self._newton(tol)
                 objective = self.objective()
                 tries = 0 if gap < 0.99 * least or objective > reached + _GAIN * abs(reached) else tries + 1
@@ -320,8 +233,6 @@ class Dual:
                     self.reason = ": rounding lets no step get further"
                 else:
                     yield from self._to_double()
-            if self.hard:
-                self._require_margin()
             if shrinking and n_outer % _SHRINK_EVERY == 0:
                 self._shrink(up, low)
             if report is not None and report(self, gap):
@@ -333,16 +244,29 @@ class Dual:
 
     def _use(self, gram):
         self.gram = gram
-        self.cache = None  # before there is another
-        self.cache = Cache(self.cache_bytes, gram.dtype, len(self.y), len(self.rows))
+        self.sides = self.room = None  # before there are others
+        self.room = np.empty(int(self.cache_bytes) // 8, np.float64)
+        first, place, own = self.own
+        own = own if gram is first else (NOTHING, NOTHING)
+        n = self._n_up(self.rows)
+        sizes, signs = (n, len(self.rows) - n), (1, -1)
+        asked = [len(self.rows) - (0 if each.block is None else size) for size, each in zip(sizes, own)]
+        most = [rows * padded(size, gram.wide) for rows, size in zip(asked, sizes)]
+        part = int(len(self.room) * (most[0] / max(1, sum(most))))
+        self.sides = [
+            Side(room.view(gram.dtype), len(self.y), rows, sign, place, each)
+            for room, rows, sign, each in zip((self.room[:part], self.room[part:]), asked, signs, own)
+        ]
         self._all()
 
     def _all(self):
         self.active, self.levels = self.rows, []
-        self.cache.widen(self._width(len(self.rows)))
+        self._widen()
 
-    def _width(self, n):
-        return -(-n // self.gram.wide) * self.gram.wide
+    def _widen(self):
+        n = self._n_up(self.active)
+        for side, size in zip(self.sides, (n, len(self.active) - n)):
+            side.widen(padded(size, self.gram.wide))
 
     def _doubtful(self, tol):
         """Whether rounding may have brought f off by a part of tol that matters, or y'alpha off 0."""
@@ -375,25 +299,40 @@ class Dual:
         self._use(self.gram)
 
     def _newton(self, tol):
-        """Newton's method on the free alphas, in the room of the cache."""
+        """Newton's method on the free alphas, in the room of a working set's matrix, or else of the cache."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
-        room, least = self.cache.room.view(np.float64), _newton.room_of(_FREE)
-        room = room if len(room) >= least else np.empty(least)
+        n = _newton.room_of(self._n_free())
+        # where folds run side by side the cache may be the smaller
+        apart = n <= max(_newton.room_of(_FREE), self.set_bytes // 8) or n > len(self.room)
+        room = np.empty(n) if apart else self.room
         rows, change, done = yield from _newton.steps(gram, self.active, self.y, self.alpha, self.C, self.f, room)
-        self.cache.widen(self.cache.width)
-        self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
-        if gram.rounding() * self.noise > 0.1 * tol:
+        if not apart:
+            self._widen()
+        self._require_end()
+        noise = float(np.hypot(self.noise, np.linalg.norm(change)))
+        if self.gram.rounding() * noise <= 0.1 * tol:
+            self.noise = noise
+            for start in range(0, len(rows), _kernels.BLOCK):
+                block = slice(start, start + _kernels.BLOCK)
+                Z = self.gram.pack(rows[block])
+                self.add_kept(Z, np.arange(len(Z)), change[block], rows[block])
+                yield
+        elif gram.rounding() * noise > 0.1 * tol:
             yield from self._refresh()
         else:
             yield from self._add(gram, rows, change, self.active)
         self.newton_wait, self.looked_at = 1 if done else 2, 0
 
+    def _n_free(self):
+        a, C = self.alpha[self.active], self.C[self.active]
+        return int(np.count_nonzero((a > 0) & (a < C)))
+
     def _newton_pays(self, gap):
         """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
-        a, C = self.alpha[self.active], self.C[self.active]
-        m = int(((a > 0) & (a < C)).sum())
+        m = self._n_free()
         most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
-        return 1 < m <= most and self.looked_at >= _NEWTON_COST * self.newton_wait * (1 if gap <= 1 else _EARLY) * m**3
+        cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
+        return 1 < m <= most and self.looked_at >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _polish(self):
         """As `_newton` by singular values, for what rounding hides from a Cholesky factor; K d + b 1 = -f, 1'd = 0."""
@@ -442,7 +381,9 @@ class Dual:
             self.shrunk_at = low - up
         self.levels.append((rows[~keep], self.alpha.copy()))
         self.active = rows[keep]
-        self.cache.narrow(np.flatnonzero(keep), self._width(len(self.active)))
+        n = self._n_up(rows)
+        for side, kept in zip(self.sides, (keep[:n], keep[n:])):
+            side.narrow(np.flatnonzero(kept), padded(np.count_nonzero(kept), self.gram.wide))
 
     def _restore(self):
         """Make f good for the rows that were left out: since then some alphas have changed."""
@@ -451,12 +392,15 @@ class Dual:
             yield from self._add(self.gram, changed, self.y[changed] * (self.alpha[changed] - alpha[changed]), rows)
         self._all()
 
+    def _require_end(self):
+        """Of a hard margin: alpha grows without end where there is no optimum."""
+        if self.hard and not float(self.alpha.max()) < _ENDLESS:
+            raise Inseparable(0.0, self._twins())
+
     def _require_margin(self):
         """Of a hard margin: w'w / (sum alpha)^2 bounds its square from above, whatever alpha is."""
         a, y, f = self.alpha[self.rows], self.y[self.rows], self.f[self.rows]
         total = float(a.sum())
-        if total > 1e100 or not np.isfinite(f).all():  # no optimum
-            raise Inseparable(0.0, self._twins())
         square = float((a * y) @ (f + y))
         length = np.sqrt(max(0.0, float(self.gram.diagonal(self.rows).max())))
         if total > 0 and not square >= (_LEAST_MARGIN * length * total) ** 2:

@@ -102,15 +102,20 @@ def as_kernel_rows(X):
 
 
 class Packed:
-    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value)."""
+    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value).
 
-    def __init__(self, X, rows, dtype):
+    whole: there is a line for each column of X.
+    """
+
+    def __init__(self, X, rows, dtype, whole=False):
         rows = np.ascontiguousarray(rows, np.int64)
         self.single = np.dtype(dtype) == np.float32
         self.norm = X.norm[rows]
         self.line = np.full(X.n_columns, -1, np.int32)
         begins = np.empty(len(rows) + 1, np.int64)
         self.n_lines = _kernel_pack.mark(X, rows, self.line, begins)
+        if whole:
+            self.n_lines, self.line = X.n_columns, np.arange(X.n_columns, dtype=np.int32)
         self.columns = np.zeros(self.n_lines + 1, np.int32)
         self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
         dense = begins[-1] > _DENSE * len(rows) * self.n_lines
@@ -157,23 +162,23 @@ def over_columns(call, n, n_rows, Z, threads):
     run(piece, pairwise([panels * i // pieces for i in range(pieces + 1)]), threads)
 
 
-def fill(kernel, X, Z, out, threads, columns=None, mirrored=False):
-    """out[r, i] = k(z_r, x_i) for all packed rows and all rows of X, or those in the list `columns`.
+def fill(kernel, X, Z, out, threads, columns=None, mirrored=False, rows=None, at=0):
+    """out[r, i] = k(z_r, x_i) for the packed rows in the list, or all, and all rows of X, or those in `columns`.
 
-    mirrored: those are the packed rows, and half of the values are computed.
+    mirrored, at: see `_kernel_rows.fill`.
     """
-    n = len(X) if columns is None else len(columns)
+    n, rows = len(X) if columns is None else len(columns), Z.all if rows is None else rows
 
     def call(start, stop, work):
-        compiled.fill(kernel, X, Z, Z.all, columns, start, stop, work, out, mirrored)
+        compiled.fill(kernel, X, Z, rows, columns, start, stop, work, out, mirrored, at)
 
-    over_columns(call, n, len(Z), Z, threads)
+    over_columns(call, n, len(rows), Z, threads)
 
 
 def add(kernel, X, Z, rows, coef, f, threads, columns=None, stored=()):
     """f[:, i] += coef k(z, x_i) for the packed rows in the list and all rows of X, or those in the list `columns`.
 
-    coef: (n_outputs, n_rows). stored: a cache and which of its slots have, or are to have, each row (`_smo.Cache`).
+    coef: (n_outputs, n_rows). stored: what `_kernel_cache.Side` says of each row.
     """
     n = len(X) if columns is None else len(columns)
 

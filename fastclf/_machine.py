@@ -8,6 +8,8 @@ import numpy as np
 
 from ._csr import Csr
 from ._dual import Dual, Inseparable
+from ._gram import Gram
+from ._kernel_cache import OwnClasses
 from ._pairwise import fit_sigmoid, pairs_of
 from ._threads import ranges, run
 from ._validation import require_number
@@ -18,6 +20,9 @@ _FOLDS = 5
 # Rows of a working set, however small or large the cache is.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
+# The share of the cache that values between the rows of the same class may take, which pairs of classes share.
+_SHARED = 0.5
+
 # Seconds between two lines of what is shown.
 _SHOW_SECONDS = 1.0
 
@@ -27,7 +32,28 @@ class Problem:
 
     def __init__(self, gram, codes, Cs, n_classes):
         self.gram, self.codes, self.Cs, self.n_classes = gram, codes, Cs, n_classes
-        self.pairs = pairs_of(n_classes)
+        self.pairs, self.own = pairs_of(n_classes), None
+
+    def share(self, options):
+        """Compute what the pairs are to share; returns the bytes of the cache that are left."""
+        if len(self.pairs) > 1 and isinstance(self.gram, Gram):
+            self.gram.threads = 1  # the pairs are on threads
+            if self.own is None:
+                n_bytes = _SHARED * options["cache_bytes"]
+                self.own = OwnClasses(self.gram, self.codes, self.n_classes, n_bytes, options["threads"])
+        return options["cache_bytes"] - (0 if self.own is None else self.own.n_bytes)
+
+    def without(self, rows, C):
+        """The problem of the other rows, which shares what they do."""
+        codes = self.codes.copy()
+        codes[rows] = -1
+        part = Problem(self.gram, codes, [C], self.n_classes)
+        part.own = self.own
+        return part
+
+    def dual(self, pair, alpha, goes_on=False):
+        own = () if self.own is None else (self.own.place, *(self.own.of_class[c] for c in pair))
+        return Dual(self.gram, self.signs(pair), self.Cs[0], alpha, goes_on, *own)
 
     def signs(self, pair):
         """y of each row for a pair (a, b): +1 for a, but with two classes for b."""
@@ -70,7 +96,7 @@ class Watch:
         return tell
 
     def show(self, dual, gap, name):
-        hits = 100 * dual.cache.hits / max(1, dual.cache.asked)
+        hits = 100 * sum(side.hits for side in dual.sides) / max(1, sum(side.asked for side in dual.sides))
         print(
             f"SVC {name}: {dual.n_steps} steps, violation {gap:.2e}, {len(dual.active)} rows, cache hits {hits:.0f} %",
             file=sys.stderr,
@@ -88,19 +114,17 @@ def solve_all(problem, options, start, watch, keep):
     """Solve each pair for each C, which begins where the one before ends, and call keep(pair number, dual)."""
     sizes = np.bincount(problem.codes[problem.codes >= 0], minlength=problem.n_classes)
     threads = min(options["threads"], len(problem.pairs))
-    if len(problem.pairs) > 1:
-        problem.gram.threads = 1
+    left = problem.share(options)
     order = sorted(range(len(problem.pairs)), key=lambda p: -sum(sizes[list(problem.pairs[p])]))
 
     def work(p):
-        y = problem.signs(problem.pairs[p])
-        alpha = np.zeros(len(y)) if start is None else start[p]
-        dual = Dual(problem.gram, y, problem.Cs[0], alpha, goes_on=len(problem.Cs) > 1)
+        alpha = np.zeros(len(problem.codes)) if start is None else start[p]
+        dual = problem.dual(problem.pairs[p], alpha, goes_on=len(problem.Cs) > 1)
         name = "" if len(problem.pairs) == 1 else "{} against {}".format(*problem.pairs[p])
         for C in problem.Cs:
             if C is not dual.C:
                 dual.move(C)
-            yield from solved(dual, options, threads, len(problem.pairs), watch.report(dual, name))
+            yield from solved(dual, options, left / threads, len(problem.pairs), watch.report(dual, name))
             if watch.verbose and len(problem.pairs) == 1:
                 watch.show(dual, dual.violation, name)
             keep(p, dual)
@@ -109,12 +133,14 @@ def solve_all(problem, options, start, watch, keep):
     run(work, order, threads)
 
 
-def solved(dual, options, threads, n_pairs, report=None):
+def solved(dual, options, kept, n_pairs, report=None):
+    """Solve it with `kept` bytes of the cache."""
     cache_bytes, number = options["cache_bytes"], dual.gram.dtype.itemsize
     # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
     # what is kept depends on the threads, and may; which method is taken must not
-    kept, newton = (max(0.0, cache_bytes / parts - number * largest**2) for parts in (threads, n_pairs))
+    newton = cache_bytes if n_pairs == 1 else (1 - _SHARED) * cache_bytes / n_pairs
+    kept, newton = (max(0.0, part - number * largest**2) for part in (kept, newton))
     try:
         yield from dual.solve(options["tol"], options["max_iter"], options["shrinking"], kept, newton, largest, report)
     except Inseparable as found:
@@ -215,7 +241,7 @@ def fit_sigmoids(problem, C, options, random_state, watch):
     scores = np.zeros((len(problem.pairs), n))
     for fold in range(_FOLDS):
         held_out = fold_of == fold
-        part = Problem(problem.gram, np.where(held_out, -1, problem.codes), [C], problem.n_classes)
+        part = problem.without(held_out, C)
 
         def keep(p, dual, held_out=held_out):
             out = np.flatnonzero(held_out & (problem.signs(problem.pairs[p]) != 0))

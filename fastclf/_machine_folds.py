@@ -31,23 +31,26 @@ def fold_scores(problem, tests, options):
     Where no support vector is left out, a machine is that of all rows.
     """
     n_pairs, threads = len(problem.pairs), options["threads"]
+    left = problem.share(options)
     problem.gram.threads = 1
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
     # the machine of all rows is solved in each part, so that no more of them are made than keep the threads busy
     n_parts = min(len(tests), -(-threads // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
 
+    kept = left / min(threads, len(items))
+
     def work(item):
         p, part = item
         y = problem.signs(problem.pairs[p])
-        dual = Dual(problem.gram, y, problem.Cs[0], np.zeros(len(y)), goes_on=True)
+        dual = problem.dual(problem.pairs[p], np.zeros(len(y)), goes_on=True)
         mine = np.sort(np.concatenate([tests[i] for i in part]))
         inner, other = mine[y[mine] != 0], mine[y[mine] == 0]
         keeps, before = len(part) * len(y) <= _KEPT, {}
         for own, C in zip(scores[:, :, p], problem.Cs):
             if C is not dual.C:
                 dual.move(C)
-            yield from _solved(dual, options, min(threads, len(items)), n_pairs)
+            yield from _solved(dual, options, kept, n_pairs)
             own[inner] = dual.f[inner] + y[inner] + outcome(dual).intercept
             if len(other):
                 own[other] = held_out_scores(dual, other)
@@ -61,11 +64,11 @@ def fold_scores(problem, tests, options):
                     if last is not None:
                         last.move(less.C)
                         less = max(less, last, key=Dual.objective)
-                    yield from _solved(less, options, min(threads, len(items)), n_pairs)
+                    yield from _solved(less, options, kept, n_pairs)
                     own[inside] = less.f[inside] + y[inside] + outcome(less).intercept
                     if len(outside):
                         own[outside] = held_out_scores(less, outside)
-                    if keeps and less.cache is dual.cache:  # one that took a cache of its own gives it back
+                    if keeps and less.sides is dual.sides:  # one that took a cache of its own gives it back
                         before[i] = less
                     yield
 
@@ -73,8 +76,8 @@ def fold_scores(problem, tests, options):
     return scores
 
 
-def _solved(dual, options, threads, n_pairs):
-    yield from solved(dual, options, threads, n_pairs)
+def _solved(dual, options, kept, n_pairs):
+    yield from solved(dual, options, kept, n_pairs)
     if not dual.converged:
         raise Unsolved
 
@@ -106,6 +109,5 @@ def _add(dual, rows, change):
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         Z = dual.gram.pack(rows[block])
-        coef = dual.y[rows[block]] * change[block]
-        dual.gram.add(Z, np.arange(len(Z)), coef, dual.active, dual.f, dual.cache.ask(rows[block]))
+        dual.add_kept(Z, np.arange(len(Z)), dual.y[rows[block]] * change[block], rows[block])
         yield

@@ -157,7 +157,8 @@ def steps(gram, rows, y, alpha, C, f, room):
 
     alpha is changed, f is not. room: a buffer of doubles, `room_of(number of free rows)` at least.
     """
-    free = rows[(alpha[rows] > 0) & (alpha[rows] < C[rows])]
+    # the rows of a class, one after another, would lose more pivots to rounding
+    free = np.sort(rows[(alpha[rows] > 0) & (alpha[rows] < C[rows])])
     m, g = len(free), f[free]
     A, V = room[: m * m].reshape(m, m), room[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)
     for start in range(0, m, _kernels.BLOCK):

@@ -7,8 +7,8 @@ import numpy as np
 
 from . import _machine
 from ._csr import Csr
-from ._dual import Gram, Table
 from ._estimator import Classifier, only_if
+from ._gram import Gram, Table
 from ._kernels import KINDS, Kernel, Rows
 from ._linear import as_rows
 from ._machine import Problem, Watch, class_weights, gamma_of, pair_alpha, warm_alpha
@@ -67,7 +67,7 @@ class SVC(Classifier):
     tol : float > 0, default=1e-3
         The violation of the optimality conditions, over all rows, at which a fit ends.
     cache_size : float > 0, default=200
-        MB of kernel values that are kept, of all threads together.
+        MB of kernel values that are kept, of all threads together; at most half of it is what pairs of classes share.
     class_weight : dict, 'balanced' or None, default=None
         Factor of C by class; 'balanced' is n_samples / (n_classes * rows of the class).
     verbose : int, default=0

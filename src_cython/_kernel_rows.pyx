@@ -7,117 +7,41 @@
 # sum of a product runs over z's entries in their order, each step a fused multiply-add where the level has it, so that
 # ranges and threads change no bit.
 #
-# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A row r may have a slot of a cache, from
-# which its values are read, or into which they are written.
-from cython cimport floating
+# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A row r may be one of a matrix of values
+# between rows and columns, from which its values are read, or have a slot of a cache, from which they are read, or into
+# which they are written.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from _kernel_matrix cimport as_matrix, begin, matrix_t
 from _kernel_functions cimport LINEAR, POLY, RBF, exp_at_most_0, kernel_t, power, tanh_of
+from _kernel_panel cimport HALF, packed_t, put_panel
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen
 
 cdef enum:
-    HALF = 4        # vectors in a line of half a panel
     ROWS = 3        # dense rows z that meet half a panel at once: 12 sums
 
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
 
-ctypedef struct packed_t:
-    Py_ssize_t n_lines
-    const int32_t* line      # of each column, or -1
-    const int32_t* column    # of each line
-    const int64_t* indptr    # NULL: rows of n_lines values
-    const int32_t* index
-    const double* norm
+ctypedef struct stored_t:
+    char* cache              # rows of `width` values
+    Py_ssize_t width
+    const int64_t* slot      # of each row, or negative; NULL: none has one
+    const unsigned char* ready
+    const char* own          # NULL, or a matrix of `own_width` columns
+    Py_ssize_t own_width
+    const int64_t* own_row   # of each row, or negative
+    const int64_t* own_column
+    const char* panels       # of all columns, with all lines, or NULL
 
 
-cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
-    return i if columns == NULL else columns[i]
+cdef inline bint is_own(const stored_t* stored, Py_ssize_t r) noexcept nogil:
+    return stored.own != NULL and stored.own_row[r] >= 0
 
 
-cdef inline void put_four(
-    const floating* a, const floating* b, const floating* c, const floating* d, const packed_t* Z, vec* panel,
-    Py_ssize_t place
-) noexcept nogil:
-    """Write four dense rows side by side into the panel's lines, from `place` on."""
-    cdef Py_ssize_t at, j
-    cdef floating p, q, r, s
-    for at in range(Z.n_lines):
-        j = Z.column[at]
-        p, q, r, s = a[j], b[j], c[j], d[j]
-        if vec is vec_f:
-            (<float*> panel)[place] = <float> p
-            (<float*> panel)[place + 1] = <float> q
-            (<float*> panel)[place + 2] = <float> r
-            (<float*> panel)[place + 3] = <float> s
-            place += HALF * LANES_F
-        else:
-            (<double*> panel)[place] = p
-            (<double*> panel)[place + 1] = q
-            (<double*> panel)[place + 2] = r
-            (<double*> panel)[place + 3] = s
-            place += HALF * LANES_D
-
-
-cdef void put_dense(
-    const floating* x, Py_ssize_t d, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
-    vec* panel
-) noexcept nogil:
-    """Four rows at a time; past the last row comes the last again."""
-    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, last = start + n - 1
-    for i in range(start, start + n, 4):
-        put_four(
-            x + row_of(columns, i) * d, x + row_of(columns, min(i + 1, last)) * d,
-            x + row_of(columns, min(i + 2, last)) * d, x + row_of(columns, min(i + 3, last)) * d,
-            Z, panel if i - start < width else panel + Z.n_lines * HALF, (i - start) % width
-        )
-
-
-cdef inline void put_entries(
-    const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
-) noexcept nogil:
-    """Write the entries of a sparse row into its place of the panel's lines, or zeros (`clear`)."""
-    cdef Py_ssize_t j, at
-    for j in range(n):
-        at = Z.line[index[j]]
-        if at < 0:
-            continue
-        if vec is vec_f:
-            (<float*> panel)[at * HALF * LANES_F + place] = 0 if clear else <float> x[j]
-        else:
-            (<double*> panel)[at * HALF * LANES_D + place] = 0 if clear else x[j]
-
-
-cdef void put_sparse(
-    const floating* x, const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
-    vec* panel, bint clear
-) noexcept nogil:
-    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, row, first
-    for i in range(n):
-        row = row_of(columns, start + i)
-        first = X.indptr[row]
-        put_entries(
-            x + first, X.index + first, X.indptr[row + 1] - first, Z, panel if i < width else panel + Z.n_lines * HALF,
-            i % width, clear
-        )
-
-
-cdef void put_panel(
-    const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
-) noexcept nogil:
-    """Write rows start..start + n (of the list `columns`, if there is one) into the panel, or clear what they wrote."""
-    if X.indptr != NULL:
-        if X.single != NULL:
-            put_sparse(X.single, X, Z, columns, start, n, panel, clear)
-        else:
-            put_sparse(X.double_, X, Z, columns, start, n, panel, clear)
-    elif not clear:  # dense rows write all lines
-        if X.single != NULL:
-            put_dense(X.single, X.d, Z, columns, start, n, panel)
-        else:
-            put_dense(X.double_, X.d, Z, columns, start, n, panel)
+cdef inline bint is_ready(const stored_t* stored, Py_ssize_t r) noexcept nogil:
+    return stored.ready != NULL and stored.ready[r]
 
 
 cdef inline void meet_sparse(
@@ -311,61 +235,91 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
 cdef void fill_range(
     const kernel_t* kernel, const matrix_t* X, const packed_t* Z, const vec* values, const int64_t* rows,
     Py_ssize_t n_rows, const int64_t* columns, Py_ssize_t start, Py_ssize_t stop, vec* panel, vec* block,
-    vec* out, Py_ssize_t n_out, bint mirrored
+    vec* out, Py_ssize_t n_out, bint mirrored, Py_ssize_t at
 ) noexcept nogil:
-    """out[r, i] = K(z_rows[r], x_i); its rows have n_out numbers. mirrored: for r >= i, and out[i, r] with it."""
+    """See `fill`; the rows of out have n_out numbers."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec terms[2 * HALF]
     while i < stop:
         n = min(wide, stop - i)
-        if mirrored:
+        if mirrored and at == 0:
             first = i
         put_panel(X, Z, columns, i, n, panel, False)
         set_column_terms(kernel, X, columns, i, n, terms)
         meet(kernel, Z, values, rows + first, n_rows - first, panel, terms, block)
         for r in range(first, n_rows):
-            memcpy(<char*> out + (r * n_out + i) * size, block + (r - first) * 2 * HALF, n * size)
+            memcpy(<char*> out + (r * n_out + at + i) * size, block + (r - first) * 2 * HALF, n * size)
         for c in range(n if mirrored else 0):
             for r in range(first, n_rows):
                 if vec is vec_f:
-                    (<float*> out)[(i + c) * n_out + r] = (<float*> block)[(r - first) * wide + c]
+                    (<float*> out)[(at + i + c) * n_out + r] = (<float*> block)[(r - first) * wide + c]
                 else:
-                    (<double*> out)[(i + c) * n_out + r] = (<double*> block)[(r - first) * wide + c]
+                    (<double*> out)[(at + i + c) * n_out + r] = (<double*> block)[(r - first) * wide + c]
         put_panel(X, Z, columns, i, n, panel, True)
         i += n
+
+
+cdef inline const vec* in_order(const vec* row, const int64_t* column, Py_ssize_t n, vec* room) noexcept nogil:
+    """n of the row's values, at rising columns: where they are, if side by side, or copied."""
+    cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), c
+    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double)
+    if n == wide and column[n - 1] - column[0] == n - 1:
+        return <const vec*> (<const char*> row + column[0] * size)
+    for c in range(n):
+        if vec is vec_f:
+            (<float*> room)[c] = (<const float*> row)[column[c]]
+        else:
+            (<double*> room)[c] = (<const double*> row)[column[c]]
+    return room
 
 
 cdef void add_range(
     const kernel_t* kernel, const matrix_t* X, const packed_t* Z, const vec* values, const int64_t* rows,
     Py_ssize_t n_rows, const double* coef, Py_ssize_t n_out, const int64_t* columns, Py_ssize_t start, Py_ssize_t stop,
-    vec* panel, vec* block, const vec** source, int64_t* new_rows, double* tile,
-    const int64_t* slot, const unsigned char* ready, vec* cache, Py_ssize_t cache_width, double* f, Py_ssize_t n_f
+    vec* panel, vec* block, const vec** source, int64_t* new_rows, double* tile, const stored_t* stored, double* f,
+    Py_ssize_t n_f
 ) noexcept nogil:
     """f[o, column i] += sum_r coef[o, r] K(z_rows[r], x_i), for i from start, a multiple of WIDE."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
-    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, o, c, n_new = 0
+    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, o, c, n_new = 0, at, copy
     cdef vec terms[2 * HALF]
+    cdef vec* to
+    cdef const vec* whole
     for r in range(n_rows):
-        if ready == NULL or not ready[r]:
+        if not (is_own(stored, r) or is_ready(stored, r)):
             new_rows[n_new] = rows[r]
             n_new += 1
     while i < stop:
         n = min(wide, stop - i)
         if n_new:
-            put_panel(X, Z, columns, i, n, panel, False)
             set_column_terms(kernel, X, columns, i, n, terms)
-            meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
-            put_panel(X, Z, columns, i, n, panel, True)
-        n_new = 0
-        for r in range(n_rows):
-            if ready != NULL and ready[r]:
-                source[r] = <const vec*> (<char*> cache + (slot[r] * cache_width + i) * size)
+            if stored.panels != NULL:
+                whole = <const vec*> (stored.panels + i * Z.n_lines * size)
+                meet(kernel, Z, values, new_rows, n_new, whole, terms, block)
             else:
-                source[r] = block + n_new * 2 * HALF
-                if slot != NULL and slot[r] >= 0:
-                    memcpy(<char*> cache + (slot[r] * cache_width + i) * size, source[r], wide * size)
-                n_new += 1
+                put_panel(X, Z, columns, i, n, panel, False)
+                meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
+                put_panel(X, Z, columns, i, n, panel, True)
+        at, copy = 0, n_new
+        for r in range(n_rows):
+            if is_own(stored, r):
+                source[r] = in_order(
+                    <const vec*> (stored.own + stored.own_row[r] * stored.own_width * size), stored.own_column + i, n,
+                    block + copy * 2 * HALF
+                )
+                copy += 1
+                continue
+            to = NULL
+            if stored.slot != NULL and stored.slot[r] >= 0:
+                to = <vec*> (stored.cache + (stored.slot[r] * stored.width + i) * size)
+            if is_ready(stored, r):
+                source[r] = to
+                continue
+            source[r] = block + at * 2 * HALF
+            at += 1
+            if to != NULL:
+                memcpy(to, source[r], wide * size)
         for o in range(n_out):
             for c in range(n):
                 tile[c] = f[o * n_f + (i + c if columns == NULL else columns[i + c])]
@@ -418,10 +372,14 @@ def width(bint single):
     return 2 * HALF * (LANES_F if single else LANES_D)
 
 
-def fill(kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, out, bint mirrored=False):
-    """out[r, i] = K(z_rows[r], x_i) for i in [start, stop), where x_i is row i of X, or row columns[i].
+def fill(
+    kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, out, bint mirrored=False,
+    Py_ssize_t at=0
+):
+    """out[r, at + i] = K(z_rows[r], x_i) for i in [start, stop), where x_i is row i of X, or row columns[i].
 
-    mirrored: each x_i is z_rows[i]; a value and the one across the diagonal, equal to the last bit, are computed once.
+    mirrored: out is symmetric to the last bit, and values are written to both sides of its diagonal. If at is 0, each
+    x_i is z_rows[i], and half of the values are computed.
     """
     cdef kernel_t k = as_kernel(kernel)
     cdef matrix_t x = as_matrix(X)
@@ -434,59 +392,88 @@ def fill(kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, o
     cdef void* to = begin(out)
     cdef Py_ssize_t n_rows = len(rows), n_out = out.shape[1]
     cdef bint single = Z.single
-    require(not mirrored or stop <= n_rows)
+    require(at + stop <= n_out and n_rows <= len(out) and (not mirrored or at + stop <= len(out)))
     with nogil:
         if single:
             fill_range(
                 &k, &x, &z, <const vec_f*> values, rows_, n_rows, columns_, start, stop, <vec_f*> panel,
-                <vec_f*> block, <vec_f*> to, n_out, mirrored
+                <vec_f*> block, <vec_f*> to, n_out, mirrored, at
             )
         else:
             fill_range(
                 &k, &x, &z, <const vec_d*> values, rows_, n_rows, columns_, start, stop, <vec_d*> panel,
-                <vec_d*> block, <vec_d*> to, n_out, mirrored
+                <vec_d*> block, <vec_d*> to, n_out, mirrored, at
             )
+
+
+def put_panels(X, Z, columns, out):
+    """Write the rows in the list `columns` side by side, with the lines of Z, into the rows of out, which are zeros."""
+    cdef matrix_t x = as_matrix(X)
+    cdef packed_t z = as_packed(Z)
+    cdef const int64_t* columns_ = as_list(columns)
+    cdef Py_ssize_t i = 0, n = len(columns), wide = width(Z.single)
+    cdef float* single = NULL
+    cdef double* double_ = NULL
+    require(out.shape[0] * wide >= n and out.shape[1] == z.n_lines * wide)
+    if Z.single:
+        single = <float*> begin(out)
+    else:
+        double_ = <double*> begin(out)
+    with nogil:
+        while i < n:
+            if single != NULL:
+                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_f*> (single + i * z.n_lines), False)
+            else:
+                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_d*> (double_ + i * z.n_lines), False)
+            i += wide
 
 
 def add(
     kernel, X, Z, rows, const double[:, ::1] coef, columns, Py_ssize_t start, Py_ssize_t stop, work, double[:, ::1] f,
-    cache=None, slot=None, ready=None
+    panels=None, cache=None, slot=None, ready=None, own=None, own_row=None, own_column=None
 ):
     """f[:, i] += coef K(z_rows, x_i) for i in [start, stop) (see `fill`), where start is a multiple of `width`.
 
-    Row r with ready[r] is read from slot[r] of the cache, another is written there if slot[r] >= 0.
+    Row r with own_row[r] >= 0 is read from that row of `own`, x_i from its column own_column[i]; one with ready[r] from
+    slot[r] of the cache; another is written there if slot[r] >= 0. panels: `columns` by `put_panels`, or None.
     """
     cdef kernel_t k = as_kernel(kernel)
     cdef matrix_t x = as_matrix(X)
     cdef packed_t z = as_packed(Z)
+    cdef stored_t stored
     cdef const int64_t* rows_ = as_list(rows)
     cdef const int64_t* columns_ = as_list(columns)
-    cdef const int64_t* slot_ = as_list(slot)
     cdef const unsigned char[::1] ready_view
-    cdef const unsigned char* ready_ = NULL
     cdef void* values = begin(Z.values)
     cdef void* panel = begin(work.panel)
     cdef void* block = begin(work.block)
-    cdef void* cache_ = begin(cache)
     cdef double* tile = <double*> begin(work.tile)
     cdef int64_t[::1] source = work.source
     cdef int64_t[::1] new = work.new
-    cdef Py_ssize_t n_rows = coef.shape[1], n_out = coef.shape[0], cache_width = 0 if cache is None else cache.shape[1]
+    cdef Py_ssize_t n_rows = coef.shape[1], n_out = coef.shape[0]
     cdef bint single = Z.single
     require(n_rows > 0 and n_out > 0 and source.shape[0] >= n_rows)
+    stored.cache, stored.own, stored.panels = NULL, NULL, <const char*> begin(panels)
+    require(panels is None or panels.shape[1] == Z.n_lines * (WIDE_F if single else WIDE_D))
+    stored.slot, stored.own_row, stored.own_column = as_list(slot), as_list(own_row), as_list(own_column)
+    stored.ready = NULL
+    stored.width = stored.own_width = 0
     if ready is not None:
         ready_view = ready
-        ready_ = &ready_view[0]
+        stored.ready = &ready_view[0]
+        stored.width = cache.shape[1]
+        stored.cache = <char*> begin(cache if cache.size else None)
+    if own is not None:
+        stored.own_width = own.shape[1]
+        stored.own = <const char*> begin(own)
     with nogil:
         if single:
             add_range(
                 &k, &x, &z, <const vec_f*> values, rows_, n_rows, &coef[0, 0], n_out, columns_, start, stop,
-                <vec_f*> panel, <vec_f*> block, <const vec_f**> &source[0], &new[0], tile, slot_, ready_,
-                <vec_f*> cache_, cache_width, &f[0, 0], f.shape[1]
+                <vec_f*> panel, <vec_f*> block, <const vec_f**> &source[0], &new[0], tile, &stored, &f[0, 0], f.shape[1]
             )
         else:
             add_range(
                 &k, &x, &z, <const vec_d*> values, rows_, n_rows, &coef[0, 0], n_out, columns_, start, stop,
-                <vec_d*> panel, <vec_d*> block, <const vec_d**> &source[0], &new[0], tile, slot_, ready_,
-                <vec_d*> cache_, cache_width, &f[0, 0], f.shape[1]
+                <vec_d*> panel, <vec_d*> block, <const vec_d**> &source[0], &new[0], tile, &stored, &f[0, 0], f.shape[1]
             )

@@ -4,7 +4,7 @@
 #
 # f_i = sum_j y_j a_j K_ij - y_i is y_i times the gradient. A row is `up` if y_i a_i may rise (y = 1 and a < C, or
 # y = -1 and a > 0), `low` if it may fall. The violation is max_low f - min_up f.
-from cython cimport cdivision
+from cython cimport cdivision, floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
@@ -289,3 +289,13 @@ def combine(K, const double[:, ::1] coef, const int64_t[::1] starts, double[:, :
                     for o in range(out.shape[2]):
                         s = fmadd_d(spread_d(coef[o, j]), k, spread_d(out[i, c, o]))
                         out[i, c, o] = (<double*> &s)[0]
+
+
+def gather(const floating[:, ::1] block, const int64_t[::1] places, Py_ssize_t first, floating[:, ::1] out):
+    """out[first + i, first + j] = block[places[i], places[j]]."""
+    cdef Py_ssize_t i, j, n = places.shape[0]
+    require(first + n <= out.shape[0] <= out.shape[1])
+    with nogil:
+        for i in range(n):
+            for j in range(n):
+                out[first + i, first + j] = block[places[i], places[j]]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fastclf import SVC, _dual, _newton
+from fastclf._gram import Gram
 from fastclf._kernels import Kernel, Rows
 
 
@@ -54,7 +55,7 @@ def test_what_rounding_hides_is_not_moved(rng):
 def test_no_step_is_left_where_newton_ends(rng, C):
     X = rng.standard_normal((60, 5))
     y = np.where(rng.random(60) < 0.5, 1, -1).astype(np.int8)
-    gram = _dual.Gram(Kernel("rbf", 0.3), Rows(X), np.float64, 1)
+    gram = Gram(Kernel("rbf", 0.3), Rows(X), np.float64, 1)
     alpha = _dual.feasible(np.full(60, 0.1), y, np.full(60, C))
     K = Kernel("rbf", 0.3)(X, X)
     f = K @ (y * alpha) - y

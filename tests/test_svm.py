@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_sv
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
-from fastclf import SVC, _dual, _interior, _kernels, _pairwise, svm_path
+from fastclf import SVC, _dual, _interior, _kernels, _machine, _pairwise, svm_path
 
 KERNELS = {
     "linear": {},
@@ -230,6 +230,17 @@ def test_unscaled_columns_converge(rng, kernel):
     assert model.duality_gap_ <= 1e-2 * model.dual_objective_[0]
 
 
+def test_noisy_labels_of_related_columns_of_any_scale_converge(rng):
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.where(rng.random(len(y)) < 0.1, 1 - y, y)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for _ in range(3):
+        model = SVC(kernel="linear").fit(X * 10.0 ** rng.uniform(-3, 5, X.shape[1]), y)
+        assert model.violation_ <= 1e-3
+        assert model.duality_gap_ <= 1e-3 * model.dual_objective_[0]
+        assert model.n_iter_[0] < 2_000_000
+
+
 def test_odd_rows_are_no_trouble(rng):
     X, y = overlapping(rng)
     twice, both = np.concatenate([X, X]), np.concatenate([y, 1 - y])
@@ -266,11 +277,23 @@ def test_an_alpha_a_digit_below_its_bound_reaches_it():
     assert (steps, alpha.tolist()) == (1, [1.0, 16.0])
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_hard_margin_without_an_optimum_is_told(rng):
     X, y = overlapping(rng)
     K = X @ X.T - 5 * np.eye(len(X))
     with pytest.raises(ValueError, match=r"C is infinite, but .*; a finite C is wanted"):
         SVC(kernel="precomputed", C=np.inf).fit(K, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_the_one_error_is_all_that_a_hard_margin_tells(rng, kernel):
+    X, y = overlapping(rng)
+    X, y = np.concatenate([X, X[:1]]), np.append(y, 1 - y[0])
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel=kernel, C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel="precomputed", C=np.inf).fit(np.tanh(X @ X.T), y)
 
 
 def test_max_iter_warns_with_what_is_left(rng):
@@ -364,6 +387,39 @@ def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypa
         np.testing.assert_allclose(model.dual_objective_, models[0].dual_objective_, rtol=1e-4)
         assert model.violation_ <= 1e-3
         assert model.kkt_violation(X, y) == pytest.approx(model.violation_, abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_pairs_share_changes_no_bit(rng, monkeypatch, dtype):
+    X = rng.standard_normal((300, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-1, -0.3, 0.5])
+    monkeypatch.setattr(_dual, "_SHRINK_EVERY", 2)
+    monkeypatch.setattr(_dual, "_SET", 32)
+
+    def fitted(n_jobs, shared, **parameters):
+        blocks = []
+        make = _machine.OwnClasses
+
+        def counted(gram, codes, n_classes, n_bytes, threads):
+            own = make(gram, codes, n_classes, shared * n_bytes, threads)
+            blocks.append(sum(each.block is not None for each in own.of_class))
+            return own
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_machine, "OwnClasses", counted)
+            model = SVC(C=10, kernel_dtype=dtype, n_jobs=n_jobs, **parameters).fit(X, y)
+        return model, blocks
+
+    model, blocks = fitted(1, 1)
+    assert blocks == [4]
+    for n_jobs, shared, some in ((2, 1, {4}), (4, 1, {4}), (1, 0, {0}), (2, 6e-4, {1, 2, 3})):
+        other, blocks = fitted(n_jobs, shared)
+        assert some.issuperset(blocks)
+        np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+        np.testing.assert_array_equal(other.n_iter_, model.n_iter_)
+        np.testing.assert_array_equal(other.intercept_, model.intercept_)
+    one, none = (fitted(2, shared, probability=True, random_state=0)[0] for shared in (1, 0))
+    np.testing.assert_array_equal(one.probA_, none.probA_)
 
 
 def test_rows_left_out_come_back(rng, monkeypatch):
