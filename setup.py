@@ -73,7 +73,7 @@ DIRECTIVES = {
     "initializedcheck": DEBUG,
     "cdivision": not DEBUG,
     "embedsignature": True,
-    "freethreading_compatible": False,
+    "freethreading_compatible": True,
 }
 
 

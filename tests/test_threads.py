@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 
 import numpy as np
@@ -254,6 +255,18 @@ def test_ctrl_c_ends_a_search_of_other_rows_at_once(name):
         pytest.importorskip("numba")
     code = SEARCH_OTHER_ROWS.format(rows=OTHER_ROWS[name])
     assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="a free-threaded Python is wanted")
+def test_no_module_turns_the_gil_on():
+    code = """
+import importlib, pathlib, sys, sysconfig, fastclf
+folder = pathlib.Path(fastclf.__file__).parent
+for path in folder.glob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
+    importlib.import_module("fastclf." + path.name.partition(".")[0])
+    assert not sys._is_gil_enabled(), path
+"""
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 def test_a_thread_that_outlives_the_main_one_still_searches():
