@@ -50,6 +50,9 @@ cdef void add_squares(
 
 cdef inline void add_lanes(vec_d a, double* out, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t lane
+    if n == LANES_D:
+        (<vec_d*> out)[0] += a
+        return
     for lane in range(n):
         out[lane] += (<double*> &a)[lane]
 
@@ -216,56 +219,88 @@ cdef void decide_rows(
 #     m' = m - (x - m) / (n - 1),   M' = M - (x - m)^2 n / (n - 1)
 #
 # and so for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M' remain,
-# `lost` says so, and the row is to be fitted anew. Each (mean, squares) row K is that of all classes together.
+# `lost` says so, and the row is to be fitted anew.
 #
 # Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
-# small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v), and
-# log_prior[0, k] and [1, k] are of class k with all its rows and without one.
+# small that the second is below rounding.
 #
-# Most rows need none of that: `joint`, the log joints by all rows, says which class is the best of the others' by more
-# than they can move.
+# Most rows need none of that: the log joints by all rows, told as
+#
+#     base_k - 1/2 sum_j t (A_jk t + B_jk),   t = x_j - centre_j,   A = 1 / v,   B = -2 (m - centre) / v
+#
+# say which class is the best of the others' by more than they can move.
+cdef struct gaussians_t:
+    Py_ssize_t d
+    Py_ssize_t n_classes
+    Py_ssize_t widest  # the column of the largest squares of all rows
+    double smoothing
+    double epsilon
+    double steepest  # the largest 1 / v
+    const double* count  # [n_classes + 1], that of all classes together last
+    const double* mean  # [n_classes + 1, d], likewise
+    const double* squares
+    const double* log_prior  # [2, n_classes]: with all rows, and without one of the class
+    const double* inverse  # [n_classes, d]: 1 / v
+    const double* sums  # [n_classes, 3]: sum log v, sum 1 / v, the largest 1 / v
+    Py_ssize_t width
+    const double* A  # [d, width], the classes filled up to whole vectors
+    const double* B
+    const double* base  # [width]
+    const double* top  # [n_classes]: log joints at the class's mean
+    double highest  # of them
+    double off  # at most, of a log joint, by rounding, besides a share of it
+
+
 cdef void leave_out_rows(
-    const number* X, const int32_t* code, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop,
-    const double* joint, const double* base, Py_ssize_t widest, double steepest,
-    const double* count, const double* mean, const double* squares, const double* log_prior, double smoothing,
-    double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost, double* room
+    const gaussians_t* g, const number* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop,
+    int32_t* left_code, uint8_t* lost, double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, k
-    cdef const double* x
-    cdef double n, score, best, left, delta
-    cdef double total = count[n_classes], t
-    cdef bint own
-    for i in range(start, stop):
-        # no column's squares are above the widest's, which bounds delta from both sides
-        t = <double> X[i * d + widest] - mean[n_classes * d + widest]
-        delta = (epsilon + smoothing * t * t * total / (total - 1)) / (total - 1)
-        k = code[i]
-        t = log_prior[n_classes + k] - log_prior[k]
-        left_code[i] = certain_class(joint + i * n_classes, base, count, n_classes, k, d, t, delta * steepest, room)
-        if left_code[i] >= 0:
+    cdef Py_ssize_t d = g.d, i, j, r, first = start
+    cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
+    cdef const double* centre = g.mean + g.n_classes * d
+    cdef double* joint = room + 4 * d
+    while first < stop:
+        for r in range(4):
+            i = min(first + r, stop - 1)
+            for j in range(d):
+                room[r * d + j] = <double> X[i * d + j] - centre[j]
+        tell_four(g, room, joint)
+        for r in range(min(4, stop - first)):
+            i = first + r
+            # no column's squares are above the widest's, which bounds delta from both sides
+            t = room[r * d + g.widest]
+            delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             lost[i] = 0
-            continue
-        x = as_doubles(X + i * d, d, room)
-        lost[i] = 0
-        left = largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
-        left *= smoothing / (total - 1)
-        delta = left - epsilon
-        best = -INFINITY
-        left_code[i] = 0
-        for k in range(n_classes):
-            own = k == code[i]
-            n = count[k] - own
-            if n == 0:
-                continue
-            score = sums[3 * k]
-            if not own and fabs(delta) * sums[3 * k + 2] < 1e-8:
-                score += near_distance(x, d, mean + k * d, inverse + k * d, delta) + delta * sums[3 * k + 1]
-            else:
-                score += distance_without(x, d, mean + k * d, squares + k * d, inverse + k * d, n, own, left, &lost[i])
-            score = log_prior[own * n_classes + k] - 0.5 * score
-            if score > best:
-                best = score
-                left_code[i] = k
+            left_code[i] = certain_class(g, joint + r * g.width, code[i], delta * g.steepest)
+            if left_code[i] < 0:
+                left_code[i] = class_without(g, as_doubles(X + i * d, d, room + r * d), code[i], &lost[i])
+        first += 4
+
+
+cdef inline void tell_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
+    """The log joints of four rows."""
+    cdef Py_ssize_t d = g.d, j, k, v
+    cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
+    cdef const vec_d* base
+    for v in range(g.width // LANES_D):
+        k = v * LANES_D
+        s0 = s1 = s2 = s3 = spread_d(0)
+        for j in range(d):
+            a = (<const vec_d*> (g.A + j * g.width + k))[0]
+            b = (<const vec_d*> (g.B + j * g.width + k))[0]
+            t0 = spread_d(t[j])
+            t1 = spread_d(t[d + j])
+            t2 = spread_d(t[2 * d + j])
+            t3 = spread_d(t[3 * d + j])
+            s0 = fmadd_d(t0, fmadd_d(t0, a, b), s0)
+            s1 = fmadd_d(t1, fmadd_d(t1, a, b), s1)
+            s2 = fmadd_d(t2, fmadd_d(t2, a, b), s2)
+            s3 = fmadd_d(t3, fmadd_d(t3, a, b), s3)
+        base = <const vec_d*> (g.base + k)
+        (<vec_d*> (joint + k))[0] = fmadd_d(s0, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + g.width + k))[0] = fmadd_d(s1, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + 2 * g.width + k))[0] = fmadd_d(s2, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + 3 * g.width + k))[0] = fmadd_d(s3, spread_d(-0.5), base[0])
 
 
 # The class that is certain to be the best once a row of class c with n rows is left out, or -1. Of c's log density
@@ -274,32 +309,52 @@ cdef void leave_out_rows(
 #
 # z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
 # h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
-# bounded likewise; `room` is for two numbers a class.
+# bounded likewise, and the higher the log joint is, the higher is what it may become: the best two say it for all.
 @cdivision(True)  # n may be 1
-cdef int32_t certain_class(
-    const double* joint, const double* base, const double* count, Py_ssize_t n_classes, Py_ssize_t c, Py_ssize_t d,
-    double shift, double rho, double* room
-) noexcept nogil:
-    cdef Py_ssize_t k, best = 0, rivals = 0
-    cdef double n = count[c], Q = 2 * (base[c] - joint[c]), b = 1 / (n - 1), a = n * b
-    cdef double h = Q * a * b + rho, slack, ratio
-    cdef double* low = room
-    cdef double* high = room + n_classes
+cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef int32_t found = 0
+    cdef double n = g.count[c], b = 1 / (n - 1), a = n * b, Q = 2 * (g.top[c] - joint[c] + g.off)
+    cdef double h = Q * a * b + rho, best = joint[0], second = -1e300, moved, ratio
+    for k in range(1, g.n_classes):
+        second = max(second, min(best, joint[k]))
+        found = k if joint[k] > best else found
+        best = max(best, joint[k])
     if not h < 0.5:
         return -1
-    ratio = rho / (1 - rho)
-    for k in range(n_classes):
-        slack = ((base[k] - joint[k]) + 0.5 * d) * ratio + 1e-9 * (1 + fabs(base[k]) + fabs(joint[k]))
-        low[k] = joint[k] - slack
-        high[k] = joint[k] + slack
     ratio = 1 / (1 - h)
-    low[c] += shift - 0.5 * (Q * (a * a * ratio - 1) + d * (b + rho))
-    high[c] += shift + 0.5 * (Q * a * b + d * rho) * ratio
-    for k in range(n_classes):
-        best = k if low[k] > low[best] else best
-    for k in range(n_classes):
-        rivals += not high[k] < low[best]
-    return best if rivals == 1 else -1
+    if found == c:
+        moved = 0.5 * (Q * (a * a * ratio - 1) + g.d * (b + rho)) - (g.log_prior[g.n_classes + c] - g.log_prior[c])
+    else:
+        moved = 0.5 * (Q * a * b + g.d * rho) * ratio
+    moved += (2 * g.highest - best - second + g.d) * rho / (1 - rho) + 2 * g.off + 1e-9 * (fabs(best) + fabs(second))
+    return found if best - second > moved else -1
+
+
+cdef int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
+    """The best class without row x of class c."""
+    cdef Py_ssize_t d = g.d, all = g.n_classes, k
+    cdef int32_t found = 0
+    cdef double n, score, best = -INFINITY, left, delta
+    cdef bint own
+    left = largest_left(x, d, g.mean + all * d, g.squares + all * d, g.count[all], lost)
+    left *= g.smoothing / (g.count[all] - 1)
+    delta = left - g.epsilon
+    for k in range(g.n_classes):
+        own = k == c
+        n = g.count[k] - own
+        if n == 0:
+            continue
+        score = g.sums[3 * k]
+        if not own and fabs(delta) * g.sums[3 * k + 2] < 1e-8:
+            score += near_distance(x, d, g.mean + k * d, g.inverse + k * d, delta) + delta * g.sums[3 * k + 1]
+        else:
+            score += distance_without(x, d, g.mean + k * d, g.squares + k * d, g.inverse + k * d, n, own, left, lost)
+        score = g.log_prior[own * g.n_classes + k] - 0.5 * score
+        if score > best:
+            best = score
+            found = k
+    return found
 
 
 cdef double largest_left(
@@ -471,18 +526,20 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 def leave_out(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
     const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
-    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] joint, const double[::1] base,
-    Py_ssize_t widest, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
+    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] A, const double[:, ::1] B,
+    const double[::1] base, const double[::1] top, double off, Py_ssize_t start, Py_ssize_t stop,
+    int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """The class of each row by the Gaussian classes of all others; `base`: a log joint at the class's mean."""
-    cdef double[::1] room = np.empty(max(X.shape[1], 2 * joint.shape[1]))
-    cdef double steepest = np.max(sums[:, 2])
+    """The class of each row by the Gaussian classes of all others, as `gaussians_t` has them."""
+    cdef Py_ssize_t d = X.shape[1], n_classes = inverse.shape[0], width = base.shape[0]
+    cdef double[::1] room = np.empty(4 * (d + width))
+    cdef gaussians_t g = gaussians_t(
+        d, n_classes, np.argmax(squares[n_classes]), smoothing, epsilon, np.max(inverse), &count[0], &mean[0, 0],
+        &squares[0, 0], &log_prior[0, 0], &inverse[0, 0], &sums[0, 0], width, &A[0, 0], &B[0, 0], &base[0], &top[0],
+        np.max(top), off
+    )
     with nogil:
-        leave_out_rows(
-            &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &joint[0, 0], &base[0], widest, steepest,
-            &count[0], &mean[0, 0], &squares[0, 0], &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0],
-            &left_code[0], &lost[0], &room[0]
-        )
+        leave_out_rows(&g, &X[0, 0], &code[0], start, stop, &left_code[0], &lost[0], &room[0])
 
 
 cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
