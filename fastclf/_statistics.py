@@ -53,8 +53,8 @@ def threads_for(X, n_jobs):
     return threads if X.size >= _THREAD_WORK else 1
 
 
-def over_spans(X, cells, n_jobs, begin, add):
-    """The states of spans of rows in order: `begin()` makes one, `add(state, start, stop)` adds rows to it.
+def over_spans(X, cells, n_jobs, begin, add, end=lambda state: state):
+    """What `end(state)` is of spans of rows in order: `begin()` makes a state, `add(state, start, stop)` adds rows.
 
     `cells` is how many numbers a state has. Where spans begin depends on the shape of X alone.
     """
@@ -70,7 +70,7 @@ def over_spans(X, cells, n_jobs, begin, add):
         for piece in ranges(start, min(start + size, n), step):
             add(state, *piece)
             yield
-        states[number] = state
+        states[number] = end(state)
 
     run(work, range(len(starts)), threads_for(X, n_jobs))
     return states

@@ -111,7 +111,7 @@ class GaussianNB(NaiveBayesBase):
         """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
 
         By subtraction from one fit, in O(n d k), and that only for rows near to another class; rows where it leaves
-        less than half the digits are fitted anew. Memory beyond X: n k numbers.
+        less than half the digits are fitted anew. Memory beyond X: some numbers a row.
 
         Parameters
         ----------
@@ -126,19 +126,24 @@ class GaussianNB(NaiveBayesBase):
         if len(X) < 2:
             raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
         learned = self._conclude(self._sums(X, codes, None, len(classes)))
-        with np.errstate(divide="ignore"):
+        # what overflows here is told row by row
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             count = learned["class_count_"]
             priors = [count, np.maximum(count - 1, 0)] if self.priors is None else [learned["class_prior_"]] * 2
             log_prior = np.log(priors)
-        n, *whole = learned["_whole"]
-        state = [np.append(count, n[0])]
-        state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
-        variance = np.maximum(learned["var_"], 1e-300)
-        sums = np.stack([np.log(variance).sum(axis=1), (1 / variance).sum(axis=1), (1 / variance).max(axis=1)], axis=1)
-        state += [log_prior, self.var_smoothing, learned["epsilon_"], 1 / variance, sums]
-        joint = np.tile(log_prior[0], (len(X), 1))
-        add_gaussian(joint, X, learned["theta_"], variance, self.n_jobs)
-        state += [joint, log_prior[0] - 0.5 * np.log(2 * np.pi * variance).sum(axis=1), int(whole[1].argmax())]
+            n, *whole = learned["_whole"]
+            inverse = 1 / np.maximum(learned["var_"], 1e-300)
+            logs = np.log(inverse)
+            sums = np.stack([-logs.sum(axis=1), inverse.sum(axis=1), inverse.max(axis=1)], axis=1)
+            top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
+            step = learned["theta_"] - whole[0]
+            far = (inverse * step**2).sum(axis=1)
+            state = [np.append(count, n[0])]
+            state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
+            state += [log_prior, self.var_smoothing, learned["epsilon_"], inverse, sums, in_lanes(inverse)]
+            state += [in_lanes(-2 * inverse * step), in_lanes(top - 0.5 * far), top]
+            # a sum of 2 d products, none above its square's share and `far` together
+            state.append(1e-9 + (X.shape[1] + 8) * 1e-15 * float(np.abs(top).max() + far.max()))
         found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
         over_rows(X, self.n_jobs, lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost))
         for row in np.flatnonzero(lost):

@@ -16,7 +16,7 @@ from ._validation import feature_names, require_array, require_choice, require_i
 # Rows whose log densities are told at a time.
 _ROWS = 1 << 12
 
-# Numbers of sparse rows that are made dense at a time.
+# Entries of sparse rows that are left out at a time.
 _NUMBERS = 1 << 20
 
 
@@ -115,7 +115,7 @@ class NaiveBayes(NaiveBayesBase):
                 )
         return Table(columns, missing, feature_names(X))
 
-    def _options(self, places):
+    def _options(self, places=None):
         return Options(self.alpha, self.var_smoothing, self.bins, self.n_jobs, places)
 
     def _checked(self, X, y, sample_weight, classes=None):
@@ -172,7 +172,7 @@ class NaiveBayes(NaiveBayesBase):
     def _learn(self, table, codes, weight, n_classes, kinds, factors, names=None):
         """The statistics of each factor; `names` are what errors call the columns, where not their positions."""
         if isinstance(table, SparseTable):
-            return table.learn(codes, weight, n_classes, kinds, factors, self._options(None))
+            return table.learn(codes, weight, n_classes, kinds, factors, self._options())
         statistics = [None] * len(factors)
         for kind, gone, members in _batches(table, kinds, factors):
             places = [j for i in members for j in factors[i]]
@@ -289,7 +289,7 @@ class NaiveBayes(NaiveBayesBase):
     def _add(self, joint, table, kinds, factors, statistics):
         """Add the log densities of all factors, some rows at a time."""
         if isinstance(table, SparseTable):
-            table.add(joint, kinds, factors, statistics, self._options(None))
+            table.add(joint, kinds, factors, statistics, self._options())
             return
         parts = []
         for kind, gone, members in _batches(table, kinds, factors):
@@ -333,22 +333,23 @@ class NaiveBayes(NaiveBayesBase):
         joint = np.empty((len(table), n_classes))
         counts = np.array([class_counts(codes[own], among(weight, own), n_classes) for own in folds])
         known = {}
+        if isinstance(table, SparseTable):
+            parts = [table.among(own).sums(codes[own], among(weight, own), n_classes, self._options()) for own in folds]
+            sums = list(all_but_one(parts, lambda some, more: [one + other for one, other in zip(some, more)]))
         for number, own in enumerate(folds):
             kinds, factors = self._chosen(table, codes, np.delete(np.arange(len(table)), own))
+            asked = table.among(own)
+            rest = np.delete(counts, number, axis=0).sum(axis=0)
+            told = begin_joint(len(own), self._prior(rest))
             if isinstance(table, SparseTable):
-                others = np.delete(np.arange(len(table)), own)
-                rest = codes[others], among(weight, others), n_classes
-                statistics = self._learn(table.among(others), *rest, kinds, factors)
+                asked.add_by_sums(told, kinds, factors, *sums[number], self._options())
             else:
                 for places in factors:
                     key = kinds[places[0]], *places
                     if key not in known:
                         known[key] = self._other_statistics(table, codes, weight, n_classes, folds, *key)
                 statistics = [known[kinds[places[0]], *places][number] for places in factors]
-            asked = table.among(own)
-            rest = np.delete(counts, number, axis=0).sum(axis=0)
-            told = begin_joint(len(own), self._prior(rest))
-            self._add(told, asked, kinds, factors, statistics)
+                self._add(told, asked, kinds, factors, statistics)
             joint[own] = np.where(rest > 0, told, -np.inf)
         return joint
 
@@ -385,9 +386,7 @@ class NaiveBayes(NaiveBayesBase):
             joint = np.log(count / count.sum(axis=1, keepdims=True) if self.priors is None else fitted.class_prior_)
         joint = np.array(np.broadcast_to(joint, count.shape))
         if isinstance(table, SparseTable):
-            for start, stop in ranges(0, len(table), 1, 1 + _NUMBERS // len(table.columns)):
-                part = slice(start, stop)
-                fitted._add_left(joint[part], table.dense(start, stop), codes[part], among(weight, part))
+            fitted._add_left_sparse(joint, table, codes, weight)
         else:
             fitted._add_left(joint, table, codes, weight)
         joint[count == 0] = -np.inf
@@ -404,6 +403,20 @@ class NaiveBayes(NaiveBayesBase):
                 joint[there] += DISTRIBUTIONS[kind].left(state, *own, self._options(places))
             else:
                 joint[there] += _learned_without(DISTRIBUTIONS[kind], *own, len(joint[0]), self._options(places))
+
+    def _add_left_sparse(self, joint, table, codes, weight):
+        """As `_add_left`, with the sums of all rows but for a row's own class."""
+        kinds, factors, options = self.distributions_, self.factors_, self._options()
+        count, sums = table.sums(codes, weight, joint.shape[1], options)
+        prior = joint[np.arange(len(joint)), codes]
+        table.add_by_sums(joint, kinds, factors, count, sums, options)
+        size = 1 + _NUMBERS * len(table) // (table.rows.size + 1)
+        for start, stop in ranges(0, len(table), size, size):
+            own = np.arange(start, stop)
+            left = table.among(slice(start, stop)).left(
+                kinds, factors, count, sums, codes[own], among(weight, own), options
+            )
+            joint[own, codes[own]] = prior[own] + left
 
     def sample(self, n=1, random_state=None):
         """(X, y): n rows drawn from the model, X of shape (n, n_features), of objects where a column holds strings.

@@ -2,18 +2,18 @@
 #
 # Classes lie side by side in the lanes and columns are added in their order, four rows at a time to hide the latency of
 # a sum. Arrays by class have `width` columns: the classes, filled up to whole vectors.
-from cython cimport cdivision
-from libc.math cimport INFINITY, exp, fabs, log, sqrt
+from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
 from _exp cimport exp_of_negative
 from _finite cimport all_finite
+from _left_out cimport gaussians_t, leave_out_rows
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport as_doubles, number, real
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
-from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
+from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 
 LANES = LANES_D
 
@@ -50,6 +50,9 @@ cdef void add_squares(
 
 cdef inline void add_lanes(vec_d a, double* out, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t lane
+    if n == LANES_D:
+        (<vec_d*> out)[0] += a
+        return
     for lane in range(n):
         out[lane] += (<double*> &a)[lane]
 
@@ -211,184 +214,6 @@ cdef void decide_rows(
         code[i] = best
 
 
-# Leave-one-out of Gaussian classes by subtraction: without row x, of class c with n rows and squares M about mean m,
-#
-#     m' = m - (x - m) / (n - 1),   M' = M - (x - m)^2 n / (n - 1)
-#
-# and so for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M' remain,
-# `lost` says so, and the row is to be fitted anew. Each (mean, squares) row K is that of all classes together.
-#
-# Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
-# small that the second is below rounding: inverse[k, j] = 1 / v, sums[k] = (sum log v, sum 1 / v, largest 1 / v), and
-# log_prior[0, k] and [1, k] are of class k with all its rows and without one.
-#
-# Most rows need none of that: `joint`, the log joints by all rows, says which class is the best of the others' by more
-# than they can move.
-cdef void leave_out_rows(
-    const number* X, const int32_t* code, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop,
-    const double* joint, const double* base, Py_ssize_t widest, double steepest,
-    const double* count, const double* mean, const double* squares, const double* log_prior, double smoothing,
-    double epsilon, const double* inverse, const double* sums, int32_t* left_code, uint8_t* lost, double* room
-) noexcept nogil:
-    cdef Py_ssize_t i, k
-    cdef const double* x
-    cdef double n, score, best, left, delta
-    cdef double total = count[n_classes], t
-    cdef bint own
-    for i in range(start, stop):
-        # no column's squares are above the widest's, which bounds delta from both sides
-        t = <double> X[i * d + widest] - mean[n_classes * d + widest]
-        delta = (epsilon + smoothing * t * t * total / (total - 1)) / (total - 1)
-        k = code[i]
-        t = log_prior[n_classes + k] - log_prior[k]
-        left_code[i] = certain_class(joint + i * n_classes, base, count, n_classes, k, d, t, delta * steepest, room)
-        if left_code[i] >= 0:
-            lost[i] = 0
-            continue
-        x = as_doubles(X + i * d, d, room)
-        lost[i] = 0
-        left = largest_left(x, d, mean + n_classes * d, squares + n_classes * d, total, &lost[i])
-        left *= smoothing / (total - 1)
-        delta = left - epsilon
-        best = -INFINITY
-        left_code[i] = 0
-        for k in range(n_classes):
-            own = k == code[i]
-            n = count[k] - own
-            if n == 0:
-                continue
-            score = sums[3 * k]
-            if not own and fabs(delta) * sums[3 * k + 2] < 1e-8:
-                score += near_distance(x, d, mean + k * d, inverse + k * d, delta) + delta * sums[3 * k + 1]
-            else:
-                score += distance_without(x, d, mean + k * d, squares + k * d, inverse + k * d, n, own, left, &lost[i])
-            score = log_prior[own * n_classes + k] - 0.5 * score
-            if score > best:
-                best = score
-                left_code[i] = k
-
-
-# The class that is certain to be the best once a row of class c with n rows is left out, or -1. Of c's log density
-#
-#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2,
-#
-# z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
-# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
-# bounded likewise; `room` is for two numbers a class.
-@cdivision(True)  # n may be 1
-cdef int32_t certain_class(
-    const double* joint, const double* base, const double* count, Py_ssize_t n_classes, Py_ssize_t c, Py_ssize_t d,
-    double shift, double rho, double* room
-) noexcept nogil:
-    cdef Py_ssize_t k, best = 0, rivals = 0
-    cdef double n = count[c], Q = 2 * (base[c] - joint[c]), b = 1 / (n - 1), a = n * b
-    cdef double h = Q * a * b + rho, slack, ratio
-    cdef double* low = room
-    cdef double* high = room + n_classes
-    if not h < 0.5:
-        return -1
-    ratio = rho / (1 - rho)
-    for k in range(n_classes):
-        slack = ((base[k] - joint[k]) + 0.5 * d) * ratio + 1e-9 * (1 + fabs(base[k]) + fabs(joint[k]))
-        low[k] = joint[k] - slack
-        high[k] = joint[k] + slack
-    ratio = 1 / (1 - h)
-    low[c] += shift - 0.5 * (Q * (a * a * ratio - 1) + d * (b + rho))
-    high[c] += shift + 0.5 * (Q * a * b + d * rho) * ratio
-    for k in range(n_classes):
-        best = k if low[k] > low[best] else best
-    for k in range(n_classes):
-        rivals += not high[k] < low[best]
-    return best if rivals == 1 else -1
-
-
-cdef double largest_left(
-    const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
-) noexcept nogil:
-    """The largest of the M' of all rows together."""
-    cdef Py_ssize_t j = 0
-    cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
-    cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
-    while j + LANES_D <= d:
-        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
-        v = (<const vec_d*> (M + j))[0]
-        u = v - u * u * spread_d(share)
-        high = max_d(high, u)
-        low = max_d(low, v * spread_d(1e-8) - u)
-        j += LANES_D
-    largest = largest_d(high)
-    missing = largest_d(low)
-    while j < d:
-        t = x[j] - m[j]
-        left = M[j] - t * t * share
-        largest = max(largest, left)
-        missing = max(missing, 1e-8 * M[j] - left)
-        j += 1
-    lost[0] |= missing > 0
-    return largest
-
-
-cdef double near_distance(
-    const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
-) noexcept nogil:
-    """sum (x - m)^2 / (v + delta) to first order in delta."""
-    cdef Py_ssize_t j = 0
-    cdef double t, total
-    cdef vec_d u, w, s = spread_d(0)
-    while j + LANES_D <= d:
-        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
-        w = (<const vec_d*> (inverse + j))[0]
-        s = fmadd_d(u * u * w, fmadd_d(spread_d(-delta), w, spread_d(1)), s)
-        j += LANES_D
-    total = sum_d(s)
-    while j < d:
-        t = x[j] - m[j]
-        total += t * t * inverse[j] * (1 - delta * inverse[j])
-        j += 1
-    return total
-
-
-# sum (x - m)^2 / v + log(v inverse) of a class that has n rows without x, which is `own` or not. Ratios v inverse are
-# above 1e-8, or the row is lost: the product of 32 can be told.
-@cdivision(True)  # the debug build's check is not for vectors
-cdef double distance_without(
-    const double* x, Py_ssize_t d, const double* m, const double* M, const double* inverse, double n, bint own,
-    double epsilon, uint8_t* lost
-) noexcept nogil:
-    cdef Py_ssize_t j = 0, lane
-    cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if own else 0, step = share if own else 1
-    cdef vec_d u, w, z, total = spread_d(0), low = spread_d(0), ratio = spread_d(1)
-    while j + LANES_D <= d:
-        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
-        w = (<const vec_d*> (M + j))[0]
-        z = w - u * u * spread_d(share)
-        low = max_d(low, w * spread_d(1e-8) - z)
-        z = max_d(z / spread_d(n) + spread_d(epsilon), spread_d(1e-300))
-        ratio = ratio * z * (<const vec_d*> (inverse + j))[0]
-        u = u * spread_d(step)
-        total += u * u / z
-        j += LANES_D
-        if j % 32 == 0 or j + LANES_D > d:
-            for lane in range(LANES_D):
-                product *= (<double*> &ratio)[lane]
-            logs += log(product)
-            product = 1
-            ratio = spread_d(1)
-    q = sum_d(total)
-    missing = largest_d(low)
-    while j < d:
-        t = x[j] - m[j]
-        v = M[j] - t * t * share
-        missing = max(missing, 1e-8 * M[j] - v)
-        v = max(v / n + epsilon, 1e-300)
-        product *= v * inverse[j]
-        t *= step
-        q += t * t / v
-        j += 1
-    lost[0] |= own and missing > 0
-    return q + logs + log(product)
-
-
 def squares(
     const number[:, ::1] X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
@@ -471,18 +296,20 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 def leave_out(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
     const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
-    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] joint, const double[::1] base,
-    Py_ssize_t widest, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
+    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] A, const double[:, ::1] B,
+    const double[::1] base, const double[::1] top, double off, Py_ssize_t start, Py_ssize_t stop,
+    int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """The class of each row by the Gaussian classes of all others; `base`: a log joint at the class's mean."""
-    cdef double[::1] room = np.empty(max(X.shape[1], 2 * joint.shape[1]))
-    cdef double steepest = np.max(sums[:, 2])
+    """The class of each row by the Gaussian classes of all others, as `gaussians_t` has them."""
+    cdef Py_ssize_t d = X.shape[1], n_classes = inverse.shape[0], width = base.shape[0]
+    cdef double[::1] room = np.empty(4 * (d + width))
+    cdef gaussians_t g = gaussians_t(
+        d, n_classes, np.argmax(squares[n_classes]), smoothing, epsilon, np.max(inverse), &count[0], &mean[0, 0],
+        &squares[0, 0], &log_prior[0, 0], &inverse[0, 0], &sums[0, 0], width, &A[0, 0], &B[0, 0], &base[0], &top[0],
+        np.max(top), off
+    )
     with nogil:
-        leave_out_rows(
-            &X[0, 0], &code[0], X.shape[1], log_prior.shape[1], start, stop, &joint[0, 0], &base[0], widest, steepest,
-            &count[0], &mean[0, 0], &squares[0, 0], &log_prior[0, 0], smoothing, epsilon, &inverse[0, 0], &sums[0, 0],
-            &left_code[0], &lost[0], &room[0]
-        )
+        leave_out_rows(&g, &X[0, 0], &code[0], start, stop, &left_code[0], &lost[0], &room[0])
 
 
 cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:

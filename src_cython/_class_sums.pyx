@@ -10,7 +10,8 @@ from _numbers cimport as_doubles, number, real
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # numbers
+    AHEAD = 1024  # numbers
+    LINE = 64  # bytes
 
 
 # For class k and column j, with the first row of k in the span as the shift:
@@ -19,46 +20,71 @@ cdef enum:
 #
 # The shift is one of the summed values, so that squares is at most n + 1 times the sum of squares about the mean:
 # what cancels is a factor of n at worst, the length of a span, wherever the data lie.
+#
+# Rows are added four of a class at a time, so that the sums are read and written once for all four: waiting[4 k] rows
+# of class k, whose numbers follow, wait for another.
 cdef void sum_moments(
     const number* X, const int32_t* code, const double* weight, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop,
-    double* count, double* shift, double* sums, double* squares, double* room
+    double* count, double* shift, double* sums, double* squares, int64_t* waiting, double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, v
-    cdef const number* row
-    cdef const double* x
-    cdef double* c
-    cdef double* s
-    cdef double* q
-    cdef double w, u
-    cdef vec_d t, wt
+    cdef Py_ssize_t i, j, k
+    cdef int64_t* rows
     for i in range(start, stop):
-        w = 1 if weight is NULL else weight[i]
-        if w == 0:
+        for j in range((d * <Py_ssize_t> sizeof(number) + LINE - 1) // LINE):
+            prefetch(<const char*> (X + i * d + AHEAD) + j * LINE)
+        if weight is not NULL and weight[i] == 0:
             continue
-        row = X + i * d
-        if number is not float:
-            x = as_doubles(row, d, room)
-        c = shift + code[i] * d
-        s = sums + code[i] * d
-        q = squares + code[i] * d
-        if count[code[i]] == 0:
+        k = code[i]
+        rows = waiting + 4 * k
+        if count[k] == 0:
             for j in range(d):
-                c[j] = <double> row[j]
-        count[code[i]] += w
-        for v in range(d // LANES_D):
-            j = v * LANES_D
-            prefetch(row + j + AHEAD)
+                shift[k * d + j] = <double> X[i * d + j]
+        count[k] += 1 if weight is NULL else weight[i]
+        if rows[0] < 3:
+            rows[0] += 1
+            rows[rows[0]] = i
+        else:
+            rows[0] = i
+            add_four(X, rows, 4, weight, d, shift + k * d, sums + k * d, squares + k * d, room)
+            rows[0] = 0
+
+
+# Add n rows of a class, the last of which stands for those to four, without weight.
+cdef void add_four(
+    const number* X, const int64_t* rows, Py_ssize_t n, const double* weight, Py_ssize_t d, const double* shift,
+    double* sums, double* squares, double* room
+) noexcept nogil:
+    cdef Py_ssize_t j, r, v
+    cdef const number* row[4]
+    cdef const double* x[4]
+    cdef double w[4]
+    cdef double t
+    cdef vec_d c, s, q, u, wu
+    for r in range(4):
+        w[r] = 0 if r >= n else 1 if weight is NULL else weight[rows[r]]
+        row[r] = X + rows[min(r, n - 1)] * d
+        if number is not float:
+            x[r] = as_doubles(row[r], d, room + r * d)
+    for v in range(d // LANES_D):
+        j = v * LANES_D
+        c = (<const vec_d*> (shift + j))[0]
+        s = (<vec_d*> (sums + j))[0]
+        q = (<vec_d*> (squares + j))[0]
+        for r in range(4):
             if number is float:
-                t = widen(row + j) - (<vec_d*> (c + j))[0]
+                u = widen(row[r] + j) - c
             else:
-                t = (<const vec_d*> (x + j))[0] - (<vec_d*> (c + j))[0]
-            wt = spread_d(w) * t
-            (<vec_d*> (s + j))[0] += wt
-            (<vec_d*> (q + j))[0] = fmadd_d(wt, t, (<vec_d*> (q + j))[0])
-        for j in range(d - d % LANES_D, d):
-            u = <double> row[j] - c[j]
-            s[j] += w * u
-            q[j] += w * u * u
+                u = (<const vec_d*> (x[r] + j))[0] - c
+            wu = spread_d(w[r]) * u
+            s += wu
+            q = fmadd_d(wu, u, q)
+        (<vec_d*> (sums + j))[0] = s
+        (<vec_d*> (squares + j))[0] = q
+    for j in range(d - d % LANES_D, d):
+        for r in range(4):
+            t = <double> row[r][j] - shift[j]
+            sums[j] += w[r] * t
+            squares[j] += w[r] * t * t
 
 
 # sums[k, j] = sum w x, or with a threshold, how often x is above it; whole numbers are summed exactly.
@@ -139,15 +165,31 @@ cdef inline const double* weights(const double[::1] weight) noexcept nogil:
 
 def moments(
     const number[:, ::1] X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
-    double[::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares
+    double[::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares, int64_t[:, ::1] waiting
 ):
-    """Add rows start to stop to the moments of their classes; `weight` of no entries: ones."""
-    cdef double[::1] room = np.empty(X.shape[1])
+    """Add rows start to stop to the moments of their classes; `weight` of no entries: ones. Some rows then wait."""
+    cdef double[::1] room = np.empty(4 * X.shape[1])
     with nogil:
         sum_moments(
             &X[0, 0], &code[0], weights(weight), X.shape[1], start, stop, &count[0], &shift[0, 0], &sums[0, 0],
-            &squares[0, 0], &room[0]
+            &squares[0, 0], &waiting[0, 0], &room[0]
         )
+
+
+def waiting_moments(
+    const number[:, ::1] X, const double[::1] weight, const double[:, ::1] shift, double[:, ::1] sums,
+    double[:, ::1] squares, int64_t[:, ::1] waiting
+):
+    """Add the rows that wait."""
+    cdef double[::1] room = np.empty(4 * X.shape[1])
+    cdef Py_ssize_t d = X.shape[1], k
+    with nogil:
+        for k in range(shift.shape[0]):
+            if waiting[k, 0]:
+                add_four(
+                    &X[0, 0], &waiting[k, 1], waiting[k, 0], weights(weight), d, &shift[k, 0], &sums[k, 0],
+                    &squares[k, 0], &room[0]
+                )
 
 
 def sums(

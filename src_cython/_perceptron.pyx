@@ -198,6 +198,8 @@ cdef void learn_sparse(
     cdef bint positive
     for turn in range(start, stop):
         x = find_row(r, data, turn, stop, &row, &index, &n)
+        if r.ones:
+            x = NULL
         positive = r.code[row] == own
         z = SIGN[positive] * (dot_sparse(w, x, index, n) + b)
         if z > 0:
@@ -392,6 +394,7 @@ cdef object fill_rows(rows_t* r, rows):
     r.order = NULL if order is None else &order[0]
     r.indptr = NULL if indptr is None else &indptr[0]
     r.index = NULL if index is None or not index.shape[0] else &index[0]
+    r.ones = rows.ones
     r.code = &code[0]
     r.cost = NULL if cost is None else &cost[0]
 
@@ -510,7 +513,7 @@ cdef int take_epoch(
     cdef int positive = 1
     cdef double one = 1, loss = 0, margin = INFINITY
     cdef int64_t since = 0
-    r.d, r.n_rows, r.order, r.indptr, r.index, r.code, r.cost = d, n, order, NULL, NULL, code, NULL
+    r.d, r.n_rows, r.order, r.indptr, r.index, r.ones, r.code, r.cost = d, n, order, NULL, NULL, False, code, NULL
     p.n, p.positive, p.w, p.b, p.up, p.down = 1, &positive, w, b, &one, &one
     s.intercept, s.eta, s.to_w, s.to_b, s.lag_w, s.lag_b = intercept, eta, w, b, NULL, NULL
     s.loss, s.margin, s.mistakes, s.since = &loss, &margin, mistakes, &since

@@ -23,6 +23,7 @@ ctypedef struct rows_t:
     const int64_t* order   # the row of each turn, or NULL
     const int64_t* indptr  # where each sparse row begins, or NULL
     const int* index
+    bint ones              # whether every entry of a sparse row is 1
     const int* code        # the class of each row
     const double* cost     # c of each row, or NULL for 1
 
@@ -57,7 +58,12 @@ cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) n
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    """w += step x; x is NULL for sparse rows of ones."""
     cdef Py_ssize_t j
+    if x == NULL:
+        for j in range(n):
+            w[index[j]] += step
+        return
     if index != NULL:
         for j in range(n):
             w[index[j]] += step * x[j]
@@ -69,8 +75,18 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
 
 
 cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    """w.x; x is NULL for a row of ones."""
     cdef Py_ssize_t j
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
+    if x == NULL:
+        for j in range(0, n - 3, 4):
+            s0 += w[index[j]]
+            s1 += w[index[j + 1]]
+            s2 += w[index[j + 2]]
+            s3 += w[index[j + 3]]
+        for j in range(n & ~<Py_ssize_t> 3, n):
+            s0 += w[index[j]]
+        return (s0 + s2) + (s1 + s3)
     for j in range(0, n - 3, 4):
         s0 += w[index[j]] * x[j]
         s1 += w[index[j + 1]] * x[j + 1]

@@ -450,17 +450,38 @@ def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, al
     np.testing.assert_allclose(batches.predict_joint_log_proba(X), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", SPARSE)
-def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, monkeypatch):
-    X, y = sparse_counts(rng, SPARSE[name])
-    model, folds = NaiveBayes(SPARSE[name]), np.arange(200) % 5
-    expected = model.predict_folds(X, y, folds, method="predict_proba")
-    found = model.predict_folds(sparse.csr_array(X), y, folds, method="predict_proba")
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    expected = model.leave_one_out(X, y)
-    for size in (1 << 20, 100):
-        monkeypatch.setattr(fastclf.naive_bayes, "_NUMBERS", size)
-        np.testing.assert_array_equal(model.leave_one_out(sparse.csr_array(X), y), expected)
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize("name", [*SPARSE, "auto"])
+def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatch):
+    X, y = sparse_counts(rng, SPARSE.get(name, "poisson"))
+    X[y == 1, 0] = 1  # in class 1 never absent
+    X[np.flatnonzero(y == 2)[1:], 0] = 1  # in class 2 for one row
+    X[y == 0, 3] = 0
+    X[-1], y[-1] = 1, 3  # a class of one row
+    kinds = SPARSE.get(name, name)
+    model, folds = NaiveBayes(kinds, alpha=alpha), np.arange(200) % 5
+    rows = sparse.csr_array(X)
+    rows.data[:4] = X[X > 0][:4] = 0
+    X = rows.toarray()
+    if name == "auto":
+        model.set_params(distributions="multinomial")
+    for weight in (None, rng.integers(0, 3, 200).astype(float), rng.uniform(0.5, 1, 200)):
+        own = {"sample_weight": weight, "method": "predict_proba"}
+        expected = model.predict_folds(X, y, folds, **own)
+        found = clone(model).set_params(distributions=kinds).predict_folds(rows, y, folds, **own)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        expected = model.leave_one_out(X, y, weight)
+        for size in (1 << 20, 100):
+            monkeypatch.setattr(fastclf.naive_bayes, "_NUMBERS", size)
+            found = clone(model).set_params(distributions=kinds).leave_one_out(rows, y, weight)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_folds_of_sparse_rows_choose_distributions_anew(rng):
+    X, y = sparse_counts(rng, "bernoulli")
+    X[7, 2] = 3
+    with pytest.raises(ValueError, match="; 0 and 1 are wanted for distribution"):
+        NaiveBayes().predict_folds(sparse.csr_array(X), y, np.arange(200) % 5)
 
 
 def test_auto_of_sparse_rows_is_one_distribution_of_counts(rng):

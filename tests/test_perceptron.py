@@ -44,15 +44,16 @@ def assert_same(model, w, b):
 
 
 def as_kind(X, kind):
-    return scipy.sparse.csr_matrix(X) if kind == "sparse" else X
+    return X if kind == "dense" else scipy.sparse.csr_matrix(X)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "ones"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 3, 15, 16, 17, 32, 50])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_integer_rows_give_the_weights_of_the_textbook_loop(rng, kind, dtype, d, intercept):
     X, y = integers(rng, 60, d, dtype)
+    X = (X > 0).astype(dtype) if kind == "ones" else X
     steps, mistakes = reference.perceptron(X, signs(y), list(range(60)) * 4, intercept=intercept)
     model = fit(as_kind(X, kind), y, max_iter=4, fit_intercept=intercept)
     assert_same(model, *steps[-1])

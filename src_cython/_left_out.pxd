@@ -1,0 +1,236 @@
+# Leave-one-out of Gaussian classes by subtraction: without row x, of class c with n rows and squares M about mean m,
+#
+#     m' = m - (x - m) / (n - 1),   M' = M - (x - m)^2 n / (n - 1)
+#
+# and so for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M' remain,
+# `lost` says so, and the row is to be fitted anew.
+#
+# Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
+# small that the second is below rounding.
+#
+# Most rows need none of that: the log joints by all rows, told as
+#
+#     base_k - 1/2 sum_j t (A_jk t + B_jk),   t = x_j - centre_j,   A = 1 / v,   B = -2 (m - centre) / v
+#
+# say which class is the best of the others' by more than they can move.
+from cython cimport cdivision
+from libc.math cimport INFINITY, fabs, log
+from libc.stdint cimport int32_t, uint8_t
+
+from _numbers cimport as_doubles, number
+from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
+
+
+cdef struct gaussians_t:
+    Py_ssize_t d
+    Py_ssize_t n_classes
+    Py_ssize_t widest  # the column of the largest squares of all rows
+    double smoothing
+    double epsilon
+    double steepest  # the largest 1 / v
+    const double* count  # [n_classes + 1], that of all classes together last
+    const double* mean  # [n_classes + 1, d], likewise
+    const double* squares
+    const double* log_prior  # [2, n_classes]: with all rows, and without one of the class
+    const double* inverse  # [n_classes, d]: 1 / v
+    const double* sums  # [n_classes, 3]: sum log v, sum 1 / v, the largest 1 / v
+    Py_ssize_t width
+    const double* A  # [d, width], the classes filled up to whole vectors
+    const double* B
+    const double* base  # [width]
+    const double* top  # [n_classes]: log joints at the class's mean
+    double highest  # of them
+    double off  # at most, of a log joint, by rounding, besides a share of it
+
+
+cdef inline void leave_out_rows(
+    const gaussians_t* g, const number* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop,
+    int32_t* left_code, uint8_t* lost, double* room
+) noexcept nogil:
+    cdef Py_ssize_t d = g.d, i, j, r, first = start
+    cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
+    cdef const double* centre = g.mean + g.n_classes * d
+    cdef double* joint = room + 4 * d
+    while first < stop:
+        for r in range(4):
+            i = min(first + r, stop - 1)
+            for j in range(d):
+                room[r * d + j] = <double> X[i * d + j] - centre[j]
+        tell_four(g, room, joint)
+        for r in range(min(4, stop - first)):
+            i = first + r
+            # no column's squares are above the widest's, which bounds delta from both sides
+            t = room[r * d + g.widest]
+            delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
+            lost[i] = 0
+            left_code[i] = certain_class(g, joint + r * g.width, code[i], delta * g.steepest)
+            if left_code[i] < 0:
+                left_code[i] = class_without(g, as_doubles(X + i * d, d, room + r * d), code[i], &lost[i])
+        first += 4
+
+
+cdef inline void tell_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
+    """The log joints of four rows."""
+    cdef Py_ssize_t d = g.d, j, k, v
+    cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
+    cdef const vec_d* base
+    for v in range(g.width // LANES_D):
+        k = v * LANES_D
+        s0 = s1 = s2 = s3 = spread_d(0)
+        for j in range(d):
+            a = (<const vec_d*> (g.A + j * g.width + k))[0]
+            b = (<const vec_d*> (g.B + j * g.width + k))[0]
+            t0 = spread_d(t[j])
+            t1 = spread_d(t[d + j])
+            t2 = spread_d(t[2 * d + j])
+            t3 = spread_d(t[3 * d + j])
+            s0 = fmadd_d(t0, fmadd_d(t0, a, b), s0)
+            s1 = fmadd_d(t1, fmadd_d(t1, a, b), s1)
+            s2 = fmadd_d(t2, fmadd_d(t2, a, b), s2)
+            s3 = fmadd_d(t3, fmadd_d(t3, a, b), s3)
+        base = <const vec_d*> (g.base + k)
+        (<vec_d*> (joint + k))[0] = fmadd_d(s0, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + g.width + k))[0] = fmadd_d(s1, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + 2 * g.width + k))[0] = fmadd_d(s2, spread_d(-0.5), base[0])
+        (<vec_d*> (joint + 3 * g.width + k))[0] = fmadd_d(s3, spread_d(-0.5), base[0])
+
+
+# The class that is certain to be the best once a row of class c with n rows is left out, or -1. Of c's log density
+#
+#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2,
+#
+# z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
+# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
+# bounded likewise, and the higher the log joint is, the higher is what it may become: the best two say it for all.
+@cdivision(True)  # n may be 1
+cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef int32_t found = 0
+    cdef double n = g.count[c], b = 1 / (n - 1), a = n * b, Q = 2 * (g.top[c] - joint[c] + g.off)
+    cdef double h = Q * a * b + rho, best = joint[0], second = -1e300, moved, ratio
+    for k in range(1, g.n_classes):
+        second = max(second, min(best, joint[k]))
+        found = k if joint[k] > best else found
+        best = max(best, joint[k])
+    if not h < 0.5:
+        return -1
+    ratio = 1 / (1 - h)
+    if found == c:
+        moved = 0.5 * (Q * (a * a * ratio - 1) + g.d * (b + rho)) - (g.log_prior[g.n_classes + c] - g.log_prior[c])
+    else:
+        moved = 0.5 * (Q * a * b + g.d * rho) * ratio
+    moved += (2 * g.highest - best - second + g.d) * rho / (1 - rho) + 2 * g.off + 1e-9 * (fabs(best) + fabs(second))
+    return found if best - second > moved else -1
+
+
+cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
+    """The best class without row x of class c."""
+    cdef Py_ssize_t d = g.d, all = g.n_classes, k
+    cdef int32_t found = 0
+    cdef double n, score, best = -INFINITY, left, delta
+    cdef bint own
+    left = largest_left(x, d, g.mean + all * d, g.squares + all * d, g.count[all], lost)
+    left *= g.smoothing / (g.count[all] - 1)
+    delta = left - g.epsilon
+    for k in range(g.n_classes):
+        own = k == c
+        n = g.count[k] - own
+        if n == 0:
+            continue
+        score = g.sums[3 * k]
+        if not own and fabs(delta) * g.sums[3 * k + 2] < 1e-8:
+            score += near_distance(x, d, g.mean + k * d, g.inverse + k * d, delta) + delta * g.sums[3 * k + 1]
+        else:
+            score += distance_without(x, d, g.mean + k * d, g.squares + k * d, g.inverse + k * d, n, own, left, lost)
+        score = g.log_prior[own * g.n_classes + k] - 0.5 * score
+        if score > best:
+            best = score
+            found = k
+    return found
+
+
+cdef inline double largest_left(
+    const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
+) noexcept nogil:
+    """The largest of the M' of all rows together."""
+    cdef Py_ssize_t j = 0
+    cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
+    cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        v = (<const vec_d*> (M + j))[0]
+        u = v - u * u * spread_d(share)
+        high = max_d(high, u)
+        low = max_d(low, v * spread_d(1e-8) - u)
+        j += LANES_D
+    largest = largest_d(high)
+    missing = largest_d(low)
+    while j < d:
+        t = x[j] - m[j]
+        left = M[j] - t * t * share
+        largest = max(largest, left)
+        missing = max(missing, 1e-8 * M[j] - left)
+        j += 1
+    lost[0] |= missing > 0
+    return largest
+
+
+cdef inline double near_distance(
+    const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
+) noexcept nogil:
+    """sum (x - m)^2 / (v + delta) to first order in delta."""
+    cdef Py_ssize_t j = 0
+    cdef double t, total
+    cdef vec_d u, w, s = spread_d(0)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        w = (<const vec_d*> (inverse + j))[0]
+        s = fmadd_d(u * u * w, fmadd_d(spread_d(-delta), w, spread_d(1)), s)
+        j += LANES_D
+    total = sum_d(s)
+    while j < d:
+        t = x[j] - m[j]
+        total += t * t * inverse[j] * (1 - delta * inverse[j])
+        j += 1
+    return total
+
+
+# sum (x - m)^2 / v + log(v inverse) of a class that has n rows without x, which is `own` or not. Ratios v inverse are
+# above 1e-8, or the row is lost: the product of 32 can be told.
+@cdivision(True)  # the debug build's check is not for vectors
+cdef inline double distance_without(
+    const double* x, Py_ssize_t d, const double* m, const double* M, const double* inverse, double n, bint own,
+    double epsilon, uint8_t* lost
+) noexcept nogil:
+    cdef Py_ssize_t j = 0, lane
+    cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if own else 0, step = share if own else 1
+    cdef vec_d u, w, z, total = spread_d(0), low = spread_d(0), ratio = spread_d(1)
+    while j + LANES_D <= d:
+        u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
+        w = (<const vec_d*> (M + j))[0]
+        z = w - u * u * spread_d(share)
+        low = max_d(low, w * spread_d(1e-8) - z)
+        z = max_d(z / spread_d(n) + spread_d(epsilon), spread_d(1e-300))
+        ratio = ratio * z * (<const vec_d*> (inverse + j))[0]
+        u = u * spread_d(step)
+        total += u * u / z
+        j += LANES_D
+        if j % 32 == 0 or j + LANES_D > d:
+            for lane in range(LANES_D):
+                product *= (<double*> &ratio)[lane]
+            logs += log(product)
+            product = 1
+            ratio = spread_d(1)
+    q = sum_d(total)
+    missing = largest_d(low)
+    while j < d:
+        t = x[j] - m[j]
+        v = M[j] - t * t * share
+        missing = max(missing, 1e-8 * M[j] - v)
+        v = max(v / n + epsilon, 1e-300)
+        product *= v * inverse[j]
+        t *= step
+        q += t * t / v
+        j += 1
+    lost[0] |= own and missing > 0
+    return q + logs + log(product)
