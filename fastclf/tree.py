@@ -396,6 +396,10 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
 
 def _losses(criterion, y, value):
     """The function of rows of y, and of a node for each, that says what its prediction costs."""
+    if criterion == "poisson" and not value[0].all():
+        raise ValueError(
+            "y is 0 in all rows outside one of the folds; fewer folds (cv), or another random_state, are wanted"
+        )
 
     def squared(rows, at):
         return ((y[rows] - value[at]) ** 2).mean(axis=1)
