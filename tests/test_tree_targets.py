@@ -129,6 +129,15 @@ def test_constrained_trees_are_scikit_learns_and_in_order(rng, kind, constraint)
             assert sign == 0 or (np.diff(said(Q)) * sign >= -1e-12).all()
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_constraints_hold_for_leaves_of_one_number_too(rng, criterion):
+    for _ in range(20):
+        X, y = rng.standard_normal((40, 2)).round(1), rng.integers(0, 4, 40) + 0.5
+        model = DecisionTreeRegressor(criterion=criterion, monotonic_cst=[1, 0]).fit(X, y)
+        Q = rng.standard_normal((50, 2))
+        assert (model.predict(Q + [1, 0]) >= model.predict(Q) - 1e-12).all()
+
+
 def test_a_constrained_median_is_in_order(rng):
     X = rng.standard_normal((200, 1))
     y = X[:, 0] + rng.standard_normal(200)
