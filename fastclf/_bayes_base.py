@@ -45,7 +45,10 @@ def document(cls):
 
 def as_priors(name, values, n_classes):
     """Prior probabilities as float64: one a class, none negative, of the sum 1."""
-    priors = np.array(values, np.float64)
+    try:
+        priors = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {values!r}; an array of {n_classes} probabilities is wanted") from None
     if priors.shape != (n_classes,):
         raise ValueError(
             f"Number of priors must match number of classes: {name} has shape {priors.shape}, not ({n_classes},)."

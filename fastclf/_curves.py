@@ -185,6 +185,9 @@ def roc_auc_score(y_true, y_score, *, multi_class="ovr", sample_weight=None, lab
         return auc(*roc_curve(y_true, score, sample_weight=sample_weight)[:2])
     classes = _columns_of(y_true, score, labels)
     require_choice("multi_class", multi_class, ("ovr", "ovo"))
+    absent = classes[~np.isin(classes, y_true)]
+    if len(absent):
+        raise ValueError(f"y_true has no row of class {absent.tolist()[0]!r}; rows of every class are wanted")
     if multi_class == "ovr":
         return float(
             np.mean(
@@ -216,7 +219,9 @@ def _columns_of(y_true, columns, labels):
         )
     unknown = ~np.isin(y_true, classes)
     if unknown.any():
-        raise ValueError(f"labels leaves out {y_true[unknown][0]!r}, which occurs; every label that occurs is wanted")
+        raise ValueError(
+            f"labels leaves out {y_true[unknown].tolist()[0]!r}, which occurs; every label that occurs is wanted"
+        )
     return classes
 
 

@@ -163,6 +163,11 @@ class GaussianNB(NaiveBayesBase):
             require_array(name, getattr(self, name), [np.float64], shape[:1])
 
 
+def _log_share(part, whole):
+    """log(part / whole), and log 0 where a class has no counts at all."""
+    return np.log(part) - np.log(np.where(whole > 0, whole, 1.0))
+
+
 @document
 class MultinomialNB(DiscreteBayes):
     """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
@@ -190,7 +195,7 @@ class MultinomialNB(DiscreteBayes):
 
     def _estimate(self, state, alpha):
         smoothed = state["feature_count_"] + alpha
-        return {"feature_log_prob_": np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))}
+        return {"feature_log_prob_": _log_share(smoothed, smoothed.sum(axis=1, keepdims=True))}
 
     def _joint(self, X):
         joint = self._begin_joint(X)
@@ -241,7 +246,7 @@ class BernoulliNB(DiscreteBayes):
 
     def _estimate(self, state, alpha):
         smoothed = state["feature_count_"] + alpha
-        return {"feature_log_prob_": np.log(smoothed) - np.log(state["class_count_"][:, None] + 2 * alpha)}
+        return {"feature_log_prob_": _log_share(smoothed, state["class_count_"][:, None] + 2 * alpha)}
 
     def _joint(self, X):
         there = self.feature_log_prob_
@@ -386,7 +391,7 @@ class CategoricalNB(DiscreteBayes):
     def _estimate(self, state, alpha):
         columns = [count + alpha for count in state["category_count_"]]
         return {
-            "feature_log_prob_": [np.log(column) - np.log(column.sum(axis=1, keepdims=True)) for column in columns],
+            "feature_log_prob_": [_log_share(column, column.sum(axis=1, keepdims=True)) for column in columns],
             "_alpha": alpha,
         }
 
@@ -394,7 +399,7 @@ class CategoricalNB(DiscreteBayes):
         """The log probability, by class, of a category that column j does not have."""
         count = self.category_count_[j]
         with np.errstate(divide="ignore"):
-            return np.log(self._alpha) - np.log(count.sum(axis=1) + self._alpha * count.shape[1])
+            return _log_share(self._alpha, count.sum(axis=1) + self._alpha * count.shape[1])
 
     def _joint(self, X):
         count_categories(X, self.n_jobs, type(self).__name__)

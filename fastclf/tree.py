@@ -370,12 +370,13 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         y = y if data.rows is None else y[data.rows]
 
         def values(nodes, numbers):
-            """In the units of y, and those of a pure node y itself."""
+            """In the units of y, and those of a pure node y itself, where no bound forbids it."""
             value = numbers[:, VALUES : VALUES + n_outputs]
-            if numbers.shape[1] > VALUES + n_outputs:
-                value = np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
-            value = centre + scale * value
             pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
+            if numbers.shape[1] > VALUES + n_outputs:
+                own, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
+                pure &= (own == value)[:, 0]
+            value = centre + scale * value
             value[pure] = y[nodes[pure, BELOW]]
             numbers[:, IMPURITY] *= scale**2 if criterion == "squared_error" else scale
             return value
@@ -405,6 +406,10 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
 
 def _losses(criterion, y, value):
     """The function of rows of y, and of a node for each, that says what its prediction costs."""
+    if criterion == "poisson" and not value[0].all():
+        raise ValueError(
+            "y is 0 in all rows outside one of the folds; fewer folds (cv), or another random_state, are wanted"
+        )
 
     def squared(rows, at):
         return ((y[rows] - value[at]) ** 2).mean(axis=1)

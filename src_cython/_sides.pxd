@@ -10,7 +10,7 @@
 #     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sides' sums of w y
 #
 # Of several outputs it is the sum.
-from libc.math cimport INFINITY, fabs, log
+from libc.math cimport fabs, log
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -125,13 +125,34 @@ cdef inline void scan_classes(
     cut_out[0] = cut
 
 
+cdef inline double y_log(double y, double mean) noexcept nogil:
+    """y log(y / mean); 0 for a y that rounding took to 0 or below."""
+    return y * log(y / mean) if y > 0 else 0
+
+
+cdef inline void keep_sums_above_zero(
+    const growth_t* g, const uint64_t* list, Py_ssize_t n, Py_ssize_t* first, Py_ssize_t* last
+) noexcept nogil:
+    """Narrow the cuts to those with a number above 0 of each output on either side: no leaf predicts 0."""
+    cdef Py_ssize_t k, o
+    for o in range(g.n_outputs):
+        k = 0
+        while k < n and g.y[row_of(g, list[k]) * g.n_outputs + o] <= 0:
+            k += 1
+        first[0] = max(first[0], k + 1)
+        k = n
+        while k > 0 and g.y[row_of(g, list[k - 1]) * g.n_outputs + o] <= 0:
+            k -= 1
+        last[0] = min(last[0], k - 1)
+
+
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, Py_ssize_t feature, room_t* room,
     double* score_out, Py_ssize_t* cut_out
 ) noexcept nogil:
     """Squared error and Poisson, by the sums of y - m on the left."""
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, o, row
-    cdef double best = -1, bar = -1, score, w, weight = 0, other, left, right
+    cdef Py_ssize_t n = node.stop - node.start, last = n - g.min_leaf, cut = -1, k, o, row
+    cdef double best = -1, bar = -1, score, w, weight = 0, other
     cdef const double* m = node.values
     cdef double least = noise(node) * g.n_outputs
     cdef double* sums = room.sides
@@ -140,7 +161,8 @@ cdef inline void scan_sums(
         least = 0
         for o in range(g.n_outputs):
             least += 1e-15 * node.weight * m[o]
-    for k in range(1, n - g.min_leaf + 1):
+        keep_sums_above_zero(g, list, n, &first, &last)
+    for k in range(1, last + 1):
         row = row_of(g, list[k - 1])
         w = weight_of(g, row)
         for o in range(g.n_outputs):
@@ -154,12 +176,7 @@ cdef inline void scan_sums(
         score = 0
         if g.criterion == POISSON:
             for o in range(g.n_outputs):
-                left, right = sums[o] / weight + m[o], m[o] - sums[o] / other
-                # a sum that is 0 but for rounding is 0: no side may predict it
-                if min(left, right) <= 1e-14 * m[o]:
-                    score = -INFINITY
-                    break
-                score += weight * left * log(left / m[o]) + other * right * log(right / m[o])
+                score += weight * y_log(sums[o] / weight + m[o], m[o]) + other * y_log(m[o] - sums[o] / other, m[o])
         else:
             for o in range(g.n_outputs):
                 score += sums[o] * sums[o] / (weight * other)

@@ -265,6 +265,21 @@ def test_without_smoothing_what_is_impossible_is_so_and_nothing_is_nan():
             assert not np.isnan(getattr(fastclf, name)(alpha=0).fit(form(X), y).predict_proba(form([[5, 5, 0]]))).any()
 
 
+@pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "PoissonNB", "CategoricalNB"])
+def test_without_smoothing_a_class_that_no_row_has_yet_is_impossible(name):
+    X = [[1, 2], [0, 1], [2, 1]]
+    model = getattr(fastclf, name)(alpha=0).partial_fit(X, [1, 1, 2], classes=[0, 1, 2])
+    weighted = getattr(fastclf, name)(alpha=0).fit([*X, [0, 0]], [1, 1, 2, 0], sample_weight=[1, 1, 1, 0])
+    for fitted in (model, weighted):
+        assert (fitted.predict_joint_log_proba(X)[:, 0] == -np.inf).all()
+        assert (fitted.predict(X) > 0).all()
+
+
+def test_without_smoothing_a_class_of_empty_rows_has_no_words():
+    model = MultinomialNB(alpha=0).fit([[1, 2], [0, 0]], ["text", "empty"])
+    np.testing.assert_array_equal(model.predict([[1, 2], [0, 0], [2, 0]]), ["text", "empty", "text"])
+
+
 def test_a_variance_of_zero_is_the_limit_of_small_ones():
     model = GaussianNB(var_smoothing=0).fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])
     np.testing.assert_array_equal(model.predict_proba([[0.0], [1.0], [0.9]]), [[1, 0], [0, 1], [0, 1]])
@@ -312,6 +327,7 @@ BAD = {
     "huge category": (lambda: CategoricalNB().fit(X * 1e8, Y), "numbered without gaps are wanted"),
     "priors": (lambda: GaussianNB(priors=[0.5, 0.6]).fit(X, Y), "The sum of the priors should be 1"),
     "negative priors": (lambda: GaussianNB(priors=[-0.5, 1.5]).fit(X, Y), "Priors must be non-negative"),
+    "priors by name": (lambda: GaussianNB(priors="uniform").fit(X, Y), "priors is 'uniform'; an array of 2 prob"),
     "number of priors": (lambda: BernoulliNB(class_prior=[1.0]).fit(X, Y), "Number of priors must match"),
     "alpha": (lambda: MultinomialNB(alpha=-1).fit(X, Y), "alpha is -1"),
     "alphas": (lambda: MultinomialNB(alpha=[1, 1, 1]).fit(X, Y), "Got 3 elements instead of 2"),

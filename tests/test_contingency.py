@@ -109,6 +109,16 @@ def test_a_share_of_nothing_is_zero():
         (lambda: ContingencyTable(np.eye(2)).cost([[0, np.inf], [0, 0]]), ValueError, "finite costs"),
         (lambda: fastclf.roc_curve([0, 1, 2], [1, 2, 3]), ValueError, "3 classes"),
         (lambda: fastclf.roc_curve([0, 0], [1, 2]), ValueError, "no positive row"),
+        (
+            lambda: fastclf.roc_auc_score([0, 1], np.full((2, 3), 1 / 3), labels=[0, 1, 2]),
+            ValueError,
+            "y_true has no row of class 2;",
+        ),
+        (
+            lambda: fastclf.roc_auc_score([0, 4], np.full((2, 3), 1 / 3), labels=[0, 1, 2]),
+            ValueError,
+            "labels leaves out 4,",
+        ),
         (lambda: fastclf.roc_curve([0, 1], [1, np.nan]), ValueError, "NaN"),
         (lambda: fastclf.log_loss([0, 1], [0.5, 1.5]), ValueError, "outside of 0 to 1"),
         (lambda: fastclf.log_loss([0, 1], [[0.5, 0.2], [0.5, 0.5]]), ValueError, "sum is not 1"),

@@ -66,6 +66,24 @@ def test_trees_of_several_outputs_are_scikit_learns(rng, kind, criterion, tmp_pa
     assert 1 <= pruned.get_n_leaves() <= ours.get_n_leaves()
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_no_leaf_of_counts_predicts_0_whatever_the_sums_are_rounded_to(rng, n_outputs):
+    X = rng.standard_normal((400, 2)).round(1)
+    for _ in range(10):
+        Y = rng.poisson(0.5 * (X[:, :1] > 0), (400, n_outputs))
+        model = DecisionTreeRegressor(criterion="poisson", ccp_alpha="cv", cv=3).fit(X, Y)
+        assert (model.tree_.value > 0).all()
+        assert (model.cv_results_["errors"] > 0).all()
+        assert np.isfinite(model.cv_results_["standard_errors"]).all()
+
+
+def test_counts_that_are_0_outside_a_fold_are_refused(rng):
+    y = np.zeros(30)
+    y[7] = 1
+    with pytest.raises(ValueError, match="y is 0 in all rows outside one of the folds"):
+        DecisionTreeRegressor(criterion="poisson", ccp_alpha="cv").fit(rng.standard_normal((30, 2)), y)
+
+
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_of_splits_that_gain_nothing_the_first_is_taken(rng, criterion, weighted):
@@ -109,6 +127,15 @@ def test_constrained_trees_are_scikit_learns_and_in_order(rng, kind, constraint)
             Q = np.full((60, 2), other, np.float32)
             Q[:, feature] = grid
             assert sign == 0 or (np.diff(said(Q)) * sign >= -1e-12).all()
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_constraints_hold_for_leaves_of_one_number_too(rng, criterion):
+    for _ in range(20):
+        X, y = rng.standard_normal((40, 2)).round(1), rng.integers(0, 4, 40) + 0.5
+        model = DecisionTreeRegressor(criterion=criterion, monotonic_cst=[1, 0]).fit(X, y)
+        Q = rng.standard_normal((50, 2))
+        assert (model.predict(Q + [1, 0]) >= model.predict(Q) - 1e-12).all()
 
 
 def test_a_constrained_median_is_in_order(rng):
