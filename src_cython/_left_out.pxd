@@ -143,7 +143,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         else:
             score += distance_without(x, d, g.mean + k * d, g.squares + k * d, g.inverse + k * d, n, own, left, lost)
         score = g.log_prior[own * g.n_classes + k] - 0.5 * score
-        if score > best:
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of classes that tie, the first
             best = score
             found = k
     return found

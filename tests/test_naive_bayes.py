@@ -370,6 +370,11 @@ def test_altered_statistics_are_refused(rng, kind):
         model._check_state()
 
 
+def test_leave_one_out_of_classes_that_tie_is_the_first():
+    X, y = np.float32([[2], [2], [0], [2], [2], [0], [0]]), np.array([0, 1, 0, 1, 0, 1, 1])
+    np.testing.assert_array_equal(GaussianNB().leave_one_out(X, y), reference.leave_one_out(GaussianNB(), X, y))
+
+
 @pytest.mark.parametrize(("data", "errors"), [("iris", 7), ("wine", 4)])
 def test_leave_one_out_has_the_published_errors(data, errors):
     X, y = getattr(datasets, f"load_{data}")(return_X_y=True)
