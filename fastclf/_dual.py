@@ -123,8 +123,7 @@ class Dual:
             most = float(np.min(C[self.rows][used] / a[used], initial=np.inf))
             factor = min(most, float(np.float64(a.sum()) / max(square, 0.0))) if used.any() else 1.0
         factor = factor if np.isfinite(factor) else 1.0
-        at_bound = self.alpha * factor >= (1 - 1e-14) * C
-        self.alpha, self.C = np.where(at_bound, C, self.alpha * factor), C
+        self.alpha, self.C = at_bounds(self.alpha * factor, C), C
         self.f = factor * (self.f + self.y) - self.y
         self.noise *= factor
         self.n_steps, self.converged, self.reason = 0, False, ""
@@ -301,7 +300,7 @@ class Dual:
     def _newton(self, tol):
         """Newton's method on the free alphas, in the room of a working set's matrix, or else of the cache."""
         gram = self.gram if self.gram.dtype == np.float64 else self.gram.in_double()
-        n = _newton.room_of(self._n_free())
+        n = _newton.room_of(self.n_free())
         # where folds run side by side the cache may be the smaller
         apart = n <= max(_newton.room_of(_FREE), self.set_bytes // 8) or n > len(self.room)
         room = np.empty(n) if apart else self.room
@@ -323,13 +322,13 @@ class Dual:
             yield from self._add(gram, rows, change, self.active)
         self.newton_wait, self.looked_at = 1 if done else 2, 0
 
-    def _n_free(self):
+    def n_free(self):
         a, C = self.alpha[self.active], self.C[self.active]
         return int(np.count_nonzero((a > 0) & (a < C)))
 
     def _newton_pays(self, gap):
         """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
-        m = self._n_free()
+        m = self.n_free()
         most = max(_FREE, _newton.most_rows(self.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
         return 1 < m <= most and self.looked_at >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
@@ -415,6 +414,11 @@ class Dual:
         apart = np.where(self.y[rows][:, None] != self.y[rows], own[:, None] + own - 2 * K, np.inf)
         i, j = np.unravel_index(apart.argmin(), apart.shape)
         return sorted((int(rows[i]), int(rows[j]))) if apart[i, j] <= 1e-12 * max(own[i], own[j]) else None
+
+
+def at_bounds(alpha, C):
+    """alpha, at its bound where it is but for rounding: a free row tells b."""
+    return np.where(alpha >= (1 - 1e-14) * C, C, np.where(alpha <= 1e-14 * C, 0.0, alpha))
 
 
 def feasible(alpha, y, C):

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from ._dual import Dual
+from ._dual import Dual, at_bounds
 from ._kernels import BLOCK
 from ._machine import held_out_scores, outcome, solved
 from ._threads import run
@@ -54,12 +54,13 @@ def fold_scores(problem, tests, options):
             own[inner] = dual.f[inner] + y[inner] + outcome(dual).intercept
             if len(other):
                 own[other] = held_out_scores(dual, other)
+            free = dual.n_free()  # where none is, b hangs on rows that are no support vectors, too
             yield
             for i in part:
                 test = tests[i]
                 inside, outside = test[y[test] != 0], test[y[test] == 0]
                 last = before.pop(i, None)
-                if dual.alpha[inside].any():
+                if dual.alpha[inside].any() or not free:
                     less = yield from without(dual, inside)
                     if last is not None:
                         last.move(less.C)
@@ -104,7 +105,7 @@ def without(dual, rows):
 def _add(dual, rows, change):
     """Change alpha of some rows, and f of all."""
     rows, change = rows[change != 0], change[change != 0]
-    dual.alpha[rows] = np.clip(dual.alpha[rows] + change, 0, dual.C[rows])
+    dual.alpha[rows] = at_bounds(dual.alpha[rows] + change, dual.C[rows])
     dual.noise = float(np.hypot(dual.noise, np.linalg.norm(change)))
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)

@@ -111,6 +111,12 @@ def test_folds_of_machines_are_those_of_the_loop(n_jobs):
             np.testing.assert_allclose(found.scores, slow.scores, rtol=1e-12)
 
 
+def test_machines_whose_alphas_are_all_at_bounds_keep_the_intercept_of_the_loop():
+    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])  # without one of the four b is anything from -1 to 1
+    for (X, y), C, cv in (((WINE[0][::5], WINE[1][::5]), 0.1, 5), (same, 1.0, "loo")):
+        np.testing.assert_array_equal(*answers(SVC(tol=1e-6, gamma=0.001, C=C), X, y, cv))
+
+
 def outcome(generator):
     """What it returns in the end."""
 
