@@ -25,9 +25,8 @@ def encode_together(y_true, y_pred, labels=None):
     found, codes = zip(*(encode_labels(y) for y in (y_true, y_pred)))
     texts = [[isinstance(label, str) for label in own[:1].tolist()] for own in found]
     if texts[0] != texts[1]:
-        raise TypeError(
-            f"y_true holds labels such as {found[0][0]!r} and y_pred {found[1][0]!r}; one type of labels is wanted"
-        )
+        one, other = (own.tolist()[0] for own in found)
+        raise TypeError(f"y_true holds labels such as {one!r} and y_pred {other!r}; one type of labels is wanted")
     everything = np.unique(np.concatenate(found))
     if labels is None:
         return everything, *(np.searchsorted(everything, own)[code] for own, code in zip(found, codes))
@@ -35,8 +34,8 @@ def encode_together(y_true, y_pred, labels=None):
     order = np.argsort(labels, kind="stable")
     if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
         raise ValueError(f"labels is {labels.tolist()}; a list of different labels is wanted")
-    unknown = everything[~np.isin(everything, labels)]
-    if len(unknown):
+    unknown = everything[~np.isin(everything, labels)].tolist()
+    if unknown:
         raise ValueError(f"labels leaves out {unknown[0]!r}, which occurs; every label that occurs is wanted")
     return labels, *(order[np.searchsorted(labels, own, sorter=order)][code] for own, code in zip(found, codes))
 

@@ -148,9 +148,10 @@ class Table:
                 raise ValueError(f"there are {len(self.columns)} columns; {n_columns} are wanted, as in training")
             return list(range(n_columns))
         for name in names:
-            if self.names.count(name) != 1:
-                came = "is no column" if name not in self.names else f"are {self.names.count(name)} columns"
-                raise ValueError(f"there {came} {name!r}; one is wanted, as in training")
+            if self.names.count(name) > 1:
+                raise ValueError(f"there are {self.names.count(name)} columns {name!r}; each name is wanted once")
+            if name not in self.names:
+                raise ValueError(f"there is no column {name!r}; one is wanted, as in training")
         return [self.names.index(name) for name in names]
 
 

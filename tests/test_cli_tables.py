@@ -285,6 +285,7 @@ def make_faulty(folder):
     (folder / "unlabelled.csv").write_text("a,label\n1,x\n2,\n")
     (folder / "words.csv").write_text("age,colour,size\nyoung,red,1\n")
     (folder / "less.csv").write_text("age,colour\n1,red\n")
+    (folder / "twice.csv").write_text("age,age,label\n1,2,a\n3,4,b\n")
     (folder / "bad.libsvm").write_text("1 1:2 0:3\n")
     (folder / "bad.parquet").write_text("junk")
     (folder / "bad.csv.gz").write_text("junk")
@@ -319,6 +320,7 @@ def make_faulty(folder):
         (["train", "mixed.csv", "--set", "C"], "--set is 'C'; NAME=VALUE is wanted, such as C=10"),
         (["train", "mixed.csv", "--set", "depth=3"], "tree has no parameter 'depth', only "),
         (["train", "mixed.csv", "--set", "max_depth=-3"], "mixed.csv: "),
+        (["train", "twice.csv", "--out", "model"], "twice.csv: there are 2 columns 'age'; each name is wanted once"),
         (["train", "mixed.csv", "--out", "no/model"], "--out is no/model, but there is no folder no"),
         (["train", "mixed.csv", "--out", "mixed.csv"], "--out mixed.csv would overwrite the data"),
         (["predict", "none", "mixed.csv"], "none: there is no such file"),
