@@ -44,10 +44,9 @@ _SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
 
 # Newton's method is worth it when the steps of two rows since the last time had so many rows to look at, in all, for
 # each number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows,
-# solutions) is as if there were so many more of them: with 100 it takes as long as 400,000 looks at a row. So many free
-# rows have room whatever the cache is.
+# solutions) is as if there were so many more of them. So many free rows have room whatever the cache is.
 # While violations are above 1, the margin, it is not known which rows stay free: it may take so many times as long.
-_NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 7000, 64, 8
+_NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
 
 # Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
 _POLISHES, _MOST_POLISHED = 30, 500

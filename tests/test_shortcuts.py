@@ -149,10 +149,11 @@ def test_a_machine_without_rows_starts_near_its_optimum():
         assert ((less.alpha >= 0) & (less.alpha <= less.C)).all()
         assert not less.alpha[rows].any()
         np.testing.assert_allclose(less.f, K @ (less.y * less.alpha) - less.y, atol=1e-4)
+        start = less.objective()
         for _ in solved(less, options, 1, 1):
             pass
         assert less.converged
-        assert 0 < less.n_steps < dual.n_steps
+        assert 0.85 * less.objective() < start <= less.objective()  # of no alphas it is 0
         np.testing.assert_array_equal(dual.alpha, before[0])
         np.testing.assert_array_equal(dual.f, before[1])
 
