@@ -32,10 +32,15 @@ _BUDGET = 20.0  # seconds that the rounds against one peer should take
 
 
 def in_child(call, block, cap):
-    """`stopwatch` of a call in a child process, or None where it takes longer than `cap` seconds."""
+    """(`stopwatch` of a call in a child process, the CPUs of others), or None where it takes longer than `cap`."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(False)
-    child = context.Process(target=lambda: sender.send(stopwatch(call, block)))
+
+    def work():
+        others = watch_others()  # of which the child is none to itself
+        sender.send((stopwatch(call, block), others()))
+
+    child = context.Process(target=work)
     child.start()
     sender.close()
     try:
@@ -51,16 +56,16 @@ def duel_capped(work, ours, theirs, cap, threads):
     with limit_threads(threads):
         others = watch_others()
         wall, processor, answer = stopwatch(ours, block)
-        timed = in_child(theirs, block, cap)
         others = others()
-    their_wall, their_processor, theirs = timed or (cap, cap, answer)
+        timed = in_child(theirs, block, cap)
+    (their_wall, their_processor, theirs), their_others = timed or ((cap, cap, answer), 0.0)
     agree, remark = work.agree([answer], [theirs])
     return {
         "agree": agree,
         "remark": remark if timed else f"{remark.split(',')[0]}, the peer ended after {cap:g} s",
         "seconds": [wall / items, their_wall / items],
         "cores": [processor / wall, their_processor / their_wall],
-        "others": others,
+        "others": max(others, their_others),
         "ratios": [their_wall / wall],
     }
 
