@@ -17,7 +17,7 @@ VERSION := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_in
 VENV := $(CURDIR)/.venv/$(VERSION)
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
-SOURCES := $(wildcard setup.py pyproject.toml fastclf/* fastclf/cli/* fastclf/include/* src_cython/*)
+SOURCES := $(shell find setup.py pyproject.toml fastclf src_cython -type f -not -name '*.pyc')
 
 # Tests run from a folder where the package's source is not importable.
 AWAY := build/away-$(VERSION)

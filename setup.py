@@ -1,9 +1,12 @@
-"""Build the compiled modules of fastclf: every `src_cython/NAME.pyx` becomes `fastclf.NAME`.
+"""Build the compiled modules of fastclf: `src_cython/ROOM/NAME.pyx` becomes `fastclf.ROOM.NAME`.
 
-The kernels in KERNELS are compiled once per SIMD level, as `fastclf.NAME`, `fastclf.NAME_v3`, `fastclf.NAME_v4`, ...;
-`fastclf/_simd.py` loads the best that the machine can run. Everything generated stays under `build/`.
+The kernels in KERNELS are compiled once per SIMD level, as `NAME`, `NAME_v3`, `NAME_v4`, ...; `fastclf/_simd.py` loads
+the best that the machine can run. Everything generated stays under `build/`.
 
-Environment: FASTCLF_DEBUG=1 builds with bounds checks, assertions and unset variables filled, in a folder of its own.
+Environment:
+FASTCLF_DEBUG=1         bounds checks, assertions and unset variables filled, in a build folder of its own
+FASTCLF_LEVELS=native   only the level that this machine uses, in a build folder of its own; or names of levels, "a,b"
+FASTCLF_SYMBOLS=1       symbols for debuggers and profilers, which are left out otherwise: four times the size
 """
 
 import json
@@ -20,26 +23,26 @@ from setuptools.command.build_ext import build_ext
 
 # Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
 KERNELS = {
-    "_bayes",
-    "_bits_kernel",
-    "_blocks",
-    "_cholesky",
-    "_class_sums",
-    "_codes",
-    "_encode",
-    "_kdtree_search",
-    "_kernel_rows",
-    "_linear_kernel",
-    "_linear_svc",
-    "_logistic",
-    "_machine_scores",
-    "_missing_kernel",
-    "_moments_kernel",
-    "_neighbors",
-    "_perceptron",
-    "_smo",
-    "_sparse_kernel",
-    "_tree",
+    "embedding._building_blocks",
+    "kernels._values",
+    "linear_model._likelihood",
+    "linear_model._perceptron",
+    "linear_model._scores",
+    "naive_bayes._joints",
+    "neighbors._bits_scan",
+    "neighbors._code_scan",
+    "neighbors._encode",
+    "neighbors._inverted_scan",
+    "neighbors._kdtree_search",
+    "neighbors._missing_scan",
+    "neighbors._scan",
+    "sums._class_sums",
+    "sums._moments",
+    "svm._cholesky",
+    "svm._pair_scores",
+    "svm._smo",
+    "svm._soft_margin",
+    "tree._grow",
 }
 
 # Level: (suffix of the module's name, flags, the kernels that gain by it).
@@ -50,18 +53,27 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        {"_codes", "_encode"},  # both: what one adds to a product the other takes off
+        {"neighbors._code_scan", "neighbors._encode"},  # both: what one adds to a product the other takes off
     ),
 }
 
-DEBUG = os.environ.get("FASTCLF_DEBUG", "0") not in ("", "0")
-BUILD = Path("build", "debug" if DEBUG else "release")
+
+def _set(name):
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+DEBUG, SYMBOLS = _set("FASTCLF_DEBUG"), _set("FASTCLF_DEBUG") or _set("FASTCLF_SYMBOLS")
+WANTED = os.environ.get("FASTCLF_LEVELS", "")
+KIND = "debug" if DEBUG else "release"
+BUILD = Path("build", "-".join([KIND, *["symbols"] * (SYMBOLS and not DEBUG), *filter(None, WANTED.split(","))]))
 SOURCE = Path("src_cython")
 BUILD_INFO = BUILD / "include" / "build_info.h"
 
-FLAGS = ["-O1", "-g", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
+FLAGS = ["-O1", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
+FLAGS += ["-g" if SYMBOLS else "-g0"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
+LINK_FLAGS = ["-Wl,--strip-all"] if sys.platform == "linux" and not SYMBOLS else []
 
 # What Cython writes for typed memoryviews, once for all modules instead of in each: half of the time of a build.
 SHARED = "fastclf._memoryviews"
@@ -90,13 +102,15 @@ def extension(name, source):
         [str(source)],
         include_dirs=[str(SOURCE), str(BUILD_INFO.parent)],
         define_macros=[("FASTCLF_DEBUG", "1")] if DEBUG else [],
+        extra_link_args=LINK_FLAGS,
     )
 
 
 def modules():
     """Each module once, to be given to Cython."""
-    found = [extension(path.stem, path) for path in sorted(SOURCE.glob("*.pyx"))]
-    return [Extension(SHARED, ["_memoryviews.c"]), *found]
+    sources = sorted(SOURCE.rglob("*.pyx"))
+    found = [extension(".".join(path.relative_to(SOURCE).with_suffix("").parts), path) for path in sources]
+    return [Extension(SHARED, ["_memoryviews.c"], extra_link_args=LINK_FLAGS), *found]
 
 
 def copies(modules):
@@ -106,9 +120,10 @@ def copies(modules):
         for suffix, flags, kernels in LEVELS.values():
             if flags and name in kernels:
                 code = Path(module.sources[0]).read_text("utf-8")
-                for old in (f'"fastclf.{name}"', f"PyInit_{name}"):
-                    code = code.replace(old, old.replace(name, name + suffix))
-                path = BUILD / "levels" / f"{name}{suffix}.c"
+                code = code.replace(f'"fastclf.{name}"', f'"fastclf.{name}{suffix}"')
+                init = f"PyInit_{name.rpartition('.')[2]}"
+                code = code.replace(init, init + suffix)
+                path = Path("build", KIND, "levels", f"{name}{suffix}.c")
                 write_if_changed(path, code)
                 yield extension(name + suffix, path)
 
@@ -128,6 +143,18 @@ class BuildExtensions(build_ext):
                 raise
         return True
 
+    def native(self):
+        """The levels that this machine uses: its best one, and the next lower where that has few kernels."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "native.c")
+            source.write_text('#include "levels.h"\nint main(void) { return has_v3() + has_v4() + has_vnni(); }\n')
+            objects = self.compiler.compile([str(source)], output_dir=folder, include_dirs=[str(SOURCE)])
+            program = str(Path(folder, "native"))
+            self.compiler.link_executable(objects, program)
+            best = subprocess.run([program]).returncode
+        names = list(LEVELS)[: best + 1]
+        return names[-1:] if LEVELS[names[-1]][2] == KERNELS else names[-2:]
+
     def build_extensions(self):
         if self.compiler.compiler_type == "msvc":
             flags = MSVC_FLAGS
@@ -136,14 +163,20 @@ class BuildExtensions(build_ext):
             flags = [flag for flag in FLAGS if self.takes([flag])]
             x86 = platform.machine().lower() in ("x86_64", "amd64") and "arm64" not in os.environ.get("ARCHFLAGS", "")
             levels = [level for level, (_, extra, _) in LEVELS.items() if not extra or (x86 and self.takes(extra))]
-        extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in KERNELS}
-        left_out = {f"{name}{suffix}" for name in KERNELS for suffix, _, _ in LEVELS.values()} - set(extra)
+            if WANTED:
+                wanted = self.native() if WANTED == "native" else WANTED.split(",")
+                missing = sorted(set(wanted) - set(levels))
+                if missing:
+                    raise SystemExit(f"FASTCLF_LEVELS={WANTED}: {', '.join(missing)} is none of {', '.join(levels)}")
+                levels = [level for level in levels if level in wanted]
+        extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in LEVELS[level][2]}
+        left_out = {f"{name}{suffix}" for suffix, _, kernels in LEVELS.values() for name in kernels} - set(extra)
         kept = []
         for ext in self.extensions:
             name = ext.name.removeprefix("fastclf.")
             if name not in left_out:
                 ext.extra_compile_args = flags + extra.get(name, [])
-                ext.depends = [*ext.depends, *map(str, SOURCE.glob("*.h")), "setup.py"]
+                ext.depends = [*ext.depends, *map(str, SOURCE.rglob("*.h")), "setup.py"]
                 if name == "_cpu":
                     ext.depends.append(str(BUILD_INFO))
                 kept.append(ext)
@@ -161,10 +194,10 @@ class BuildExtensions(build_ext):
 
     def prune(self):
         """Delete what an earlier build left in the build folder and this one does not make."""
-        made = {Path(self.get_ext_filename(ext.name)).name for ext in self.extensions}
-        made |= {path.name for path in Path("fastclf").iterdir()}
-        for path in Path(self.build_lib, "fastclf").glob("*.*"):
-            if path.name not in made:
+        made = {Path(self.get_ext_filename(ext.name)) for ext in self.extensions}
+        for path in Path(self.build_lib, "fastclf").rglob("*.*"):
+            place = path.relative_to(self.build_lib)
+            if path.is_file() and place not in made and not place.exists():
                 path.unlink()
 
     def compiler_name(self):
@@ -178,7 +211,7 @@ class BuildExtensions(build_ext):
 if __name__ == "__main__":
     compiled = cythonize(
         modules(),
-        build_dir=str(BUILD / "c"),
+        build_dir=str(Path("build", KIND, "c")),
         include_path=[".", str(SOURCE)],
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=SHARED,

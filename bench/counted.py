@@ -3,7 +3,7 @@
 import contextlib
 from unittest import mock
 
-from fastclf import _filter, _search
+from fastclf.neighbors import code_filter, scan
 
 
 @contextlib.contextmanager
@@ -33,10 +33,10 @@ def rows_read():
 
     with contextlib.ExitStack() as stack:
         for kernels, name, count in (
-            (_filter.kernels, "scan", measured),
-            (_filter.kernels, "finish", measured),
-            (_search.kernels, "scan", scanned),
-            (_search.kernels, "find", found),
+            (code_filter.kernels, "scan", measured),
+            (code_filter.kernels, "finish", measured),
+            (scan.kernels, "scan", scanned),
+            (scan.kernels, "find", found),
         ):
             stack.enter_context(mock.patch.object(kernels, name, counting(getattr(kernels, name), count)))
         yield read

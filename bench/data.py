@@ -136,3 +136,12 @@ def _ten_clusters(n, d):
     y = rng.integers(10, size=n)
     centres = rng.random((10, d), dtype=np.float32)
     return np.clip(centres[y] + rng.normal(0, 0.5, (n, d)), 0, 1).astype(np.float32), y
+
+
+def noisy(n, dtype="float32", d=30):
+    """X (n, d), labels of which a tenth are turned, and numbers of the same signal with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
+    signal = X[:, 0] + X[:, 1] * X[:, 2]
+    labels = (signal > 0) ^ (rng.random(n) < 0.1)
+    return X, labels.astype(int), signal + rng.standard_normal(n)

@@ -170,8 +170,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", help="file to save the results to")
     options = parser.parse_args()
-    for path in sorted(Path(__file__).parent.glob("peers_*.py")):
-        import_module(path.stem)
+    for path in sorted(Path(__file__).parent.glob("*/peers_*.py")):
+        import_module(f"{path.parent.name}.{path.stem}")
     results = []
     print(", ".join(f"{name} {version}" for name, version in versions().items()))
     print("digits:", data.FOLDER if data.FOLDER.exists() else f"sets of their shape, as there is no {data.FOLDER}")

@@ -26,7 +26,7 @@ def main():
     if options.check and not stored.exists():
         return check.main([str(stored), str(fresh)])
     STORE.mkdir(parents=True, exist_ok=True)
-    files = sorted(map(str, BENCH.glob("bench_*.py")))
+    files = sorted(map(str, BENCH.glob("*/bench_*.py")))
     flags = ["-q", "-p", "no:cacheprovider", "--benchmark-quiet", f"--benchmark-json={fresh}"]
     status = pytest.main([*files, *flags, *["--quick"] * options.quick])
     if status:

@@ -10,10 +10,10 @@ import sys
 
 import data
 from limits import stopwatch
-from peers_svm import Fitted, dense
 from sklearn import svm
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.datasets import load_svmlight_file as load_rows
+from svm.peers_svm import Fitted, dense
 
 from fastclf import SVC
 

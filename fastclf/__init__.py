@@ -1,85 +1,74 @@
 """Classical classifiers with compiled kernels: exact answers, fast, on plain NumPy arrays."""
 
+from ._lazy import attach
+
 __version__ = "0.1.0"
 
-# Each public name and the module it is loaded from, when it is first asked for.
-_ROOMS = {
-    "BayesClassifier": "bayes_rule",
-    "BayesOptimalClassifier": "bayes_rule",
-    "BernoulliNB": "bayes",
-    "CategoricalNB": "bayes",
-    "ContingencyTable": "evaluation",
-    "CostSensitiveClassifier": "evaluation",
+# Each public name, and the room where it is at home.
+ROOMS = {
+    "BayesClassifier": "naive_bayes",
+    "BayesOptimalClassifier": "naive_bayes",
+    "BernoulliNB": "naive_bayes",
+    "CategoricalNB": "naive_bayes",
+    "ContingencyTable": "metrics",
+    "CostSensitiveClassifier": "metrics",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
-    "DensityTree": "density_tree",
-    "GaussianNB": "bayes",
-    "GeneralisedLinearClassifier": "generalised",
-    "GroupKFold": "evaluation",
-    "HoldOut": "evaluation",
-    "KFold": "evaluation",
+    "DensityTree": "tree",
+    "GaussianNB": "naive_bayes",
+    "GeneralisedLinearClassifier": "kernel_approximation",
+    "GroupKFold": "model_selection",
+    "HoldOut": "model_selection",
+    "KFold": "model_selection",
     "KNeighborsClassifier": "neighbors",
-    "KNeighborsDensity": "density",
+    "KNeighborsDensity": "neighbors",
     "KNeighborsRegressor": "neighbors",
-    "KernelPerceptron": "kernel_perceptron",
-    "LeastSquaresClassifier": "least_squares",
-    "LeaveOneOut": "evaluation",
-    "LinearSVC": "linear_svc",
-    "LogisticRegression": "logistic",
-    "MultinomialNB": "bayes",
+    "KernelPerceptron": "svm",
+    "LeastSquaresClassifier": "linear_model",
+    "LeaveOneOut": "model_selection",
+    "LinearSVC": "svm",
+    "LogisticRegression": "linear_model",
+    "MultinomialNB": "naive_bayes",
     "NaiveBayes": "naive_bayes",
-    "NearestCentroid": "centroid",
+    "NearestCentroid": "neighbors",
     "NearestNeighbors": "neighbors",
-    "Nystroem": "features",
-    "OneHotEncoder": "onehot",
-    "Perceptron": "perceptron",
-    "PoissonNB": "bayes",
-    "PolynomialFeatures": "polynomial",
-    "RBFSampler": "features",
+    "Nystroem": "kernel_approximation",
+    "OneHotEncoder": "preprocessing",
+    "Perceptron": "linear_model",
+    "PoissonNB": "naive_bayes",
+    "PolynomialFeatures": "preprocessing",
+    "RBFSampler": "kernel_approximation",
     "SVC": "svm",
-    "StratifiedKFold": "evaluation",
+    "StratifiedKFold": "model_selection",
     "TableClassifier": "table",
-    "auc": "evaluation",
-    "average_precision_score": "evaluation",
-    "best_threshold": "evaluation",
-    "brier_score_loss": "evaluation",
-    "calibration_curve": "evaluation",
-    "contingency_table": "evaluation",
-    "cost_scorer": "evaluation",
-    "cross_validate": "evaluation",
+    "auc": "metrics",
+    "average_precision_score": "metrics",
+    "best_threshold": "metrics",
+    "brier_score_loss": "metrics",
+    "calibration_curve": "metrics",
+    "contingency_table": "metrics",
+    "cost_scorer": "metrics",
+    "cross_validate": "model_selection",
     "embed": "embedding",
-    "expected_cost": "evaluation",
-    "export_c": "exporting",
-    "export_onnx": "exporting",
+    "expected_cost": "metrics",
+    "export_c": "embedding",
+    "export_onnx": "embedding",
     "get_include": "embedding",
-    "learning_curve": "evaluation",
+    "learning_curve": "model_selection",
     "load": "storage",
-    "log_loss": "evaluation",
-    "majority_error": "evaluation",
-    "paired_comparison": "evaluation",
-    "precision_recall_curve": "evaluation",
-    "roc_auc_score": "evaluation",
-    "roc_curve": "evaluation",
+    "log_loss": "metrics",
+    "majority_error": "model_selection",
+    "paired_comparison": "model_selection",
+    "precision_recall_curve": "metrics",
+    "roc_auc_score": "metrics",
+    "roc_curve": "metrics",
     "save": "storage",
-    "stratified_folds": "evaluation",
+    "stratified_folds": "model_selection",
     "svm_path": "svm",
-    "train_validation_test_split": "evaluation",
-    "tune": "evaluation",
-    "validation_curve": "evaluation",
+    "train_validation_test_split": "model_selection",
+    "tune": "model_selection",
+    "validation_curve": "model_selection",
 }
 
-__all__ = sorted([*_ROOMS, "__version__"])
-
-
-def __getattr__(name):
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'fastclf' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__():
-    return __all__
+__getattr__, __dir__, __all__ = attach(__name__, ROOMS, {*ROOMS.values(), "calibration", "display", "inspection"})
+__all__ = sorted([*__all__, "__version__"])

@@ -36,10 +36,10 @@ def level():
     return wanted or levels[-1]
 
 
-def load(name):
-    """The compiled module fastclf.`name`, in the build for the level in use or the next lower one that it has."""
+def load(name, at=None):
+    """The compiled module fastclf.`name` for the level in use or the one given, or the next lower one that it has."""
     levels = available()
-    built = [known for known in levels[: levels.index(level()) + 1] if name in INFO["kernels"][known]]
+    built = [known for known in levels[: levels.index(at or level()) + 1] if name in INFO["kernels"][known]]
     return importlib.import_module(f"fastclf.{name}{_SUFFIX[built[-1]]}")
 
 

@@ -272,3 +272,12 @@ class Progress:
             if self.callback is not None and self.callback(self.step, self.total, value):
                 self.stopped = True
             return self.stopped
+
+
+def advance(progress, amount):
+    """Tell of progress, and stop if the callback says so."""
+    if progress.advance(amount):
+        raise RuntimeError(
+            f"{progress.label}: stopped by callback at {100 * progress.step / progress.total:.0f} % of the work;"
+            " there is no answer"
+        )

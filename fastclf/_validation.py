@@ -327,3 +327,14 @@ def require_positions(name, array, end):
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
+
+
+def as_seed(random_state):
+    """A whole number of 64 bits."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(1 << 63))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 63))
+    if hasattr(random_state, "randint"):
+        return int(random_state.randint(1 << 31))
+    return require_integer("random_state", random_state, 0) & ((1 << 63) - 1)

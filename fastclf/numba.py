@@ -19,7 +19,7 @@ from numba import njit
 from numba.core import cgutils, errors, types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
-from .embedding import Embedded, functions
+from .embedding.handles import Embedded, functions
 
 __all__ = [
     "apply", "axpy", "classify", "decide", "dot", "estimate", "foreign", "log_joint", "log_proba", "make_scratch",

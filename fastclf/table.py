@@ -239,7 +239,7 @@ class TableClassifier(Classifier):
 
     def _model(self):
         if self.model is None:
-            from .tree import DecisionTreeClassifier
+            from .tree.classifier import DecisionTreeClassifier
 
             return DecisionTreeClassifier()
         if isinstance(self.model, type) or not hasattr(self.model, "predict"):

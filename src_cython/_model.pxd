@@ -5,7 +5,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from _search cimport metrics_t
+from neighbors._search cimport metrics_t
 
 # The name of a model's capsule.
 cdef extern from *:
@@ -58,7 +58,7 @@ ctypedef int (*smo_step_f)(
     Py_ssize_t, const double*, const double*, double*, double*, Py_ssize_t, Py_ssize_t, const double*, const double*
 ) noexcept nogil
 
-# Makes codes of n queries of a filter in work memory; see `_encode.pyx`.
+# Makes codes of n queries of a filter in work memory; see `neighbors/_encode.pyx`.
 ctypedef struct asked_t:
     unsigned char* code          # (n, width), n padded to a multiple of 4
     double* base
@@ -120,7 +120,7 @@ ctypedef struct bayes_t:
 
 ctypedef struct tree_t:
     const int64_t* steps
-    const uint64_t* subsets      # of categories, as `_descend.pyx` has them
+    const uint64_t* subsets      # of categories, as `tree/_descend.pyx` has them
     const double* value          # (n_nodes, n_outputs)
     const int32_t* best          # (n_nodes,) the class of each node
     apply_float_f apply_float

@@ -11,8 +11,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
-from _asked cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
-from _filter cimport codes_bytes
+from neighbors._raw_queries cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
+from neighbors._code_lists cimport codes_bytes
 from _model cimport (
     MODEL, axpy_double_f, axpy_float_f, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
     epoch_double_f, epoch_float_f, model_t, piece, smo_first_f, smo_second_f, smo_step_f, split_double_f, split_float_f,
@@ -323,9 +323,9 @@ cdef inline int classify(
 
 # Building blocks
 
-_blocks = _simd.load("_blocks").ADDRESSES
-_neighbors = _simd.load("_neighbors").ADDRESSES
-_perceptron = _simd.load("_perceptron").ADDRESSES
+_blocks = _simd.load("embedding._building_blocks").ADDRESSES
+_neighbors = _simd.load("neighbors._scan").ADDRESSES
+_perceptron = _simd.load("linear_model._perceptron").ADDRESSES
 
 cdef dot_float_f _dot_f = <dot_float_f> <size_t> _blocks["dot_f"]
 cdef dot_double_f _dot_d = <dot_double_f> <size_t> _blocks["dot_d"]

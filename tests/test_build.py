@@ -80,7 +80,13 @@ def test_the_wheel_of_the_sdist_installs_in_a_fresh_environment_and_runs_from_el
 def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     header = "fastclf/include/fastclf.h"
-    for wanted in ("fastclf/_heap.pxd", "fastclf/capi.pxd", header, "fastclf/py.typed", "fastclf/neighbors.py"):
+    for wanted in (
+        "fastclf/_heap.pxd",
+        "fastclf/capi.pxd",
+        header,
+        "fastclf/py.typed",
+        "fastclf/neighbors/classifier.py",
+    ):
         assert wanted in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     ours = [name for name in names if name.endswith((".c", ".pyx", ".h")) or name.startswith("tests")]
@@ -89,18 +95,27 @@ def test_the_wheel_carries_what_others_compile_against_and_no_source_of_ours(whe
 
 def compiled(folder):
     """Name and time of every compiled module below a build folder."""
-    return {path.name.split(".")[0]: path.stat().st_mtime_ns for path in folder.glob("build/release/lib*/fastclf/*.so")}
+    return {
+        dotted(path.relative_to(package)): path.stat().st_mtime_ns
+        for package in folder.glob("build/release/lib*/fastclf")
+        for path in package.rglob("*.so")
+    }
+
+
+def dotted(path):
+    """The name of a module in a package by its file there."""
+    return ".".join([*path.parts[:-1], path.name.split(".")[0]])
 
 
 def declarations(folder, file):
     """The names of the .pxd files that a source of ours reads, and that these read."""
     found = set()
-    for name in re.findall(
-        r"^from (?:fastclf\.)?(_\w+) cimport", (folder / "src_cython" / file).read_text(), re.MULTILINE
-    ):
+    text = (folder / "src_cython" / file).read_text()
+    for name in re.findall(r"^from (?:fastclf\.)?((?:\w+\.)?_\w+) cimport", text, re.MULTILINE):
         found.add(name)
-        if (folder / "src_cython" / f"{name}.pxd").exists():
-            found |= declarations(folder, f"{name}.pxd")
+        declared = name.replace(".", "/") + ".pxd"
+        if (folder / "src_cython" / declared).exists():
+            found |= declarations(folder, declared)
     return found
 
 
@@ -122,14 +137,15 @@ def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked, tmp_path):
         return {module for module in everything if module == name or module.startswith(f"{name}_v")}
 
     everything = rebuilt_by(None)
-    sources = {path.stem for path in (unpacked / "src_cython").glob("*.pyx")}
+    folder = unpacked / "src_cython"
+    sources = {dotted(path.relative_to(folder)) for path in folder.rglob("*.pyx")}
     assert {*sources, "_memoryviews"} <= everything
     assert rebuilt_by(None) == set()
     assert rebuilt_by("src_cython/_cpu.pyx") == {"_cpu"}
-    assert rebuilt_by("src_cython/_missing_kernel.pyx") == levels("_missing_kernel")
-    assert rebuilt_by("fastclf/neighbors.py") == set()
-    users = {name for name in sources if "_heap" in declarations(unpacked, f"{name}.pyx")}
-    assert {"_neighbors", "_codes"} <= users < sources
+    assert rebuilt_by("src_cython/neighbors/_missing_scan.pyx") == levels("neighbors._missing_scan")
+    assert rebuilt_by("fastclf/neighbors/classifier.py") == set()
+    users = {name for name in sources if "_heap" in declarations(unpacked, name.replace(".", "/") + ".pyx")}
+    assert {"neighbors._scan", "neighbors._code_scan"} <= users < sources
     assert rebuilt_by("fastclf/_heap.pxd") == set().union(*map(levels, users))
     assert not [path for folder in ("fastclf", "src_cython") for path in (unpacked / folder).rglob("*.[co]")]
 
@@ -141,7 +157,7 @@ def test_a_compiler_without_levels_or_vectors_builds_in_place_and_gives_the_same
     run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace", cwd=unpacked, **compiler)
     code = "import fastclf; print(fastclf.KNeighborsClassifier.__module__, fastclf.__file__)"
     module, path = run(sys.executable, "-c", code, cwd=unpacked).split()
-    assert module == "fastclf.neighbors"
+    assert module == "fastclf.neighbors.classifier"
     assert Path(path).parent == unpacked / "fastclf"
 
     site = tmp_path / "site"
@@ -150,5 +166,5 @@ def test_a_compiler_without_levels_or_vectors_builds_in_place_and_gives_the_same
     code = "from fastclf import _simd; print(_simd.build_info()['levels'], _simd.available())"
     assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)) == "['baseline'] ['baseline']\n"
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    tests = [Path(__file__).with_name(f"test_{name}.py") for name in ("neighbors", "filter", "bits")]
+    tests = [CHECKOUT / "tests" / "neighbors" / f"test_{name}.py" for name in ("neighbors", "filter", "bits")]
     assert "passed" in run(*pytest_command, *tests, cwd=tmp_path, PYTHONPATH=str(site))

@@ -17,9 +17,9 @@ def python(code, **environment):
 
 @pytest.mark.parametrize("level", _simd.available())
 def test_every_available_level_can_be_forced(level):
-    code = "from fastclf import _simd, _search; print(_simd.level(), _search.kernels.__name__)"
+    code = "from fastclf import _simd; from fastclf.neighbors import scan; print(_simd.level(), scan.kernels.__name__)"
     suffix = {"baseline": "", "x86-64-v3": "_v3"}.get(level, "_v4")
-    assert python(code, FASTCLF_SIMD=level).stdout.split() == [level, f"fastclf._neighbors{suffix}"]
+    assert python(code, FASTCLF_SIMD=level).stdout.split() == [level, f"fastclf.neighbors._scan{suffix}"]
 
 
 def test_the_best_available_level_is_the_default():

@@ -11,8 +11,8 @@ import warnings
 
 import fastclf
 
-from .._files import RequestError, blame
 from . import compare, demo, evaluate, explain, info, search, train, tune
+from .files import RequestError, blame
 
 # In the order of the help.
 _ROOMS = (compare, tune, evaluate, train, explain, search, demo, info)

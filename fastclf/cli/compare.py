@@ -4,10 +4,10 @@ import sys
 
 import numpy as np
 
-from .._files import RequestError, blame
-from ._methods import listed, make, offered
-from ._options import Data, add_data, add_folds, add_running, command, folds, show, table_text
-from ._pictures import add_picture, check_picture
+from .files import RequestError, blame
+from .methods import listed, make, offered
+from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
+from .pictures import add_picture, check_picture
 
 # What is compared: (name, method, parameters); those that the build does not have are left out.
 CANDIDATES = [
@@ -81,7 +81,7 @@ def compare(models, data, how, verbose=0):
 
     A method that refuses the data is left out, with a word about it.
     """
-    from ..evaluation import CrossValidations, cross_validate
+    from ..model_selection import CrossValidations, cross_validate
 
     results, refusals = CrossValidations(), []
     for name, model in models.items():

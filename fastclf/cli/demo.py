@@ -5,10 +5,10 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from .._files import FORMATS, RequestError
-from ._options import Data, add_running, check_out, command, show
-from ._pictures import ENDINGS
 from .compare import candidates, compare, draw, record, text, verdict
+from .files import FORMATS, RequestError
+from .options import Data, add_running, check_out, command, show
+from .pictures import ENDINGS
 
 # Files of the data folder that are tried where they are.
 _FILES = ("spambase.npz", "adult_train.csv.gz", "usps.npz")

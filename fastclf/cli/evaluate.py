@@ -6,11 +6,11 @@ import numpy as np
 
 import fastclf
 
-from .._files import RequestError, blame
-from ._methods import add_method, make
-from ._options import Data, add_data, add_folds, add_running, command, folds, open_saved, show
-from ._pictures import add_picture, check_picture, save_picture
-from ._report import Report, read_costs
+from .files import RequestError, blame
+from .methods import add_method, make
+from .options import Data, add_data, add_folds, add_running, command, folds, open_saved, show
+from .pictures import add_picture, check_picture, save_picture
+from .report import Report, read_costs
 
 
 def register(commands):
@@ -65,7 +65,7 @@ def run(args):
 
 
 def _cross_validated(args, model, data, costs):
-    from ..evaluation import cross_validate
+    from ..model_selection import cross_validate
 
     how = folds(args, data)
     loo = how["cv"] == "loo"
@@ -133,7 +133,7 @@ def _try_trained(args):
 
 def _judged(title, model, X, y, costs):
     """The report on a fitted model's answers for rows of known labels."""
-    from ..evaluation import brier_score_loss, contingency_table, log_loss, roc_auc_score
+    from ..metrics import brier_score_loss, contingency_table, log_loss, roc_auc_score
 
     y = y.astype(model.classes_.dtype) if y.dtype.kind != model.classes_.dtype.kind else y
     labels = np.union1d(model.classes_, y)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .._files import RequestError
 from ..table import TableClassifier
-from ._options import add_running, command, open_saved, show
-from ._pictures import add_picture, check_picture, save_picture
+from .files import RequestError
+from .options import add_running, command, open_saved, show
+from .pictures import add_picture, check_picture, save_picture
 
 
 def register(commands):
@@ -108,7 +108,7 @@ def _more(count, top, what):
 
 
 def _tree(model, names, top, categories):
-    from .._export import conditions_told, rules
+    from ..tree.text import conditions_told, rules
 
     known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
     found = sorted(rules(model), key=lambda rule: -rule["n_samples"])

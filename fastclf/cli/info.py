@@ -6,7 +6,7 @@ import numpy as np
 
 import fastclf
 
-from ._options import add_running, command, show
+from .options import add_running, command, show
 
 
 def register(commands):

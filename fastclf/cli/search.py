@@ -8,8 +8,8 @@ import numpy as np
 
 import fastclf
 
-from .._files import FORMATS, RequestError, blame, listing, read
-from ._options import add_running, check_out, command, open_saved, show
+from .files import FORMATS, RequestError, blame, listing, read
+from .options import add_running, check_out, command, open_saved, show
 
 
 def register(commands):
@@ -58,7 +58,7 @@ def register(commands):
 
 def make_search(args):
     """The unfitted search that --metric and --p ask for."""
-    from .._metrics import METRICS
+    from ..neighbors.admit import METRICS
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")
     if metric not in METRICS:

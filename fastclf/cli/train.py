@@ -10,10 +10,10 @@ import numpy as np
 
 import fastclf
 
-from .._files import RequestError, as_labels, blame, read_table
 from ..table import TableClassifier, texts
-from ._methods import add_method, make
-from ._options import (
+from .files import RequestError, as_labels, blame, read_table
+from .methods import add_method, make
+from .options import (
     DATA_HELP,
     Data,
     add_data,

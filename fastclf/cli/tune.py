@@ -7,10 +7,10 @@ import numpy as np
 import fastclf
 
 from .._estimator import clone
-from .._files import RequestError, blame
-from ._methods import add_method, make, set_parameters
-from ._options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
-from ._pictures import add_picture, check_picture, save_picture
+from .files import RequestError, blame
+from .methods import add_method, make, set_parameters
+from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
+from .pictures import add_picture, check_picture, save_picture
 
 # What is tried where no --grid is given; a tree's own alphas are added.
 _GRIDS = {

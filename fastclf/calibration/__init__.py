@@ -1,0 +1,10 @@
+"""How well probabilities agree with frequencies: names of other rooms, where scikit-learn has them."""
+
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "calibration_curve": "..metrics.curves",
+    },
+)

@@ -1,0 +1,253 @@
+"""Tables and labels from files and pipes, and what is wrong with one in one sentence."""
+
+import gzip
+import io
+import sys
+import zipfile
+from contextlib import contextmanager
+from csv import Error as CsvError
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from ..table import Table, is_number, texts
+from . import text_formats
+
+FORMATS = ".csv, .tsv, .npy, .npz, .parquet or .libsvm"
+
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+}
+
+_BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile)
+
+# Names that a column of labels goes by; without one it is the last.
+_TARGETS = ("target", "label", "class", "y")
+
+
+class RequestError(Exception):
+    """The request can't be met; the message is the one sentence that the user reads."""
+
+
+@contextmanager
+def blame(culprit):
+    """Turn an error on bad input into a RequestError that names where the input came from."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{culprit}: this is no text in UTF-8 (byte {error.start}: {error.reason})") from error
+    except _BAD_INPUT as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise RequestError(f"{culprit}: {text}") from error
+
+
+class Source:
+    """A file of a known kind, or what a pipe or standard input ("-") holds, whose kind its first bytes tell.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    kind : {'csv', 'npy', 'npz', 'parquet', 'libsvm'}
+    content : Path or BytesIO
+    header : bool or None
+        Whether the first line of a text holds names; None: if no number is in it.
+    """
+
+    def __init__(self, path, header=None):
+        self.header = header
+        self.name = "standard input" if str(path) == "-" else str(path)
+        if str(path) == "-" and sys.stdin is None:
+            raise RequestError("standard input is closed")
+        if str(path) == "-" or path.is_fifo():
+            with blame(self.name):
+                data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+                data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            self.content, self.kind = io.BytesIO(data), _kind(data)
+            return
+        self.content = path
+        name = path.name.lower().removesuffix(".gz")
+        self.kind = _KINDS.get(Path(name).suffix)
+        if path.is_dir():
+            raise RequestError(f"{path} is a folder; a file is wanted")
+        if self.kind is None:
+            raise RequestError(f"{path} can't be read; a name that ends in {FORMATS} is wanted")
+        if not path.is_file():
+            raise RequestError(f"{path}: there is no such file")
+        if path.name.lower().endswith(".gz"):
+            with blame(self.name), gzip.open(path) as file:
+                self.content = io.BytesIO(file.read())
+
+    def text(self):
+        """Its lines, from the first one on."""
+        if isinstance(self.content, Path):
+            return open(self.content, encoding="utf-8-sig", newline="")
+        self.content.seek(0)
+        return io.TextIOWrapper(io.BytesIO(self.content.getbuffer()), encoding="utf-8-sig", newline="")
+
+
+def _kind(data):
+    for magic, kind in ((b"\x93NUMPY", "npy"), (b"PK", "npz"), (b"PAR1", "parquet")):
+        if data.startswith(magic):
+            return kind
+    return "libsvm" if text_formats.LIBSVM_LINE.match(data.lstrip()[:200].decode("latin-1")) else "csv"
+
+
+def read(path):
+    """(X, names) of a file of numbers alone: the matrix, and its column names or None where it has none."""
+    source = Source(path)
+    with blame(source.name):
+        if source.kind == "csv":
+            X, names = text_formats.read_numbers(source)
+            if 0 in X.shape:
+                raise ValueError("it has no rows; some are wanted")
+            return X, names
+        table, _ = _READERS[source.kind](source, None, False)
+        X = table.matrix if table.is_sparse else _matrix(_numbers(table))
+    return X, table.names
+
+
+def _numbers(table):
+    if table.matrix is not None:
+        return table.matrix
+    for j, column in enumerate(table.columns):
+        if column.dtype.kind == "O":
+            value = next((value for value in column if value is not None and not is_number(value)), None)
+            raise ValueError(f"{table.title(j)} holds {value!r}; a number is wanted")
+    return np.column_stack(table.columns) if table.columns else np.empty((len(table), 0))
+
+
+def read_table(path, target=None, header=None, labelled=True):
+    """(table, labels, what they are called) of a file.
+
+    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is the one
+    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds
+    names; None: if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
+    """
+    source = Source(path, header)
+    with blame(source.name):
+        table, y = _READERS[source.kind](source, target, labelled)
+        called = target or ("y" if source.kind == "npz" else "label")
+        if 0 in table.shape:
+            raise ValueError("it has no rows; some are wanted")
+        if y is None and labelled:
+            if len(table.columns) < 2:
+                raise ValueError("it has one column; labels and at least one other column are wanted")
+            place = _default_target(table) if target is None else find_column(target, table.names, table.shape[1])
+            called = table.title(place) if table.names is None else table.names[place]
+            y, table = table.columns[place], table.without([place])
+        if y is not None:
+            y = as_labels(y, called)
+            if y.shape != (len(table),):
+                raise ValueError(f"the labels have shape {y.shape} beside {len(table)} rows; one per row is wanted")
+    return table, y, called
+
+
+def _default_target(table):
+    lowered = [name.lower() for name in table.names or []]
+    return next((lowered.index(name) for name in _TARGETS if name in lowered), table.shape[1] - 1)
+
+
+def as_labels(y, called):
+    """Labels as whole numbers where all are, else as strings."""
+    if y.dtype.kind not in "fO" or y.ndim != 1:
+        return y
+    words = texts(y)
+    if None in words:
+        raise ValueError(f"{called!r} has no label in row {words.index(None)}; one is wanted for every row")
+    try:
+        return np.array([int(word) for word in words], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(words)
+
+
+def _read_npy(source, target, labelled):
+    if isinstance(source.content, Path):
+        return Table(_matrix(np.lib.format.open_memmap(source.content, mode="r"))), None
+    return Table(_matrix(np.load(source.content, allow_pickle=False))), None
+
+
+def _matrix(array):
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"the shape is {array.shape}; a matrix with rows and columns is wanted")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"the type is {array.dtype}; real numbers are wanted")
+    return array
+
+
+def _read_npz(source, target, labelled):
+    """X and y, or X_train and y_train, or a single array without labels."""
+    if not zipfile.is_zipfile(source.content):
+        raise ValueError("this is not an .npz file")
+    with np.load(source.content, allow_pickle=False) as arrays:
+        held = arrays.files
+        part = "_train" if "X" not in held and "X_train" in held else ""
+        matrix, labels = f"X{part}", target or f"y{part}"
+        if not labelled and len(held) == 1:
+            [matrix] = held
+        for name in (matrix, labels) if labelled else (matrix,):
+            if name not in held:
+                raise ValueError(f"there is no array {name!r}, only {listing(held)}")
+        return Table(_matrix(arrays[matrix])), arrays[labels] if labels in held else None
+
+
+def _read_parquet(source, target, labelled):
+    return Table.of(_parquet(source.content)), None
+
+
+def _parquet(content):
+    for library in ("pyarrow.parquet", "polars", "pandas"):
+        try:
+            module = import_module(library)
+            return module.read_table(content) if library == "pyarrow.parquet" else module.read_parquet(content)
+        except ImportError:
+            continue
+    raise ImportError(
+        "a .parquet file needs pyarrow, polars or pandas, none of which is installed (pip install pyarrow)"
+    )
+
+
+def _read_csv(source, target, labelled):
+    return text_formats.read_csv(source), None
+
+
+def _read_libsvm(source, target, labelled):
+    X, y = text_formats.read_libsvm(source)
+    table = Table(X)
+    table.open_ended = True
+    return table, y
+
+
+# Each takes (source, target, labelled) and gives (table, labels or None where they are a column of the table).
+_READERS = {
+    "npy": _read_npy,
+    "npz": _read_npz,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+    "libsvm": _read_libsvm,
+}
+
+
+def find_column(target, names, n_columns):
+    """Position of the column called `target`, or else numbered so, from 0 or, if negative, from the end."""
+    if names and target in names:
+        if names.count(target) > 1:
+            raise ValueError(f"there are {names.count(target)} columns {target!r}; one is wanted")
+        return names.index(target)
+    try:
+        return range(n_columns)[int(target)]
+    except (ValueError, IndexError):
+        known = f"only {listing(names)}" if names else f"and no names; 0 to {n_columns - 1} is wanted"
+        raise ValueError(f"there is no column {target!r}, {known}") from None
+
+
+def listing(names):
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,77 @@
+"""Classifiers by the names that the command line calls them."""
+
+import difflib
+
+import fastclf
+
+from .._estimator import Classifier
+from .files import RequestError, blame
+from .options import parse_settings
+
+# Name: (class, parameters that differ from the class's own, what it is).
+METHODS = {
+    "knn": ("KNeighborsClassifier", {}, "vote of the n_neighbors=5 nearest rows"),
+    "centroid": ("NearestCentroid", {}, "the class with the nearest mean"),
+    "least-squares": ("LeastSquaresClassifier", {}, "linear, least squares on class indicators; alpha is ridge"),
+    "perceptron": ("Perceptron", {"average": "averaged"}, "linear, learns from mistakes; the average of its weights"),
+    "logistic": ("LogisticRegression", {}, "linear, maximum likelihood; C=1 is the inverse of the penalty"),
+    "linear-svm": ("LinearSVC", {}, "linear, largest margin; C=1"),
+    "svm": ("SVC", {}, "largest margin with a kernel; C=1, kernel=rbf, gamma=scale"),
+    "tree": ("DecisionTreeClassifier", {}, "rules; max_depth, ccp_alpha (pruning)"),
+    "bayes": (
+        "NaiveBayes",
+        {"distributions": "gaussian"},
+        "naive Bayes; distributions=gaussian of numbers, mdl cuts them, kernel smooths",
+    ),
+    "quadratic": ("GeneralisedLinearClassifier", {}, "least squares on products of columns"),
+}
+
+
+def offered():
+    """The methods that this build has."""
+    return {name: method for name, method in METHODS.items() if method[0] in fastclf.__all__}
+
+
+def listed():
+    width = max(map(len, offered()))
+    lines = [f"  {name.ljust(width)}  {what}" for name, (_, _, what) in offered().items()]
+    return "methods, and the parameters that --set changes (the Python class has them all):\n" + "\n".join(lines)
+
+
+def add_method(parser, default=None):
+    """The options that choose one."""
+    choice = {"required": True} if default is None else {"default": default}
+    parser.add_argument("--model", metavar="METHOD", help="one of those listed below", **choice)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; may be given again"
+    )
+    parser.epilog = f"{listed()}\n\n{parser.epilog}"
+
+
+def make(name, settings=(), n_jobs=None):
+    """The unfitted classifier of that name, with the parameters that NAME=VALUE texts give."""
+    if name in offered():
+        cls, params, _ = offered()[name]
+        model = getattr(fastclf, cls)(**params)
+    else:
+        cls = getattr(fastclf, name, None) if name in fastclf.__all__ else None
+        if not (isinstance(cls, type) and issubclass(cls, Classifier)):
+            close = difflib.get_close_matches(name, offered(), 1)
+            guess = f"; did you mean {close[0]}?" if close else ""
+            raise RequestError(f"there is no method {name!r}; one of {', '.join(offered())} is wanted{guess}")
+        model = cls()
+    known = model.get_params()
+    for key, value in {"n_jobs": n_jobs, "random_state": 0}.items():
+        if key in known and value is not None:
+            model.set_params(**{key: value})
+    set_parameters(model, parse_settings(settings), name)
+    return model
+
+
+def set_parameters(model, params, name):
+    for key in params:
+        if key not in model.get_params():
+            known = [known for known in model.get_params() if known not in ("callback", "n_jobs", "verbose")]
+            raise RequestError(f"{name} has no parameter {key!r}, only {', '.join(known)}")
+    with blame(name):
+        model.set_params(**params)

@@ -1,0 +1,269 @@
+"""What commands share: options, tables of data, and the two forms of a result."""
+
+import argparse
+import ast
+import json
+import math
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+import fastclf
+
+from ..table import Table, TableClassifier
+from .files import FORMATS, RequestError, blame, find_column, read_table
+
+DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
+
+_TABLES = """\
+A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
+it; commas, semicolons or tabs separate; a column of numbers alone is one of numbers, any other one of categories; an
+empty cell, ?, NA, nan and null are missing. An .npz holds X and y, a LIBSVM text begins each line with its label.
+
+Categories become numbers as the method wants them: naive Bayes and trees take them, and missing values, as they are;
+for any other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there
+in training, and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the
+middle one, columns are brought to mean 0 and standard deviation 1 (--scale), but for trees, naive Bayes and least
+squares, which do not mind."""
+
+
+def command(commands, name, run, *, help, description, examples, tables=True):
+    """A parser for one command, with its examples."""
+    paragraphs = [description, *(_TABLES.split("\n\n") if tables else ())]
+    parser = commands.add_parser(
+        name,
+        help=help,
+        description="\n\n".join(textwrap.fill(text, 100) for text in paragraphs),
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_data(parser):
+    parser.add_argument("data", type=Path, metavar="DATA", help=f"the examples: {DATA_HELP}")
+    parser.add_argument(
+        "--target", metavar="COLUMN",
+        help="the column of labels: its name, or its number counted from 0 (-1 is the last); in an .npz the name of "
+        "its array (default: the column target, label, class or y, else the last)",
+    )  # fmt: skip
+    add_reading(parser)
+    parser.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN", help="leave this column out; may be given again"
+    )
+    parser.add_argument(
+        "--categorical", action="append", default=[], metavar="COLUMN",
+        help="take the numbers of this column for names, such as postcodes; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--missing", choices=["keep", "drop"], default="keep",
+        help="drop: leave out rows with a missing value (default: keep)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scale", choices=["auto", "yes", "no"], default="auto", help="bring columns to one spread (default: auto)"
+    )
+
+
+def add_reading(parser):
+    parser.add_argument(
+        "--header", choices=["yes", "no"], help="whether the first line of a .csv holds names (default: see above)"
+    )
+
+
+def add_running(parser, progress=True):
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--n-jobs", type=int, metavar="N", help="threads (default: every CPU of the process)")
+    if progress:
+        parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def add_folds(parser):
+    parser.add_argument(
+        "--cv", default="10", metavar="N", help="number of folds, or loo to leave out each row in turn (default: 10)"
+    )
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="deal out anew N times (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another N deals otherwise (default: 0)")
+
+
+def folds(args, data):
+    """The keyword arguments of cross_validate that say how."""
+    if args.cv == "loo":
+        if args.repeat != 1:
+            raise RequestError("--repeat is given with --cv loo, which leaves nothing to chance; leave it out")
+        return {"cv": "loo"}
+    try:
+        cv = int(args.cv)
+    except ValueError:
+        raise RequestError(f"--cv is {args.cv!r}; a number of folds, or loo, is wanted") from None
+    if not 2 <= cv <= len(data.y):
+        raise RequestError(f"--cv is {cv}; 2 to {len(data.y)}, the number of rows, is wanted")
+    if args.repeat < 1:
+        raise RequestError(f"--repeat is {args.repeat}; at least 1 is wanted")
+    if args.seed < 0:
+        raise RequestError(f"--seed is {args.seed}; a number from 0 up is wanted")
+    return {"cv": cv, "repeats": args.repeat, "random_state": args.seed}
+
+
+class Data:
+    """Labelled examples: the matrix X of numbers and positions of categories, labels y, and what they are called.
+
+    `like` is other Data, whose columns and categories these have.
+    """
+
+    def __init__(self, args, path=None, like=None):
+        header = {"yes": True, "no": False, None: None}[args.header]
+        path = path or args.data
+        table, y, target = read_table(path, args.target, header)
+        self._take(args, "standard input" if str(path) == "-" else path.name, table, y, target, like)
+
+    @classmethod
+    def of(cls, args, name, X, y):
+        """Data of arrays."""
+        data = cls.__new__(cls)
+        data._take(args, name, Table(X), y, "y")
+        return data
+
+    def _take(self, args, name, table, y, target, like=None):
+        self.name, self.y, self.target = name, y, target
+        with blame(name):
+            table = table.without([find_column(column, table.names, table.shape[1]) for column in args.drop])
+            if not table.columns:
+                raise ValueError("--drop leaves no column; at least one is wanted")
+            if args.missing == "drop":
+                complete = table.complete()
+                if not complete.any():
+                    raise ValueError("every row has a missing value; --missing keep uses them")
+                table, self.y = table.rows(complete), self.y[complete]
+            if like is None:
+                numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
+                self.names, self.categories = table.names, table.categories(numbers)
+            else:
+                self.names, self.categories = like.names, like.categories
+                table = table.widened(len(self.categories))
+            self.X = table.encode(self.categories, self.names)
+        self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
+        if like is None:
+            self._tell(args)
+
+    def _missing(self):
+        """Whether a row has a missing value."""
+        dense = isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"
+        return np.isnan(self.X).any(axis=1) if dense else np.zeros(len(self.X), bool)
+
+    def _tell(self, args):
+        n, d = self.X.shape
+        n_categorical = sum(known is not None for known in self.categories)
+        if not getattr(args, "quiet", False):
+            kinds = f" ({d - n_categorical} of numbers, {n_categorical} of categories)" if n_categorical else ""
+            classes = f"{len(np.unique(self.y))} classes in {self.target!r}"
+            print(f"{self.name}: {n} rows x {d} columns{kinds}, {classes}", file=sys.stderr)
+        for j, known in enumerate(self.categories):
+            if known is not None and len(known) > max(50, n // 2):
+                name = self.names[j] if self.names else j
+                text = f"column {name!r} has {len(known)} different texts in {n} rows; --drop {name} leaves it out"
+                print(f"fastclf: warning: {text}", file=sys.stderr)
+
+    def keep(self, n_rows):
+        """Draw that many rows, if there are more."""
+        if len(self.y) > n_rows:
+            rows = np.random.default_rng(0).permutation(len(self.y))[:n_rows]
+            self.X, self.y = self.X[np.sort(rows)], self.y[np.sort(rows)]
+            self.name += f", {n_rows} rows"
+
+    def require_classes(self):
+        n_classes = len(np.unique(self.y))
+        if not 2 <= n_classes <= max(2, len(self.y) // 2):
+            raise RequestError(
+                f"{self.name}: {self.target!r} has {n_classes} different values in {len(self.y)} rows; a few classes"
+                " are wanted (--target names another column)"
+            )
+
+    def classifier(self, model):
+        """The model as one that takes X: itself where X is a plain matrix for it, which keeps its shortcuts."""
+        wrapped = self.table_classifier(model)
+        return wrapped if self._missing().any() or not wrapped.takes_as_is(self.X) else model
+
+    def table_classifier(self, model):
+        return TableClassifier(
+            model, names=self.names, categories=self.categories, scale=self.scale, target=self.target
+        )
+
+
+def parse_settings(settings, option="--set"):
+    """NAME=VALUE texts as a dict; a value is a Python literal, inf, or else a string."""
+    found = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise RequestError(f"{option} is {setting!r}; NAME=VALUE is wanted, such as C=10")
+        found[name.strip()] = parse_value(value.strip())
+    return found
+
+
+def parse_value(text):
+    if text.lower() in ("inf", "+inf", "-inf"):
+        return float(text)
+    try:
+        return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def check_out(path, endings=None, option="--out"):
+    if endings is not None and path.suffix not in endings:
+        raise RequestError(f"{option} is {path}; a name that ends in {' or '.join(endings)} is wanted")
+    if not path.parent.is_dir():
+        raise RequestError(f"{option} is {path}, but there is no folder {path.parent}")
+    if path.is_dir():
+        raise RequestError(f"{option} is {path}, which is a folder; the name of a file is wanted")
+
+
+def open_saved(path, method, what):
+    """What a file of fastclf holds, which must have this method; errors name the file."""
+    if not path.exists():
+        raise RequestError(f"{path}: there is no such file")
+    try:
+        found = fastclf.load(path)
+    except ValueError as error:  # which names the file
+        raise RequestError(str(error)) from error
+    except OSError as error:
+        raise RequestError(f"{path}: {error.strerror}") from error
+    if not hasattr(found, method):
+        raise RequestError(f"{path} holds a {type(found).__name__}; {what} is wanted")
+    return found
+
+
+def rendered(args, record, text):
+    """A result as JSON, if so asked, or as text."""
+    return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False) if args.json else text
+
+
+def show(args, record, text):
+    print(rendered(args, record, text))
+
+
+def plain(value):
+    """A value as JSON has it; what is no number is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def table_text(head, lines, left=(0,)):
+    """Columns side by side, those numbered in `left` aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    rows = []
+    for line in (head, ["-" * width for width in widths], *lines):
+        pairs = zip(line, widths, strict=True)
+        cells = [cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(pairs)]
+        rows.append("  ".join(cells).rstrip())
+    return "\n".join(rows)

@@ -1,0 +1,434 @@
+"""Pictures of figures: tables, curves, and how errors change with a parameter or with rows."""
+
+import numpy as np
+
+from ..metrics.contingency import ContingencyTable, contingency_table
+from ..metrics.curves import auc, average_precision_score, precision_recall_curve, roc_curve
+from .drawing import axes, finish, scores_of_two
+
+
+class ConfusionMatrixDisplay:
+    """A table of true against predicted labels, shaded by the share of each true label's rows.
+
+    Parameters
+    ----------
+    table : ContingencyTable
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    text_ : ndarray of matplotlib Text, of shape (n_classes, n_classes)
+
+    Examples
+    --------
+    >>> from fastclf.display import ConfusionMatrixDisplay
+    >>> display = ConfusionMatrixDisplay.from_predictions(["a", "b", "b"], ["a", "b", "a"])
+    >>> display.text_[1, 0].get_text()
+    '1'
+    """
+
+    def __init__(self, table):
+        if not isinstance(table, ContingencyTable):
+            raise TypeError(f"table is a {type(table).__name__}; a ContingencyTable is wanted")
+        self.table = table
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None):
+        """Draw what a fitted classifier answers for rows X with the labels y."""
+        return cls.from_predictions(y, estimator.predict(X), sample_weight=sample_weight, ax=ax)
+
+    @classmethod
+    def from_predictions(cls, y_true, y_pred, *, labels=None, sample_weight=None, ax=None):
+        """Draw the table of two arrays of labels."""
+        return cls(contingency_table(y_true, y_pred, labels=labels, sample_weight=sample_weight)).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        counts, labels = self.table.counts, [str(label) for label in self.table.labels.tolist()]
+        n = len(counts)
+        side = min(3.0 + 0.45 * n, 12)
+        ax = axes(ax, (side + 1, side))
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+        image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        self.text_ = np.empty((n, n), object)
+        for i, j in np.ndindex(n, n):
+            colour = "white" if shares[i, j] > 0.55 else "0.1" if counts[i, j] else "0.75"
+            self.text_[i, j] = ax.text(j, i, f"{counts[i, j]:g}", ha="center", va="center", color=colour)
+        ax.set_xticks(range(n), labels, rotation=90 if max(map(len, labels)) > 4 else 0)
+        ax.set_yticks(range(n), labels)
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("true")
+        ax.set_title(f"error {self.table.error:.2%}, majority class {self.table.majority_error:.2%}", fontsize="medium")
+        ax.figure.colorbar(image, ax=ax, label="share of the true label's rows")
+        return finish(self, ax)
+
+
+class _TwoClassCurve:
+    """A curve of scores for the second of two classes, with `from_estimator` and `from_predictions`."""
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, name=None, ax=None):
+        """Draw the curve of a fitted classifier's scores of rows X with the labels y."""
+        score, classes = scores_of_two(estimator, X)
+        options = {"pos_label": classes[1], "sample_weight": sample_weight, "ax": ax}
+        return cls.from_predictions(y, score, name=name or type(estimator).__name__, **options)
+
+
+class RocCurveDisplay(_TwoClassCurve):
+    """The share of positive rows found against that of negative rows mistaken for them.
+
+    Parameters
+    ----------
+    fpr : ndarray of shape (n_points,)
+    tpr : ndarray of shape (n_points,)
+    roc_auc : float, default=None
+    name : str, default=None
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf.display import RocCurveDisplay
+    >>> RocCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).roc_auc
+    0.75
+    """
+
+    def __init__(self, fpr, tpr, *, roc_auc=None, name=None):
+        self.fpr, self.tpr, self.roc_auc, self.name = fpr, tpr, roc_auc, name
+
+    @classmethod
+    def from_predictions(cls, y_true, y_score, *, pos_label=None, sample_weight=None, name=None, ax=None):
+        """Draw the curve of scores."""
+        fpr, tpr, _ = roc_curve(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+        return cls(fpr, tpr, roc_auc=auc(fpr, tpr), name=name).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        first = ax is None or not ax.lines
+        ax = axes(ax)
+        area = "" if self.roc_auc is None else f"area {self.roc_auc:.4f}"
+        label = ", ".join(part for part in (self.name, area) if part)
+        if first:
+            ax.plot([0, 1], [0, 1], linestyle="--", color="0.6", label="chance, area 0.5")
+        [self.line_] = ax.plot(self.fpr, self.tpr, drawstyle="default", label=label or None)
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        ax.set_xlabel("false positives (share of the negative rows)")
+        ax.set_ylabel("true positives (share of the positive rows)")
+        ax.legend(loc="lower right")
+        return finish(self, ax)
+
+
+class PrecisionRecallDisplay(_TwoClassCurve):
+    """How many of the rows called positive are, against the share of the positive rows found.
+
+    Parameters
+    ----------
+    precision : ndarray of shape (n_points,)
+    recall : ndarray of shape (n_points,)
+    average_precision : float, default=None
+    prevalence : float, default=None
+        The share of positive rows: the precision of chance.
+    name : str, default=None
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf.display import PrecisionRecallDisplay
+    >>> display = PrecisionRecallDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> round(display.average_precision, 4)
+    0.8333
+    """
+
+    def __init__(self, precision, recall, *, average_precision=None, prevalence=None, name=None):
+        self.precision, self.recall, self.average_precision = precision, recall, average_precision
+        self.prevalence, self.name = prevalence, name
+
+    @classmethod
+    def from_predictions(cls, y_true, y_score, *, pos_label=None, sample_weight=None, name=None, ax=None):
+        """Draw the curve of scores."""
+        options = {"pos_label": pos_label, "sample_weight": sample_weight}
+        precision, recall, _ = precision_recall_curve(y_true, y_score, **options)
+        average = average_precision_score(y_true, y_score, **options)
+        # at the lowest threshold every row is called positive
+        return cls(precision, recall, average_precision=average, prevalence=precision[0], name=name).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        first = ax is None or not ax.lines
+        ax = axes(ax)
+        area = "" if self.average_precision is None else f"average precision {self.average_precision:.4f}"
+        label = ", ".join(part for part in (self.name, area) if part)
+        if first and self.prevalence is not None:
+            ax.axhline(self.prevalence, linestyle="--", color="0.6", label=f"chance {self.prevalence:.4f}")
+        [self.line_] = ax.plot(self.recall, self.precision, drawstyle="steps-post", label=label or None)
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        ax.set_xlabel("recall (share of the positive rows found)")
+        ax.set_ylabel("precision (of those called positive)")
+        ax.legend(loc="lower left")
+        return finish(self, ax)
+
+
+def _band(ax, x, errors, colour, label, style="-"):
+    """A line of mean errors with a band of one standard error."""
+    mean = errors.mean(axis=1)
+    n_folds = errors.shape[1]
+    spread = errors.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros(len(mean))
+    ax.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+    ax.plot(x, mean, style, color=colour, label=label, marker="o", markersize=3)
+
+
+def _scale(ax, values):
+    """A logarithmic axis where the values span more than a factor of 30 (from 0 too), else a linear one."""
+    values = np.asarray(values, float)
+    positive = values[values > 0]
+    if (values >= 0).all() and len(positive) > 1 and positive.max() > 30 * positive.min():
+        if (values == 0).any():
+            ax.set_xscale("symlog", linthresh=positive.min())
+        else:
+            ax.set_xscale("log")
+
+
+class ValidationCurveDisplay:
+    """The error by the value of a parameter, with one standard error, the best value and the simplest near to it.
+
+    Parameters
+    ----------
+    tuning : Tuning
+        Of one parameter, of numbers.
+    train_errors : ndarray of shape (n_values, n_folds), default=None
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf import KNeighborsClassifier
+    >>> from fastclf.display import ValidationCurveDisplay
+    >>> X, y = [[float(i)] for i in range(40)], [i // 20 for i in range(40)]
+    >>> grid = {"param_name": "n_neighbors", "param_range": [1, 5, 9, 15]}
+    >>> display = ValidationCurveDisplay.from_estimator(KNeighborsClassifier(), X, y, cv=5, **grid)
+    >>> display.ax_.get_xlabel()
+    'n_neighbors'
+    """
+
+    def __init__(self, tuning, *, train_errors=None):
+        self.tuning, self.train_errors = tuning, train_errors
+        names = {tuple(own) for own in tuning.params}
+        if len(names) != 1 or len(next(iter(names))) != 1:
+            raise ValueError(f"tuning is of the parameters {sorted(names)}; one parameter is wanted for a curve")
+        [(self.param_name,)] = names
+        self.values = [own[self.param_name] for own in tuning.params]
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
+        """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`."""
+        from ..model_selection.tuning import tune, validation_curve
+
+        options.setdefault("cv", 10)
+        found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
+        errors = None
+        if train:
+            kept = {k: v for k, v in options.items() if k in ("cv", "groups", "scoring", "n_jobs", "random_state")}
+            scores, _ = validation_curve(estimator, X, y, param_name=param_name, param_range=param_range, **kept)
+            errors = 1 - scores
+        return cls(found, train_errors=errors).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        ax, found = axes(ax, (6.5, 4.5)), self.tuning
+        numbers = all(isinstance(value, (int, float, np.number)) for value in self.values)
+        order = np.argsort(np.asarray(self.values, float)) if numbers else np.arange(len(self.values))
+        x = np.array([self.values[i] for i in order], float) if numbers else np.arange(len(self.values))
+        _band(ax, x, 1 - found.scores[order], "C0", "left-out rows \N{PLUS-MINUS SIGN} one standard error")
+        if self.train_errors is not None:
+            _band(ax, x, self.train_errors[order], "C1", "rows of the fit", "--")
+        best, simple = (np.flatnonzero(order == i)[0] for i in (found.best_index, found.one_standard_error_index))
+        error = 1 - found.mean_score[order]
+        spread = found.standard_error[found.best_index]
+        if not np.isnan(spread):
+            ax.axhline(
+                error[best] + spread, color="0.6", linewidth=0.8, linestyle=":", label="best + one standard error"
+            )
+        for at, marker, text in ((best, "v", "best"), (simple, "s", "simplest within one standard error")):
+            label = f"{text}: {self.values[order[at]]:.4g}" if numbers else f"{text}: {self.values[order[at]]}"
+            ax.plot(x[at], error[at], marker, color="C3", markersize=9, fillstyle="none", linestyle="none", label=label)
+        if numbers:
+            _scale(ax, x)
+        else:
+            ax.set_xticks(x, [str(value) for value in self.values])
+        ax.set_ylim(bottom=min(0, ax.get_ylim()[0]) if error.min() < 0 else 0)
+        ax.set_xlabel(self.param_name)
+        ax.set_ylabel("error")
+        ax.legend()
+        return finish(self, ax)
+
+
+class PruningDisplay(ValidationCurveDisplay):
+    """The error of a decision tree by `ccp_alpha`, with the number of leaves along the top.
+
+    Parameters
+    ----------
+    tuning : Tuning
+        Of `ccp_alpha`.
+    train_errors : ndarray of shape (n_values, n_folds), default=None
+    path : dict, default=None
+        What `cost_complexity_pruning_path` gives for all rows.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf import DecisionTreeClassifier
+    >>> from fastclf.display import PruningDisplay
+    >>> X, y = [[float(i % 7), float(i)] for i in range(40)], [i // 20 for i in range(40)]
+    >>> PruningDisplay.from_estimator(DecisionTreeClassifier(), X, y, cv=5).ax_.get_xlabel()
+    'ccp_alpha'
+    """
+
+    def __init__(self, tuning, *, train_errors=None, path=None):
+        super().__init__(tuning, train_errors=train_errors)
+        self.path = path
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, n_alphas=50, train=True, ax=None, **options):
+        """Draw the alphas of the tree of all rows, up to `n_alphas` of them, each between two neighbouring breaks."""
+        path = estimator.cost_complexity_pruning_path(X, y)
+        alphas = path["ccp_alphas"]
+        # the middle of an interval of alphas that give the same subtree, as Breiman takes it
+        between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
+        kept = np.unique(np.linspace(0, len(between) - 1, n_alphas).round().astype(int))
+        grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
+        display = super().from_estimator(estimator, X, y, train=train, ax=axes(ax, (7, 4.8)), **grid, **options)
+        display.path = path
+        return display._label_leaves()
+
+    def _label_leaves(self):
+        ax, values = self.ax_, np.unique(np.asarray(self.values, float))
+        n_leaves = self.path["n_leaves"][np.searchsorted(self.path["ccp_alphas"], values, side="right") - 1]
+        ax.autoscale_view()
+        place = (ax.transData + ax.transAxes.inverted()).transform(np.column_stack([values, np.zeros(len(values))]))[
+            :, 0
+        ]
+        last = -1.0
+        for i in np.argsort(-values):  # the small trees first, as they are far apart
+            if last < 0 or last - place[i] > 0.06:
+                last = place[i]
+                style = {"ha": "center", "va": "bottom", "fontsize": "small", "textcoords": "offset points"}
+                ax.annotate(f"{n_leaves[i]}", (values[i], 1), (0, 3), xycoords=ax.get_xaxis_transform(), **style)
+        ax.set_title("leaves of the tree of all rows", fontsize="small", pad=16)
+        return self
+
+
+class LearningCurveDisplay:
+    """The error by the number of rows that are fitted on.
+
+    Parameters
+    ----------
+    train_sizes : ndarray of shape (n_sizes,)
+    train_scores : ndarray of shape (n_sizes, n_folds)
+    test_scores : ndarray of shape (n_sizes, n_folds)
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB
+    >>> from fastclf.display import LearningCurveDisplay
+    >>> X, y = [[float(i)] for i in range(40)], [i // 20 for i in range(40)]
+    >>> display = LearningCurveDisplay.from_estimator(GaussianNB(), X, y, train_sizes=[0.8, 1.0], cv=5)
+    >>> display.train_sizes.tolist()
+    [25, 32]
+    """
+
+    def __init__(self, train_sizes, train_scores, test_scores):
+        self.train_sizes, self.train_scores, self.test_scores = train_sizes, train_scores, test_scores
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, ax=None, **options):
+        """Measure and draw; `options` are those of :func:`fastclf.learning_curve`."""
+        from ..model_selection.tuning import learning_curve
+
+        return cls(*learning_curve(estimator, X, y, **options)).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        ax = axes(ax, (6.5, 4.5))
+        _band(ax, self.train_sizes, 1 - self.test_scores, "C0", "left-out rows \N{PLUS-MINUS SIGN} one standard error")
+        _band(ax, self.train_sizes, 1 - self.train_scores, "C1", "rows of the fit", "--")
+        _scale(ax, self.train_sizes)
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("rows fitted on")
+        ax.set_ylabel("error")
+        ax.legend()
+        return finish(self, ax)
+
+
+class QueryCostDisplay:
+    """Errors against the time of a query: which estimators are worth their time.
+
+    Parameters
+    ----------
+    results : mapping of name to CrossValidation
+        What :func:`fastclf.cross_validate` returns for several estimators, best with n_jobs=1.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB, NearestCentroid, cross_validate
+    >>> from fastclf.display import QueryCostDisplay
+    >>> X, y = [[float(i % 20), i % 3] for i in range(40)], [i // 20 for i in range(40)]
+    >>> results = cross_validate({"Bayes": GaussianNB(), "centroid": NearestCentroid()}, X, y, n_jobs=1)
+    >>> sorted(text.get_text() for text in QueryCostDisplay.from_results(results).ax_.texts)
+    ['Bayes', 'centroid']
+    """
+
+    def __init__(self, results):
+        self.results = results
+
+    @classmethod
+    def from_results(cls, results, *, ax=None):
+        """Draw at once."""
+        return cls(results).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw into `ax`, by default into a new figure, and return self."""
+        ax = axes(ax, (6.5, 4.5))
+        cost = np.array([result.microseconds_per_query for result in self.results.values()])
+        error = np.array([result.error for result in self.results.values()])
+        spread = np.nan_to_num([result.standard_error for result in self.results.values()])
+        ax.errorbar(cost, error, yerr=spread, fmt="o", color="C0", ecolor="0.7", capsize=3)
+        best = np.array([(error[cost <= own] >= e).all() for own, e in zip(cost, error)])
+        order = np.argsort(cost[best])
+        ax.step(cost[best][order], error[best][order], where="post", color="C3", linewidth=1, linestyle="--", zorder=0)
+        for place, (_, name, x, y) in enumerate(sorted(zip(cost, self.results, cost, error))):
+            # neighbours' names go up and down in turn
+            offset = (6, 4) if place % 2 == 0 else (6, -11)
+            ax.annotate(name, (x, y), xytext=offset, textcoords="offset points", fontsize="small")
+        ax.set_xscale("log")
+        ax.set_ylim(bottom=0)
+        ax.margins(x=0.25)
+        ax.set_xlabel("microseconds per query")
+        ax.set_ylabel("error \N{PLUS-MINUS SIGN} one standard error")
+        return finish(self, ax)

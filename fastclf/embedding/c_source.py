@@ -1,0 +1,450 @@
+"""Fitted models ahead of time: as C source without dependencies, and as ONNX graphs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from .. import __version__
+from ..kernels.values import KINDS
+from ..tree.nodes import split_steps
+from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
+
+# Rows of neighbours with more numbers than this are no source for a compiler.
+_MOST_NUMBERS = 1 << 20
+
+_NUMBERS_A_LINE = 4
+
+
+def export_c(model, path, *, name="model"):
+    """Write a fitted model as one C99 file: tables and a loop over them; no library but C's own, no allocation.
+
+    The file has `int NAME_predict(const double *x, double *out)`, which may be called from any number of threads. It
+    returns the position in `classes_` (0 for a regressor), or -1 where `predict` would refuse x; `out`, of NAME_OUTPUTS
+    numbers, takes the scores: `decision_function` of a linear model or SVC ('ovo'), of naive Bayes log P(x, class), of
+    trees and neighbours `predict_proba`; of a regressor what it predicts. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES
+    are constants, and NAME_classes the labels. A tree takes NaN for what is missing, and for a category its position in
+    `categories_`, which the file lists as NAME_categories_J of column J. It compiles without a warning with `-std=c99
+    -Wall -Wextra -Wconversion -pedantic`; link with `-lm`.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
+        decision tree (of labels with one output), SVC by a named kernel; or KNeighborsClassifier or KNeighborsRegressor
+        with one output and no `sample_weight`, weights 'uniform' or 'distance', by 'euclidean', 'sqeuclidean',
+        'manhattan' or 'chebyshev', on up to 1048576 numbers.
+    path : str or path-like
+        File to write.
+    name : str, default='model'
+        What its names begin with: a C identifier.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model is no such one.
+
+    Notes
+    -----
+    The answers are those of `predict`: bit for bit for trees and neighbours; scores of the others are sums in another
+    order, off by rounding, of an SVC by that of float32 if its `kernel_dtype` is that. Neighbours take O(n d) a call
+    and 16 bytes of stack for each of `n_neighbors`.
+
+    Examples
+    --------
+    >>> import fastclf, os, tempfile
+    >>> tree = fastclf.DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fastclf.export_c(tree, os.path.join(folder, "tree.c"), name="tree")
+    ...     print("int tree_predict(const double *x, double *out)" in open(os.path.join(folder, "tree.c")).read())
+    True
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
+        raise ValueError(f"name is {name!r}; a C identifier is wanted")
+    form = form_of(model)
+    writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes, Machine: _machine}[type(form)]
+    classes = getattr(model, "classes_", None)
+    n_outputs, body = writer(model, form)
+    labels = [] if classes is None else [_labels(classes, "classes", "PREFIX_CLASSES")]
+    constants = [("FEATURES", model.n_features_in_), ("OUTPUTS", n_outputs)]
+    if classes is not None:
+        constants.append(("CLASSES", len(classes)))
+    listed = ", ".join(f"PREFIX_{key} = {value}" for key, value in constants)
+    text = "\n".join([_HEAD, f"enum {{ {listed} }};\n", _PROTOTYPE, *labels, *body])
+    text = text.replace("MODEL_TEXT", _comment(f"{model!r}, by fastclf {__version__}"))
+    Path(path).write_text(re.sub(r"\bPREFIX_", f"{name}_", text), encoding="ascii")
+
+
+_HEAD = """/* MODEL_TEXT
+ *
+ * PREFIX_predict returns the position in PREFIX_classes (0 for a regressor) of the row x of PREFIX_FEATURES numbers,
+ * or -1 for numbers that are refused; out takes PREFIX_OUTPUTS scores. It allocates nothing, writes nowhere else, and
+ * may be called from any number of threads. C99; link with -lm. */
+#include <math.h>
+#include <stddef.h>
+"""
+
+_PROTOTYPE = "int PREFIX_predict(const double *x, double *out);\n"
+
+_NOT_FINITE, _INFINITE = "!(x[j] - x[j] == 0)", "x[j] - x[j] != 0 && x[j] == x[j]"
+
+_BEGIN = f"""
+int PREFIX_predict(const double *x, double *out)
+{{
+    for (size_t j = 0; j < PREFIX_FEATURES; j++)
+        if ({_NOT_FINITE}) return -1;"""
+
+_LARGEST = """    int best = 0;
+    for (int k = 1; k < PREFIX_OUTPUTS; k++)
+        if (out[k] > out[best]) best = k;
+    return best;
+}
+"""
+
+
+def _comment(text):
+    """Text that ends no comment, in ASCII."""
+    return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("\n", " ")
+
+
+def _number(value, suffix=""):
+    """A number exactly."""
+    if np.isnan(value):
+        return "(double)NAN"
+    if np.isinf(value):
+        return "(double)INFINITY" if value > 0 else "-(double)INFINITY"
+    return float(value).hex() + suffix if value else "0"
+
+
+def _table(kind, name, values, write=str):
+    """A constant array of one axis."""
+    texts = [write(value) for value in values]
+    step = _NUMBERS_A_LINE if write is _number else 5 * _NUMBERS_A_LINE
+    lines = [", ".join(texts[i : i + step]) for i in range(0, len(texts), step)]
+    return f"static const {kind} {name}[{len(texts)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
+
+
+def _doubles(name, array):
+    return _table("double", name, np.ravel(array).tolist(), _number)
+
+
+def _integers(name, array):
+    return _table("int", name, np.ravel(array).tolist())
+
+
+def _labels(classes, name, size):
+    """The labels, as what C has for them."""
+    if classes.dtype.kind in "iub" and (classes.dtype.kind != "u" or int(classes.max()) < 1 << 63):
+        # the smallest number has no literal of its own
+        texts = [f"{int(label)}" if int(label) > -(1 << 63) else f"{int(label) + 1} - 1" for label in classes]
+        declared = "long long"
+    elif classes.dtype.kind == "f":
+        texts, declared = [_number(label) for label in classes.tolist()], "double"
+    else:
+        texts, declared = [_string(str(label)) for label in classes.tolist()], "char *const"
+    declared = f"const {declared} PREFIX_{name}[{size}]"
+    return f"extern {declared};\n{declared} = {{{', '.join(texts)}}};\n"
+
+
+def _string(label):
+    """A C string of UTF-8: octal escapes end after three digits, so that nothing that follows joins them."""
+    letters = [chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in label.encode()]
+    return '"' + "".join(letters) + '"'
+
+
+def _linear(model, form):
+    choose = "    return out[0] > 0;\n}\n" if len(form.coef) == 1 else _LARGEST
+    return len(form.coef), [
+        _doubles("coef", form.coef),
+        _doubles("intercept", form.intercept),
+        _BEGIN,
+        """    for (size_t k = 0; k < PREFIX_OUTPUTS; k++) {
+        double sum = 0;
+        for (size_t j = 0; j < PREFIX_FEATURES; j++) sum += coef[k * PREFIX_FEATURES + j] * x[j];
+        out[k] = sum + intercept[k];
+        if (!(out[k] - out[k] == 0)) return -1;
+    }""",
+        choose,
+    ]
+
+
+def _bayes(model, form):
+    tables, terms, after = [_doubles("begin", form.begin)], [], []
+    value = "x[j]"
+    if form.tables is not None:
+        first = np.concatenate([[0], np.cumsum([table.shape[1] for table in form.tables])])
+        tables += [_integers("first", first), _doubles("table", np.concatenate(form.tables, axis=1).T)]
+        terms = [
+            "const int size = first[j + 1] - first[j] - 1;",
+            "const int place = first[j] + (x[j] < size ? (int)x[j] : size);",
+            "sum += table[(size_t)place * PREFIX_OUTPUTS + k];",
+        ]
+    elif form.mean is not None:
+        tables += [_doubles("constant", form.constant), _doubles("mean", form.mean), _doubles("weight", form.weight)]
+        terms = [
+            "const double off = x[j] - mean[k * PREFIX_FEATURES + j];",
+            "sum += weight[k * PREFIX_FEATURES + j] * off * off;",
+        ]
+        after = ["sum += constant[k];"]
+    else:
+        tables += [_doubles("weight", form.weight)]
+        if form.threshold is not None:
+            value = f"(x[j] > {_number(form.threshold)} ? 1.0 : 0.0)"
+        terms = [f"const double value = {value};", "sum += weight[k * PREFIX_FEATURES + j] * value;"]
+        for marked, name, sign in ((form.impossible, "impossible", 1), (form.wanted, "wanted", -1)):
+            if marked is not None:
+                tables.append(_table("unsigned char", name, np.ravel(marked).astype(int).tolist()))
+                most = f"hits_{name}"
+                terms.append(f"if ({name}[k * PREFIX_FEATURES + j]) {most} += value;")
+                if sign < 0:
+                    tables.append(_integers("n_wanted", marked.sum(axis=1)))
+                test = f"{most} > 0" if sign > 0 else f"{most} < n_wanted[k]"
+                after.append(f"if ({test}) sum = -(double)INFINITY;")
+    counters = [f"double hits_{name} = 0;" for name in ("impossible", "wanted") if getattr(form, name) is not None]
+    lines = [
+        "for (size_t k = 0; k < PREFIX_OUTPUTS; k++) {",
+        *(f"    {line}" for line in ["double sum = 0;", *counters]),
+    ]
+    lines += ["    for (size_t j = 0; j < PREFIX_FEATURES; j++) {", *(f"        {term}" for term in terms), "    }"]
+    lines += [f"    {line}" for line in after] + ["    out[k] = begin[k] + sum;", "}"]
+    if form.nonnegative:
+        lines.insert(0, "for (size_t j = 0; j < PREFIX_FEATURES; j++)\n        if (x[j] < 0) return -1;")
+    return len(form.begin), [*tables, _BEGIN, "\n".join(f"    {line}" for line in lines), _LARGEST]
+
+
+def _tree(model, form):
+    steps = split_steps(form._asdict())
+    leaf = steps.right == np.arange(len(steps.right))
+    number = np.cumsum(leaf) - 1
+    tables = [
+        "/* A node's left child is the next one. A leaf's feature is -1, and its right child its number as a leaf. */",
+        _doubles("threshold", np.where(leaf | steps.by_subset, 0, steps.threshold)),
+        _integers("feature", np.where(leaf, -1, steps.feature)),
+        _integers("right", np.where(leaf, number, steps.right)),
+        _table("unsigned char", "missing_left", steps.missing_left.astype(int).tolist()),
+        _doubles("value", form.value[leaf]),
+    ]
+    side = "        const int left = v <= threshold[node] || (v != v && missing_left[node]);"
+    if steps.by_subset.any():
+        members = [steps.members(form.subsets, node) for node in np.flatnonzero(steps.by_subset)]
+        first, size = np.zeros((2, len(leaf)), int)
+        size[steps.by_subset] = [len(listed) for listed in members]
+        first[steps.by_subset] = np.cumsum([0, *size[steps.by_subset][:-1]])
+        tables += [
+            "/* Of a node that splits categories: how many, and from where on `member` says who goes left. */",
+            _integers("size", size),
+            _integers("first", first),
+            _table("unsigned char", "member", np.concatenate(members).astype(int).tolist()),
+        ]
+        side = """        int left = v <= threshold[node] || (v != v && missing_left[node]);
+        if (size[node] > 0) left = v >= 0 && v < size[node] ? member[first[node] + (int)v] : missing_left[node];"""
+    if form.best is not None:
+        tables.append(_integers("best", form.best[leaf]))
+    return form.value.shape[1], [
+        *_categories(model),
+        *tables,
+        _BEGIN.replace(_NOT_FINITE, _INFINITE),
+        f"""    size_t node = 0;
+    while (feature[node] >= 0) {{
+        const double v = x[feature[node]];
+{side}
+        node = left ? node + 1 : (size_t)right[node];
+    }}
+    const size_t leaf = (size_t)right[node];
+    for (size_t k = 0; k < PREFIX_OUTPUTS; k++) out[k] = value[leaf * PREFIX_OUTPUTS + k];""",
+        f"    return {'0' if form.best is None else 'best[leaf]'};\n}}\n",
+    ]
+
+
+def _categories(model):
+    """What the codes of each categorical feature stand for."""
+    known = enumerate(getattr(model, "categories_", None) or [])
+    return [_labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
+
+
+_VALUES = {
+    "linear": "s",
+    "poly": "power",
+    "rbf": "exp(-GAMMA * s)",
+    "sigmoid": "tanh(GAMMA * s + COEF0)",
+}
+
+
+def _machine(model, form):
+    kernel, K, n = KINDS[form.kernel], len(form.starts) - 1, len(form.support)
+    term = "const double t = x[j] - support[row * PREFIX_FEATURES + j];\n            s += t * t;"
+    if kernel != "rbf":
+        term = "s += x[j] * support[row * PREFIX_FEATURES + j];"
+    power = ""
+    if kernel == "poly":
+        power = f"""
+        double power = 1;
+        for (int i = 0; i < {form.degree}; i++) power *= GAMMA * s + COEF0;"""
+    value = _VALUES[kernel]
+    for name, number in (("GAMMA", form.gamma), ("COEF0", form.coef0)):
+        value, power = (text.replace(name, f"({_number(number)})") for text in (value, power))
+    scores = f"""    for (size_t p = 0; p < PREFIX_OUTPUTS; p++) out[p] = intercept[p];
+    for (size_t row = 0; row < {n}; row++) {{
+        const size_t c = owner[row];
+        double s = 0;
+        for (size_t j = 0; j < PREFIX_FEATURES; j++) {{
+            {term}
+        }}{power}
+        const double value = {value};
+        /* column a K - a (a + 1) / 2 + b - a - 1 is that of the pair a < b */
+        for (size_t b = c + 1; b < {K}; b++)
+            out[c * {K} - c * (c + 1) / 2 + b - c - 1] += coef[(b - 1) * {n} + row] * value;
+        for (size_t a = 0; a < c; a++)
+            out[a * {K} - a * (a + 1) / 2 + c - a - 1] += coef[a * {n} + row] * value;
+    }}
+    for (size_t p = 0; p < PREFIX_OUTPUTS; p++)
+        if (!(out[p] - out[p] == 0)) return -1;"""
+    choose = "    return out[0] > 0;\n}\n"
+    if K > 2:
+        choose = f"""    int votes[{K}] = {{0}};
+    const double *score = out;
+    for (int a = 0; a < {K}; a++)
+        for (int b = a + 1; b < {K}; b++) votes[*score++ > 0 ? a : b]++;
+    int best = 0;
+    for (int k = 1; k < {K}; k++)
+        if (votes[k] > votes[best]) best = k;
+    return best;
+}}
+"""
+    return len(form.intercept), [
+        _doubles("support", form.support),
+        _table("unsigned", "owner", np.repeat(np.arange(K), np.diff(form.starts)).tolist()),
+        _doubles("coef", form.coef),
+        _doubles("intercept", form.intercept),
+        _BEGIN,
+        scores,
+        choose,
+    ]
+
+
+_TERMS = {
+    "euclidean": ("s += t * t;", "sqrt(s)"),
+    "sqeuclidean": ("s += t * t;", "s"),
+    "manhattan": ("s += fabs(t);", "s"),
+    "chebyshev": ("s = fabs(t) > s ? fabs(t) : s;", "s"),
+}
+
+
+def _neighbors(model, form):
+    X = form.index.X
+    metric = form.index.metric
+    codes, y = getattr(model, "_codes", None), getattr(model, "_y", None)
+    target = codes if codes is not None else y
+    if target is None or model._weight is not None or np.ndim(target.squeeze()) > 1 or target.size != len(target):
+        raise TypeError(
+            f"model is {model!r}; a classifier or regressor with one output, fitted without sample_weight, is wanted"
+        )
+    weights = "function" if callable(model.weights) else model.weights
+    if not isinstance(X, np.ndarray) or metric.name not in _TERMS or weights == "function":
+        raise ValueError(
+            f"model searches by metric {metric.shown!r} with weights {model.weights!r}; a metric among"
+            f" {', '.join(map(repr, _TERMS))} of rows in an array and weights 'uniform' or 'distance' are wanted"
+        )
+    if X.size > _MOST_NUMBERS:
+        raise ValueError(f"X has {X.size} numbers; at most {_MOST_NUMBERS} are wanted for a C file")
+    narrow = X.dtype == np.float32
+    kind, suffix = ("float", "f") if narrow else ("double", "")
+    term, root = _TERMS[metric.name]
+    k = model.n_neighbors
+    if k > len(X):
+        raise ValueError(f"n_neighbors is {k}; at most the {len(X)} fitted rows are wanted")
+    values = np.ravel(X).tolist()
+    lines = [", ".join(_number(v, suffix) for v in values[i : i + 4]) for i in range(0, len(values), 4)]
+    rows = f"static const {kind} rows[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
+    search = f"""    double distance[{k}];
+    size_t index[{k}];
+    size_t found = 0;
+    for (size_t row = 0; row < {len(X)}; row++) {{
+        double s = 0;
+        for (size_t j = 0; j < PREFIX_FEATURES; j++) {{
+            const double t = {"(double)" if narrow else ""}rows[row * PREFIX_FEATURES + j] - x[j];
+            {term}
+        }}
+        s = {root};
+        if (found == {k} && !(s < distance[{k - 1}])) continue;
+        size_t place = found < {k} ? found++ : {k - 1};
+        for (; place > 0 && s < distance[place - 1]; place--) {{
+            distance[place] = distance[place - 1];
+            index[place] = index[place - 1];
+        }}
+        distance[place] = s;
+        index[place] = row;
+    }}"""
+    vote = "1.0"
+    if model.weights == "distance":
+        vote = "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])"
+    if codes is None:
+        count = f"""    double total = 0, sum = 0;
+    for (size_t i = 0; i < {k}; i++) {{
+        const double vote = {vote};
+        total += vote;
+        sum += vote * target[index[i]];
+    }}
+    out[0] = sum / total;
+    return 0;
+}}
+"""
+        return 1, [rows, _doubles("target", y), _BEGIN, search, count]
+    nearer = model.ties == "distance"
+    far = ["    double far[PREFIX_CLASSES] = {0};"] if nearer else []
+    better = "out[c] > out[best]" + (" || (out[c] == out[best] && far[c] < far[best])" if nearer else "")
+    count = f"""    double total = 0;
+    for (size_t c = 0; c < PREFIX_CLASSES; c++) out[c] = 0;
+    for (size_t i = 0; i < {k}; i++) {{
+        const double vote = {vote};
+        out[code[index[i]]] += vote;
+        total += vote;{" far[code[index[i]]] += distance[i];" if nearer else ""}
+    }}
+    int best = 0;
+    for (int c = 1; c < PREFIX_CLASSES; c++)
+        if ({better}) best = c;
+    for (size_t c = 0; c < PREFIX_CLASSES; c++) out[c] /= total;
+    return best;
+}}
+"""
+    return len(model.classes_), [rows, _integers("code", codes), _BEGIN, *far, search, count]
+
+
+def export_onnx(model, path):
+    """Write a fitted model as an ONNX graph, all in float64; needs the package onnx (extra 'onnx').
+
+    The graph takes `X` (n, n_features) and gives `label` (n,), int64, float64 or strings (of a regressor `value`,
+    float64), and `scores` (n, n_outputs), as `export_c` has them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB or a
+        decision tree or SVC by a named kernel, with labels that are numbers, bools (as 0 and 1) or strings.
+    path : str or path-like
+        File to write.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError, ValueError
+        If there are no operators for the model: a tree that splits categories has none.
+
+    Notes
+    -----
+    A graph refuses nothing: NaN, which `predict` refuses, goes through it. Operator set 17, and 3 of `ai.onnx.ml` for
+    trees; answers are those of `predict` but for rounding of scores.
+
+    Examples
+    --------
+    >>> import fastclf
+    >>> model = fastclf.GaussianNB().fit([[-1.0], [-2.0], [1.0], [2.0]], ["low", "low", "high", "high"])
+    >>> fastclf.export_onnx(model, "model.onnx")  # doctest: +SKIP
+    """
+    form = form_of(model)
+    if isinstance(form, Rows):
+        raise TypeError(f"model is {model!r}, for which ONNX has no operator; export_c has it")
+    from .onnx_graph import graph_of
+
+    Path(path).write_bytes(graph_of(model, form).SerializeToString())

@@ -1,0 +1,157 @@
+"""Fitted models in the forms in which they leave the library: for compiled code, as C source, as ONNX graphs.
+
+A form is what `predict` computes from, and no more.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.values import KINDS
+from ..linear_model.scores import LinearClassifier
+from ..naive_bayes.base import NaiveBayesBase
+from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from ..neighbors.base import Neighbors
+from ..neighbors.centroid import NearestCentroid
+from ..svm.svc import SVC
+from ..tree.base import DecisionTree
+
+
+class Linear(NamedTuple):
+    """Scores X @ coef.T + intercept: the largest wins, or of one whether it is above 0."""
+
+    coef: np.ndarray  # (n_outputs, n_features) float64
+    intercept: np.ndarray
+
+
+class Bayes(NamedTuple):
+    """log P(x, class) = begin plus one of three sums over the columns j, weights by class (n_classes, n_features):
+
+    squares:   constant + weight (x_j - mean)^2
+    products:  weight x_j; with a threshold, of the columns above it the weights
+    tables:    the column's entry number x_j, the last one for categories that it does not have
+    """
+
+    begin: np.ndarray  # (n_classes,) float64
+    weight: np.ndarray | None = None
+    mean: np.ndarray | None = None
+    constant: np.ndarray | None = None
+    tables: list | None = None  # of arrays (n_classes, n_categories + 1)
+    threshold: float | None = None
+    nonnegative: bool = False  # whether entries below 0 are refused
+    impossible: np.ndarray | None = None  # True where a value above 0 makes the class impossible
+    wanted: np.ndarray | None = None  # True where a class never lacks the column
+
+
+class Machine(NamedTuple):
+    """Kernel values of a row and the support vectors, weighted for each pair of classes; see `svm/_pair_scores.pyx`."""
+
+    kernel: int  # as `_kernels.KINDS` counts
+    gamma: float
+    coef0: float
+    degree: int
+    support: np.ndarray  # (n_support, n_features) float64, class by class
+    starts: np.ndarray  # (n_classes + 1,) int64
+    coef: np.ndarray  # (n_classes - 1, n_support)
+    intercept: np.ndarray  # (n_pairs,)
+
+
+class TreeNodes(NamedTuple):
+    """Nodes in pre-order: the left child of a node is the next one; a leaf is its own right child."""
+
+    steps: np.ndarray  # as `tree/_descend.pyx` has them, which takes categories as their codes
+    subsets: np.ndarray
+    value: np.ndarray  # (n_nodes, n_classes or n_outputs) float64
+    best: np.ndarray | None  # (n_nodes,) int32: the class of each node
+
+
+class Rows(NamedTuple):
+    """Rows to search, with their index, and which of them may be found."""
+
+    index: object
+    allowed: np.ndarray | None
+
+
+def form_of(model):
+    """The form of a fitted estimator; TypeError where it has none."""
+    if isinstance(model, (LinearClassifier, NaiveBayesBase, DecisionTree, Neighbors, SVC)):
+        model._require_fitted()
+        if isinstance(model, SVC) and model.kernel in KINDS and not model.break_ties:
+            return _machine(model)
+        if isinstance(model, DecisionTree) and not isinstance(getattr(model, "classes_", None), list):
+            return _nodes(model)
+        if isinstance(model, Neighbors):
+            return Rows(model._scan.whole(), model._allowed)
+        voted, other_metric = (
+            hasattr(model, "votes_"),
+            isinstance(model, NearestCentroid) and model.metric != "euclidean",
+        )
+        if isinstance(model, LinearClassifier) and not voted and not other_metric:
+            return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
+        if type(model) in _BAYES:
+            with np.errstate(divide="ignore"):
+                return _BAYES[type(model)](model)
+    raise TypeError(f"model is {model!r}, which cannot leave the library; {_WANTED} is wanted")
+
+
+_WANTED = (
+    "a linear classifier by coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
+    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (of labels with one output), SVC by a"
+    " named kernel without break_ties, or an estimator by nearest neighbours"
+)
+
+
+def _nodes(model):
+    steps, subsets, value = (model._nodes[name] for name in ("steps", "subsets", "value"))
+    best = model._decision.codes(value)[0].astype(np.int32) if hasattr(model, "classes_") else None
+    return TreeNodes(steps, subsets, value, best)
+
+
+def _machine(model):
+    support = np.array(model._support_rows_, np.float64, order="C")
+    starts = np.concatenate([[0], np.cumsum(model.n_support_, dtype=np.int64)])
+    coef, intercept = (np.array(array, np.float64, order="C") for array in (model.dual_coef_, model.intercept_))
+    kernel = KINDS.index(model.kernel)
+    return Machine(kernel, model._gamma_, float(model.coef0), int(model.degree), support, starts, coef, intercept)
+
+
+def _gaussian(model):
+    variance = np.maximum(model.var_, 1e-300)
+    constant = -0.5 * np.log(2 * np.pi * variance).sum(axis=1)
+    return Bayes(np.log(model.class_prior_), -0.5 / variance, model.theta_, constant)
+
+
+def _products(begin, weight, **more):
+    impossible = np.isneginf(weight)
+    return Bayes(begin, np.where(impossible, 0, weight), impossible=impossible if impossible.any() else None, **more)
+
+
+def _bernoulli(model):
+    there = model.feature_log_prob_
+    absent = np.log1p(-np.exp(np.minimum(there, 0)))
+    wanted = np.isneginf(absent)
+    absent = np.where(wanted, 0, absent)
+    return _products(
+        model.class_log_prior_ + absent.sum(axis=1),
+        there - absent,
+        threshold=model._threshold(),
+        wanted=wanted if wanted.any() else None,
+    )
+
+
+def _poisson(model):
+    return _products(model.class_log_prior_ - model.rate_.sum(axis=1), np.log(model.rate_), nonnegative=True)
+
+
+def _categorical(model):
+    tables = [np.column_stack([known, model._unseen(j)]) for j, known in enumerate(model.feature_log_prob_)]
+    return Bayes(model.class_log_prior_, tables=tables, nonnegative=True)
+
+
+_BAYES = {
+    GaussianNB: _gaussian,
+    MultinomialNB: lambda model: _products(model.class_log_prior_, model.feature_log_prob_),
+    BernoulliNB: _bernoulli,
+    PoissonNB: _poisson,
+    CategoricalNB: _categorical,
+}

@@ -1,0 +1,187 @@
+"""Forms of fitted models as ONNX graphs."""
+
+import numpy as np
+from onnx import TensorProto, checker, helper, numpy_helper
+
+from .. import __version__
+from ..kernels.values import KINDS
+from ..tree.nodes import split_steps
+from .forms import Bayes, Linear, Machine
+
+_OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+
+
+class _Graph:
+    """Nodes and constants, by the names of what they give."""
+
+    def __init__(self):
+        self.nodes, self.constants = [], []
+
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def add(self, operator, *inputs, output=None, **attributes):
+        """The name of what an operator gives; arrays among its inputs become constants."""
+        inputs = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
+        output = output or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+
+def graph_of(model, form):
+    """The checked graph of a model's form."""
+    graph, classes = _Graph(), getattr(model, "classes_", None)
+    builder = {Linear: _linear, Bayes: _bayes, Machine: _machine}.get(type(form), _tree)
+    n_outputs, code = builder(graph, form)
+    outputs = [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["n", n_outputs])]
+    if classes is None:
+        one = n_outputs == 1
+        graph.add(*(("Squeeze", "scores", np.array([1])) if one else ("Identity", "scores")), output="value")
+        shape = ["n"] if one else ["n", n_outputs]
+        outputs.insert(0, helper.make_tensor_value_info("value", TensorProto.DOUBLE, shape))
+    else:
+        labels, kind = _labels(classes)
+        graph.add("Gather", labels, code(graph), output="label")
+        outputs.insert(0, helper.make_tensor_value_info("label", kind, ["n"]))
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", model.n_features_in_])
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, type(model).__name__, [X], outputs, graph.constants),
+        producer_name="fastclf",
+        producer_version=__version__,
+        opset_imports=_OPSETS,
+        ir_version=8,
+    )
+    checker.check_model(made)
+    return made
+
+
+def _labels(classes):
+    if classes.dtype.kind in "iub":
+        return classes.astype(np.int64), TensorProto.INT64
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64), TensorProto.DOUBLE
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
+        return classes.astype(object), TensorProto.STRING
+    raise TypeError(f"classes_ has labels like {classes[0]!r}; numbers, bools or strings are wanted for ONNX")
+
+
+def _largest(graph):
+    return graph.add("ArgMax", "scores", axis=1, keepdims=0)
+
+
+def _positive(graph):
+    above = graph.add("Greater", "scores", np.array(0.0))
+    return graph.add("Squeeze", graph.add("Cast", above, to=TensorProto.INT64), np.array([1]))
+
+
+def _linear(graph, form):
+    graph.add("Add", graph.add("MatMul", "X", form.coef.T), form.intercept, output="scores")
+    return len(form.coef), _positive if len(form.coef) == 1 else _largest
+
+
+def _bayes(graph, form):
+    if form.tables is not None:
+        scores = _entries(graph, form)
+    elif form.mean is not None:
+        off = graph.add("Sub", graph.add("Unsqueeze", "X", np.array([1])), form.mean)
+        terms = graph.add("Mul", graph.add("Mul", off, off), form.weight)
+        scores = graph.add("Add", graph.add("ReduceSum", terms, np.array([2]), keepdims=0), form.constant)
+    else:
+        scores = _products(graph, form)
+    graph.add("Add", scores, form.begin, output="scores")
+    return len(form.begin), _largest
+
+
+def _products(graph, form):
+    rows = "X"
+    if form.threshold is not None:
+        rows = graph.add("Cast", graph.add("Greater", "X", np.array(form.threshold)), to=TensorProto.DOUBLE)
+    scores = graph.add("MatMul", rows, form.weight.T)
+    for marked, operator, most in (
+        (form.impossible, "Greater", 0.0),
+        (form.wanted, "Less", None if form.wanted is None else form.wanted.sum(axis=1).astype(np.float64)),
+    ):
+        if marked is not None:
+            hits = graph.add("MatMul", rows, marked.T.astype(np.float64))
+            ruled_out = graph.add(operator, hits, np.asarray(most))
+            scores = graph.add("Where", ruled_out, np.array(-np.inf), scores)
+    return scores
+
+
+def _entries(graph, form):
+    """The sum over columns of the entries of their categories, the last of a column for those beyond."""
+    sizes = np.array([table.shape[1] - 1 for table in form.tables])
+    known = graph.add("Min", "X", sizes.astype(np.float64))
+    place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
+    first = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
+    entries = graph.add("Gather", np.concatenate(form.tables, axis=1).T, graph.add("Add", place, first), axis=0)
+    return graph.add("ReduceSum", entries, np.array([1]), keepdims=0)
+
+
+def _machine(graph, form):
+    K = len(form.starts) - 1
+    inner = graph.add("MatMul", "X", form.support.T)
+    kernel = KINDS[form.kernel]
+    if kernel == "rbf":
+        own = graph.add("ReduceSum", graph.add("Mul", "X", "X"), np.array([1]))
+        apart = graph.add("Sub", own, graph.add("Mul", inner, np.array(2.0)))
+        apart = graph.add("Add", apart, (form.support**2).sum(axis=1))
+        inner = graph.add("Exp", graph.add("Mul", apart, np.array(-form.gamma)))
+    elif kernel != "linear":
+        inner = graph.add("Add", graph.add("Mul", inner, np.array(form.gamma)), np.array(form.coef0))
+        inner = (
+            graph.add("Tanh", inner) if kernel == "sigmoid" else graph.add("Pow", inner, np.array(float(form.degree)))
+        )
+    # coefficients of each pair, and which class its sign votes for
+    pairs = [(a, b) for a in range(K) for b in range(a + 1, K)]
+    coef = np.zeros((len(form.support), len(pairs)))
+    first, second = np.zeros((2, len(pairs), K))
+    for p, (a, b) in enumerate(pairs):
+        of_a, of_b = (slice(*form.starts[c : c + 2]) for c in (a, b))
+        coef[of_a, p], coef[of_b, p] = form.coef[b - 1, of_a], form.coef[a, of_b]
+        first[p, a] = second[p, b] = 1
+    graph.add("Add", graph.add("MatMul", inner, coef), form.intercept, output="scores")
+    if K == 2:
+        return 1, _positive
+
+    def votes(graph):
+        won = graph.add("Cast", graph.add("Greater", "scores", np.array(0.0)), to=TensorProto.DOUBLE)
+        return graph.add(
+            "ArgMax", graph.add("Add", graph.add("MatMul", won, first - second), second.sum(axis=0)), axis=1, keepdims=0
+        )
+
+    return len(pairs), votes
+
+
+def _tree(graph, form):
+    """The leaf by the operator for trees, and its values from a table."""
+    steps = split_steps(form._asdict())
+    if steps.by_subset.any():
+        raise TypeError("model splits by categories, for which ONNX has no operator; export_c has it")
+    nodes = np.arange(len(steps.right))
+    leaf = steps.right == nodes
+    leaves = np.flatnonzero(leaf)
+    graph.add(
+        "TreeEnsembleRegressor",
+        "X",
+        output="leaf",
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=np.zeros_like(nodes),
+        nodes_nodeids=nodes,
+        nodes_featureids=np.where(leaf, 0, steps.feature),
+        nodes_values_as_tensor=numpy_helper.from_array(np.where(leaf, 0, steps.threshold), "thresholds"),
+        nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_truenodeids=np.where(leaf, 0, nodes + 1),
+        nodes_falsenodeids=np.where(leaf, 0, steps.right),
+        nodes_missing_value_tracks_true=steps.missing_left.astype(np.int64),
+        target_treeids=np.zeros_like(leaves),
+        target_nodeids=leaves,
+        target_ids=np.zeros_like(leaves),
+        target_weights_as_tensor=numpy_helper.from_array(np.arange(len(leaves), dtype=np.float64), "numbers"),
+    )
+    number = graph.add("Squeeze", graph.add("Cast", "leaf", to=TensorProto.INT64), np.array([1]))
+    graph.add("Gather", form.value[leaves], number, axis=0, output="scores")
+    return form.value.shape[1], lambda graph: graph.add("Gather", form.best[leaves].astype(np.int64), number)

@@ -1,0 +1,123 @@
+"""Generalised linear classifiers: a linear model on the features of a map."""
+
+from .._estimator import Classifier, clone, only_if
+from ..linear_model.least_squares import LeastSquaresClassifier
+from ..preprocessing.base import FeatureMap
+from ..preprocessing.polynomial import PolynomialFeatures
+
+
+class GeneralisedLinearClassifier(Classifier):
+    """A classifier on the features of a map: fit and predict as the model does on `feature_map.transform(X)`.
+
+    Parameters
+    ----------
+    feature_map : estimator with `fit` and `transform`, or None, default=None
+        None is PolynomialFeatures(include_bias=False).
+    model : classifier, default=None
+        None is LeastSquaresClassifier().
+
+    Attributes
+    ----------
+    feature_map_, model_ : the estimators, fitted clones of the parameters
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    Memory: the map's output for all rows of X. `decision_function`, `predict_proba` and `predict_log_proba` are there
+    if the model has them; parameters are reached as `model__alpha`.
+
+    Examples
+    --------
+    XOR is linear in the product of its two inputs:
+
+    >>> from fastclf import GeneralisedLinearClassifier, LeastSquaresClassifier, PolynomialFeatures
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> model = GeneralisedLinearClassifier(PolynomialFeatures(include_bias=False), LeastSquaresClassifier())
+    >>> model.fit(X, y).predict(X)
+    array([0, 1, 1, 0])
+    """
+
+    def __init__(self, feature_map=None, model=None):
+        self._take(locals())
+
+    def _parts(self):
+        parts = {
+            "feature_map": PolynomialFeatures(include_bias=False) if self.feature_map is None else self.feature_map,
+            "model": LeastSquaresClassifier() if self.model is None else self.model,
+        }
+        for name, method in (("feature_map", "transform"), ("model", "predict")):
+            if isinstance(parts[name], type) or not hasattr(parts[name], method):
+                raise TypeError(f"{name} is {parts[name]!r}; an estimator with fit and {method} is wanted")
+        return parts["feature_map"], parts["model"]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = self._parts()[0].__sklearn_tags__().input_tags
+        tags.input_tags = inner
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the map, then the model on its features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As the map takes it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            For the model.
+
+        Returns
+        -------
+        self
+        """
+        feature_map, model = map(clone, self._parts())
+        feature_map.fit(X)
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model.fit(_mapped(feature_map, X), y, **weight)
+        columns = {"n_features_in_": feature_map.n_features_in_, "classes_": model.classes_}
+        if hasattr(feature_map, "feature_names_in_"):
+            columns["feature_names_in_"] = feature_map.feature_names_in_
+        return self._become(**columns, feature_map_=feature_map, model_=model)
+
+    def _features(self, X):
+        self._require_fitted()
+        return _mapped(self.feature_map_, X)
+
+    def predict(self, X):
+        """Labels of shape (n_samples,)."""
+        features = self._features(X)
+        return self.model_.predict(features)
+
+    @only_if(lambda model: hasattr(model._parts()[1], "decision_function"))
+    def decision_function(self, X):
+        """The model's scores."""
+        features = self._features(X)
+        return self.model_.decision_function(features)
+
+    @only_if(lambda model: hasattr(model._parts()[1], "predict_proba"))
+    def predict_proba(self, X):
+        """The model's probabilities, of shape (n_samples, n_classes)."""
+        features = self._features(X)
+        return self.model_.predict_proba(features)
+
+    @only_if(lambda model: hasattr(model._parts()[1], "predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        features = self._features(X)
+        return self.model_.predict_log_proba(features)
+
+    def _check_state(self):
+        super()._check_state()
+        if not isinstance(self.feature_map_, FeatureMap) or not isinstance(self.model_, Classifier):
+            raise ValueError("feature_map_ and model_ are not a feature map and a classifier")
+        self.feature_map_._check_state()
+        self.model_._check_state()
+
+
+def _mapped(feature_map, X):
+    return getattr(feature_map, "_mapped", feature_map.transform)(X)

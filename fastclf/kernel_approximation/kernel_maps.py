@@ -1,0 +1,303 @@
+"""Feature maps: random Fourier features and the Nystroem map."""
+
+import warnings
+
+import numpy as np
+
+from .._csr import Csr
+from .._threads import aside
+from .._validation import (
+    require_array,
+    require_choice,
+    require_integer,
+    require_number,
+)
+from ..kernels.gamma import scale_gamma
+from ..linear_model.scores import as_rows, linear_scores
+from ..preprocessing.base import FeatureMap
+
+_FLOATS = (np.float32, np.float64)
+
+
+class _RandomMap(FeatureMap):
+    """A map whose columns have no names of their own."""
+
+    _as_rows = staticmethod(as_rows)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns: the estimator's in small letters, and a number."""
+        self._names_in(input_features)
+        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(self._n_out())], dtype=object)
+
+
+def _random_state(seed):
+    """A RandomState: of None NumPy's own, of a whole number a new one, or the one given."""
+    if seed is None or seed is np.random:
+        return np.random.mtrand._rand
+    if isinstance(seed, np.random.RandomState):
+        return seed
+    return np.random.RandomState(require_integer("random_state", seed, 0, 2**32 - 1))
+
+
+class RBFSampler(_RandomMap):
+    """Random Fourier features: inner products of them approach the kernel exp(-gamma |x - y|^2).
+
+        phi(x)_i = sqrt(2 / n_components) cos(w_i x + b_i),    w_i ~ N(0, 2 gamma I),  b_i ~ U(0, 2 pi)
+
+    Parameters
+    ----------
+    gamma : float > 0 or 'scale', default=1.0
+        'scale' is 1 / (n_features times the variance of X).
+    n_components : int >= 1, default=100
+        The error of an inner product falls as 1 / sqrt(n_components).
+    random_state : int, RandomState or None, default=None
+        A whole number draws the numbers that it does in scikit-learn.
+
+    Attributes
+    ----------
+    random_weights_ : ndarray of shape (n_features, n_components)
+    random_offset_ : ndarray of shape (n_components,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    n_features multiply-adds and a cosine an output number. A sparse X stays sparse.
+
+    References
+    ----------
+    Rahimi, Recht (2007), Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastclf import RBFSampler
+    >>> Z = RBFSampler(gamma=0.5, n_components=5000, random_state=0).fit_transform([[0.0], [1.0]])
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5)) < 0.03)
+    True
+    """
+
+    def __init__(self, *, gamma=1.0, n_components=100, random_state=None):
+        self._take(locals())
+
+    def fit(self, X, y=None):
+        """Draw the weights; of X only its shape, and for gamma='scale' its variance, matter.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        n_components = require_integer("n_components", self.n_components, 1)
+        if not isinstance(self.gamma, str):
+            gamma = require_number("gamma", self.gamma, 0, open_low=True)
+        else:
+            require_choice("gamma", self.gamma, ["scale"])
+        rows = self._as_rows(X, type(self).__name__)
+        columns = self._fitted_columns(X, rows)
+        d = columns["n_features_in_"]
+        if isinstance(self.gamma, str):
+            gamma = scale_gamma(rows)
+        random = _random_state(self.random_state)
+        weights = np.sqrt(2 * gamma) * random.normal(size=(d, n_components))
+        offset = random.uniform(0, 2 * np.pi, size=n_components)
+        return self._become(
+            **columns,
+            random_weights_=weights.astype(rows.dtype, copy=False),
+            random_offset_=offset.astype(rows.dtype, copy=False),
+        )
+
+    def transform(self, X):
+        """The features of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components), float32 if X and what was fitted are, else float64
+        """
+        self._require_fitted()
+        X = self._new_samples(X)
+        coef = np.ascontiguousarray(self.random_weights_.T, np.float64)
+        out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.random_weights_.dtype))
+        for start, stop, rows in self._blocks(X, self._n_out()):
+            angle = linear_scores(rows, coef, self.random_offset_)
+            out[start:stop] = np.cos(angle, out=angle) * np.sqrt(2 / self._n_out())
+        return out
+
+    def _n_out(self):
+        return len(self.random_offset_)
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("random_offset_", self.random_offset_, _FLOATS, (None,))
+        require_array("random_weights_", self.random_weights_, _FLOATS, (self.n_features_in_, self._n_out()))
+
+
+class Nystroem(_RandomMap):
+    """The Nystroem map: inner products of its features are the kernel's on, and near, a sample of the rows.
+
+        phi(x) = K_mm^(-1/2) k(x),    k(x)_i = K(x, c_i),   the c_i being n_components rows drawn at random
+
+    Parameters
+    ----------
+    kernel : {'rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine'}, default='rbf'
+        exp(-gamma |x - y|^2), x y, (gamma x y + coef0)^degree, tanh(gamma x y + coef0), x y / (|x| |y|).
+    gamma : float or None, default=None
+        None is 1 / n_features.
+    coef0 : float or None, default=None
+        None is 1.
+    degree : float or None, default=None
+        None is 3.
+    n_components : int >= 1, default=100
+        At most as many as there are rows are used.
+    random_state : int, RandomState or None, default=None
+        A whole number draws the rows that it does in scikit-learn.
+    n_jobs : int or None, default=None
+        Threads; None means every CPU that the process may use.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The rows drawn.
+    component_indices_ : ndarray of shape (n_components,)
+        Their numbers.
+    normalization_ : ndarray of shape (n_components, n_components)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    `fit` costs n_components^3, `transform` n_features + n_components multiply-adds an output number. A sparse X stays
+    sparse, but for the rows drawn.
+
+    References
+    ----------
+    Williams, Seeger (2001), Using the Nystroem method to speed up kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastclf import Nystroem
+    >>> Z = Nystroem(gamma=0.5, n_components=2, random_state=0).fit_transform([[0.0], [1.0]])
+    >>> bool(np.isclose(Z[0] @ Z[1], np.exp(-0.5)))
+    True
+    """
+
+    def __init__(
+        self, kernel="rbf", *, gamma=None, coef0=None, degree=None, n_components=100, random_state=None, n_jobs=None
+    ):
+        self._take(locals())
+
+    def fit(self, X, y=None):
+        """Draw the rows and factor their kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        require_choice("kernel", self.kernel, ["rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"])
+        for name in ("gamma", "coef0", "degree"):
+            if getattr(self, name) is not None:
+                require_number(name, getattr(self, name), -np.inf if name == "coef0" else 0)
+        n_components = require_integer("n_components", self.n_components, 1)
+        rows = self._as_rows(X, type(self).__name__)
+        columns = self._fitted_columns(X, rows)
+        if n_components > len(rows):
+            warnings.warn(
+                f"n_components > n_samples: n_components is {n_components} and X has {len(rows)} rows, all of which"
+                " are used",
+                stacklevel=2,
+            )
+        drawn = _random_state(self.random_state).permutation(len(rows))[:n_components]
+        components = np.ascontiguousarray(np.asarray(rows[drawn]))
+        U, values, Vt = aside(np.linalg.svd, self._kernel(components, components))
+        normalization = (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
+        return self._become(
+            **columns,
+            components_=components,
+            component_indices_=drawn,
+            normalization_=normalization.astype(components.dtype, copy=False),
+        )
+
+    def transform(self, X):
+        """The features of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components), float32 if X and what was fitted are, else float64
+        """
+        self._require_fitted()
+        X = self._new_samples(X)
+        out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
+        zero = np.zeros(self._n_out())
+        for start, stop, rows in self._blocks(X, self._n_out()):
+            # not a BLAS product, whose bits depend on how many rows there are
+            out[start:stop] = linear_scores(
+                self._kernel(rows, self.components_), self.normalization_, zero, self.n_jobs
+            )
+        return out
+
+    def _kernel(self, X, C):
+        """The kernel of the rows of X and of C, float64."""
+        d = C.shape[1]
+        gamma = 1 / d if self.gamma is None else self.gamma
+        coef0 = 1.0 if self.coef0 is None else self.coef0
+        C = C.astype(np.float64)
+        if self.kernel == "rbf":
+            if not isinstance(X, Csr):
+                # differences of squares are the more exact the nearer the rows are to 0
+                middle = C.mean(axis=0)
+                X, C = X - middle, C - middle
+            square = (C**2).sum(axis=1)
+            distance = linear_scores(X, -2 * C, square, self.n_jobs) + _squares(X)[:, None]
+            return np.exp(-gamma * np.maximum(distance, 0))
+        products = linear_scores(X, C, np.zeros(len(C)), self.n_jobs)
+        if self.kernel == "linear":
+            return products
+        if self.kernel == "cosine":
+            length = np.sqrt(_squares(X)), np.sqrt((C**2).sum(axis=1))
+            return products / np.where(length[0] > 0, length[0], 1)[:, None] / np.where(length[1] > 0, length[1], 1)
+        products = gamma * products + coef0
+        if self.kernel == "sigmoid":
+            return np.tanh(products)
+        return products ** (3 if self.degree is None else self.degree)
+
+    def _n_out(self):
+        return len(self.components_)
+
+    def _check_state(self):
+        super()._check_state()
+        require_choice("kernel", self.kernel, ["rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"])
+        require_array("components_", self.components_, _FLOATS, (None, self.n_features_in_))
+        require_array("normalization_", self.normalization_, _FLOATS, (self._n_out(), self._n_out()))
+
+
+def _squares(X):
+    """The sum of squares of each row."""
+    if isinstance(X, Csr):
+        return np.bincount(X.row_numbers(), X.data[: X.size].astype(np.float64) ** 2, len(X))
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)

@@ -1,0 +1,189 @@
+"""Kernels: k(x, z) of linear, poly, rbf and sigmoid between rows, dense or sparse, block by block."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr
+from .._threads import n_threads, ranges, run
+from . import _pack
+
+compiled = _simd.load("kernels._values")
+
+KINDS = ("linear", "poly", "rbf", "sigmoid")
+
+# Rows that are packed at a time: their values for a panel stay in the second-level cache.
+BLOCK = 256
+
+# Below this many products (1 ms) the calling thread does all, in one range.
+_THREAD_WORK = 1 << 23
+
+# Products that a first range has.
+_RANGE_WORK = 1 << 26
+
+# Of the columns that packed rows have, the share that a row must have for the rows to be packed as dense ones.
+_DENSE = 0.4
+
+
+class Kernel:
+    """k(x, z): x'z, (gamma x'z + coef0)^degree, exp(-gamma |x - z|^2) or tanh(gamma x'z + coef0)."""
+
+    def __init__(self, name, gamma=1.0, degree=3, coef0=0.0):
+        self.name, self.kind = name, KINDS.index(name)
+        self.gamma, self.degree, self.coef0 = float(gamma), int(degree), float(coef0)
+
+    def __call__(self, A, B, dtype=np.float64, n_jobs=None):
+        """Values of shape (len(A), len(B)), float32 or float64; A and B each an array, Csr or `Rows`."""
+        A, B = as_kernel_rows(A), as_kernel_rows(B)
+        out = np.empty((len(A), len(B)), dtype)
+        for start in range(0, len(A), BLOCK):
+            Z = Packed(A, np.arange(start, min(start + BLOCK, len(A))), dtype)
+            fill(self, B, Z, out[start : start + BLOCK], n_threads(n_jobs))
+        return out
+
+    def diagonal(self, X):
+        """k(x, x) of each of the `Rows`, float64."""
+        if self.name == "linear":
+            return X.norm
+        if self.name == "rbf":
+            return np.ones(len(X))
+        inner = self.gamma * X.norm + self.coef0
+        return inner**self.degree if self.name == "poly" else np.tanh(inner)
+
+    def rounding(self, X, dtype):
+        """About how far values between these rows are off, when they are computed in `dtype`."""
+        eps, most = float(np.finfo(dtype).eps) / 2, float(X.norm.max())
+        if self.name == "linear":
+            return eps * most
+        if self.name == "rbf":
+            return eps * (1 + 4 * self.gamma * most)
+        inner = abs(self.gamma) * most + abs(self.coef0)
+        if self.name == "sigmoid":
+            return eps * (1 + inner)
+        with np.errstate(over="ignore"):
+            return eps * (1 + self.degree) * float(np.float64(inner) ** self.degree)
+
+
+class Rows:
+    """The rows of an array or a Csr as the compiled code takes them, with their squared lengths, if they are known."""
+
+    def __init__(self, X, norm=None):
+        sparse = isinstance(X, Csr)
+        self.matrix = X
+        self.shape = X.shape
+        self.n_columns = X.shape[1]
+        self.indptr = X.indptr if sparse else None
+        self.index = (X.indices if X.size else np.zeros(1, np.int32)) if sparse else None
+        entries = X.data if sparse else X.reshape(-1)
+        self.entries = entries if entries.size else np.zeros(1, entries.dtype)
+        self.single = entries.dtype == np.float32
+        self.size = max(1, X.size)
+        self.norm = norm
+        if norm is None:
+            self._measure(X, sparse)
+
+    def _measure(self, X, sparse):
+        self.norm = np.empty(len(X))
+        for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
+            rows = X[start:stop]
+            if sparse:
+                squares = np.bincount(rows.row_numbers(), np.square(rows.data, dtype=np.float64), len(rows))
+                self.norm[start:stop] = squares
+            else:
+                np.einsum("ij,ij->i", rows, rows, dtype=np.float64, casting="same_kind", out=self.norm[start:stop])
+
+    def __len__(self):
+        return self.shape[0]
+
+
+def as_kernel_rows(X):
+    return X if isinstance(X, Rows) else Rows(X)
+
+
+class Packed:
+    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value).
+
+    whole: there is a line for each column of X.
+    """
+
+    def __init__(self, X, rows, dtype, whole=False):
+        rows = np.ascontiguousarray(rows, np.int64)
+        self.single = np.dtype(dtype) == np.float32
+        self.norm = X.norm[rows]
+        self.line = np.full(X.n_columns, -1, np.int32)
+        begins = np.empty(len(rows) + 1, np.int64)
+        self.n_lines = _pack.mark(X, rows, self.line, begins)
+        if whole:
+            self.n_lines, self.line = X.n_columns, np.arange(X.n_columns, dtype=np.int32)
+        self.columns = np.zeros(self.n_lines + 1, np.int32)
+        self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
+        dense = begins[-1] > _DENSE * len(rows) * self.n_lines
+        self.indptr = None if dense else begins
+        self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
+        self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
+        self.all = np.arange(len(rows))
+        self.work = 1 + (self.values.size // len(rows))  # products that a value costs
+        _pack.pack(X, rows, self.line, self.columns, self.n_lines, begins, self.values, self.index)
+
+    def __len__(self):
+        return len(self.all)
+
+
+def workspace(Z, n_rows):
+    """What a thread writes in on its way: a panel, values of n_rows for it, where they are, which are new, sums."""
+    wide = compiled.width(Z.single)
+    return SimpleNamespace(
+        panel=np.zeros((Z.n_lines + 1) * wide, Z.values.dtype),
+        block=np.empty((n_rows + 1) * wide, Z.values.dtype),
+        source=np.empty(n_rows, np.int64),
+        new=np.empty(n_rows, np.int64),
+        tile=np.empty(wide),
+    )
+
+
+def over_columns(call, n, n_rows, Z, threads):
+    """call(start, stop, workspace) for ranges of [0, n), which begin at panels, on threads where it pays."""
+    wide = compiled.width(Z.single)
+    work = n * n_rows * Z.work
+    if threads == 1 and work <= _RANGE_WORK:
+        call(0, n, workspace(Z, n_rows))
+        return
+    threads = 1 if work <= _THREAD_WORK else threads
+    panels = -(-n // wide)
+
+    def piece(bounds):
+        own = workspace(Z, n_rows)
+        for start, stop in ranges(*bounds, 1 + panels * _RANGE_WORK // work):
+            call(start * wide, min(n, stop * wide), own)
+            yield
+
+    pieces = 1 if threads == 1 else min(panels, 2 * threads)
+    run(piece, pairwise([panels * i // pieces for i in range(pieces + 1)]), threads)
+
+
+def fill(kernel, X, Z, out, threads, columns=None, mirrored=False, rows=None, at=0):
+    """out[r, i] = k(z_r, x_i) for the packed rows in the list, or all, and all rows of X, or those in `columns`.
+
+    mirrored, at: see `_values.fill`.
+    """
+    n, rows = len(X) if columns is None else len(columns), Z.all if rows is None else rows
+
+    def call(start, stop, work):
+        compiled.fill(kernel, X, Z, rows, columns, start, stop, work, out, mirrored, at)
+
+    over_columns(call, n, len(rows), Z, threads)
+
+
+def add(kernel, X, Z, rows, coef, f, threads, columns=None, stored=()):
+    """f[:, i] += coef k(z, x_i) for the packed rows in the list and all rows of X, or those in the list `columns`.
+
+    coef: (n_outputs, n_rows). stored: what `_kernel_cache.Side` says of each row.
+    """
+    n = len(X) if columns is None else len(columns)
+
+    def call(start, stop, work):
+        compiled.add(kernel, X, Z, rows, coef, columns, start, stop, work, f, *stored)
+
+    over_columns(call, n, len(rows), Z, threads)

@@ -1,0 +1,12 @@
+"""Classifiers by a weighted sum of the features: perceptron, logistic regression, least squares."""
+
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "LeastSquaresClassifier": "least_squares",
+        "LogisticRegression": "logistic",
+        "Perceptron": "perceptron",
+    },
+)

@@ -1,0 +1,334 @@
+"""Least squares on the indicators of the classes."""
+
+import numpy as np
+
+from .._csr import Csr, is_sparse
+from .._threads import Progress, advance, aside
+from .._validation import (
+    as_unchecked_matrix,
+    encode_labels,
+    require_finite,
+    require_number,
+)
+from ..sums.moments import products
+from .scores import LinearClassifier, as_rows, linear_scores, rows_that_count
+
+# The normal equations are solved where their matrix, of columns scaled to length 1, has at most this condition:
+# ten digits of the solution are right. Else X is factored itself.
+_CONDITION = 1e5
+
+# Rows whose mean the sums are taken about.
+_SAMPLE = 256
+
+# Numbers of an array of rows that is made on the way.
+_BLOCK_NUMBERS = 1 << 20
+
+_EPS = np.finfo(float).eps
+
+# Columns and singular values below this count as 0, as their squares do.
+_TINY = 1e-150
+
+# A row whose 1 - h is below this is left out by a fit without it.
+_ALONE = 1e-6
+
+
+class LeastSquaresClassifier(LinearClassifier):
+    """Least squares of a class's indicator, +1 for its rows and -1 for all others; the largest score wins.
+
+        min over w, b    sum_i s_i (t_i - w x_i - b)^2 + alpha |w|^2
+
+    for each class, or once with two classes: s are the sample weights, the intercept is not penalised, and of several
+    solutions the one of least norm |w| is taken.
+
+    Parameters
+    ----------
+    alpha : float >= 0, default=0.0
+        Ridge penalty, as scikit-learn's RidgeClassifier has it.
+    fit_intercept : bool, default=True
+        Without it b is 0.
+    n_jobs : int or None, default=None
+        Threads for sums and scores; None means every CPU that the process may use. It changes no result.
+    verbose : int, default=0
+        1 shows the progress of `fit`.
+    callback : callable, default=None
+        Called as `callback(step, total, value)` after each piece of `fit`, in rows; value is None. If it returns True,
+        `fit` raises RuntimeError and the estimator stays as it was.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 or n_classes, n_features)
+        One row with two classes, for `classes_[1]`.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    rank_ : int
+        Rank of X, less its mean if there is an intercept; of the penalised problem with alpha > 0.
+    condition_ : float
+        Condition of the matrix of the normal equations, its columns scaled; infinite where the rank is not full.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    One read of X gives X'X, at n d^2 / 2 multiply-adds, in float64 about a mean, for float32 too. Where its condition
+    is above 1e5, X is read again for a QR factorisation in blocks of rows, at 2 n d^2, whose error grows with the
+    condition of X, not with its square. So `coef_` is that of numpy.linalg.lstsq to a relative 1e-9, or to the rounding
+    that the condition of X makes of any method's. Columns of any scale are of one rank: it is found after scaling.
+
+    With fewer rows than columns X is factored in its row space, at n^2 d.
+
+    Memory beyond X: 64 MB or 8 d^2 bytes, if more, and with fewer rows than columns three float64 copies of X, also of
+    a sparse X, of the columns that have an entry.
+
+    References
+    ----------
+    Hastie, Tibshirani, Friedman (2009), The Elements of Statistical Learning, 4.2; Golub, Van Loan (2013), Matrix
+    Computations, 5.3 and 5.5; Allen (1974), The relationship between variable selection and data augmentation and a
+    method for prediction (leave-one-out).
+
+    Examples
+    --------
+    >>> from fastclf import LeastSquaresClassifier
+    >>> model = LeastSquaresClassifier().fit([[0.0], [1.0], [3.0], [4.0]], ["n", "n", "p", "p"])
+    >>> model.predict([[1.9], [2.1]])
+    array(['n', 'p'], dtype='<U1')
+    >>> round(model.coef_.item(), 6), round(model.intercept_.item(), 6)
+    (0.6, -1.2)
+    """
+
+    def __init__(self, alpha=0.0, *, fit_intercept=True, n_jobs=None, verbose=0, callback=None):
+        self._take(locals())
+
+    def fit(self, X, y, sample_weight=None):
+        """Solve for the weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite real numbers, float32 and float64 as they are.
+        y : array-like of shape (n_samples,)
+            Labels: numbers, strings or bools, of two classes at least.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up; 0 is a missing row.
+
+        Returns
+        -------
+        self
+        """
+        columns, rows, codes, classes, weight, _ = self._checked(X, y, sample_weight)
+        return self._become(**columns, **self._solved(rows, codes, classes, weight)[0])
+
+    def leave_one_out(self, X, y, sample_weight=None):
+        """Fit, and give each row the scores of the model that is fitted without it.
+
+        The residual of a row left out is e / (1 - h), with its residual e and its leverage h; of a row whose leverage
+        is 1, without which the rank is less, it is had by a fit without the row. Costs n d^2 beyond the fit, and such
+        fits, of which there are at most the rank; with fewer rows than columns and alpha=0 that is a fit for every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As `fit` takes them.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) with two classes, else (n_samples, n_classes)
+            As `decision_function` would give; of rows of weight 0 they are the model's own.
+        """
+        columns, rows, codes, classes, weight, kept = self._checked(X, y, sample_weight)
+        fitted, inverse, mean = self._solved(rows, codes, classes, weight)
+        scores = linear_scores(rows, fitted["coef_"], fitted["intercept_"], self.n_jobs)
+        target = _targets(codes, len(classes))
+        leverage = self._leverage(rows, weight, inverse, mean)
+        alone = 1 - leverage < _ALONE
+        leverage[alone] = 0
+        scores = target - (target - scores) / (1 - leverage)[:, None]
+        for i in np.flatnonzero(alone):
+            scores[i] = self._without(i, rows, codes, classes, weight)
+        if kept is not None:
+            own = as_rows(X, type(self).__name__)
+            everyone = linear_scores(own, fitted["coef_"], fitted["intercept_"], self.n_jobs)
+            everyone[kept] = scores
+            scores = everyone
+        self._become(**columns, **fitted)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _checked(self, X, y, sample_weight):
+        """(columns, rows, codes, classes, weight, which rows have a weight or None), all of rows that count."""
+        name = type(self).__name__
+        require_number("alpha", self.alpha, 0)
+        if self.alpha == np.inf:
+            raise ValueError("alpha is inf; a finite number is wanted")
+        # the sums over a dense X tell whether it is finite
+        rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
+        columns = self._fitted_columns(X, rows)
+        rows, y, weight, kept = rows_that_count(rows, y, sample_weight, name)
+        classes, codes = encode_labels(y)
+        if len(classes) < 2:
+            raise ValueError(f"y holds one class, {classes.tolist()[0]!r}; at least two classes are wanted")
+        return columns, rows, codes, classes, weight, kept
+
+    def _solved(self, X, codes, classes, weight):
+        """(attributes of the fit, L with LL' = (X'X + alpha I)^+, mean)."""
+        name = type(self).__name__
+        solve = self._in_row_space if X.shape[0] < X.shape[1] else self._by_products
+        with Progress(len(X), f"{name}.fit", self.verbose, self.callback) as progress:
+            coef, rank, condition, inverse, mean, level = solve(X, codes, len(classes), weight, progress)
+        with np.errstate(all="ignore"):
+            intercept = level - coef @ mean
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            if not isinstance(X, Csr):
+                require_finite(X, "X", name)
+            raise ValueError("X has values whose squares are beyond float64; values below 1e150 are wanted")
+        attributes = {
+            "coef_": coef,
+            "intercept_": intercept,
+            "classes_": classes,
+            "rank_": int(rank),
+            "condition_": float(condition),
+        }
+        return attributes, inverse, mean
+
+    def _by_products(self, X, codes, n_classes, weight, progress):
+        n, d = X.shape
+        shift = np.zeros(d)
+        if self.fit_intercept and not isinstance(X, Csr):
+            shift = np.asarray(X[:: -(-n // _SAMPLE)], np.float64).mean(axis=0)
+            if not np.isfinite(shift).all():
+                shift = np.zeros(d)
+        sums, gram = products(X, codes, n_classes, weight, shift, self.n_jobs, progress)
+        size = np.bincount(codes, weight, n_classes).astype(float)
+        level = _of_classes(size, size) / size.sum() if self.fit_intercept else np.zeros(_n_outputs(n_classes))
+        with np.errstate(all="ignore"):
+            moment = _of_classes(sums, sums)
+            off = np.zeros(d)
+            if self.fit_intercept:
+                off = sums.sum(axis=0) / size.sum()
+                gram -= size.sum() * np.outer(off, off)
+                moment -= np.outer(level, sums.sum(axis=0))
+            gram[np.diag_indices(d)] = np.maximum(gram.diagonal(), 0) + self.alpha
+        mean = shift + off
+        coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
+        if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
+            return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
+        # what rounding leaves of a constant column is none
+        length = np.sqrt(gram.diagonal())
+        used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
+        if len(used) == 0:
+            return coef, 0, np.inf, inverse, mean, level
+        # by powers of 2, as that is exact
+        scale = np.ldexp(1.0, -np.frexp(length[used])[1])
+        values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
+        if values[-1] <= _CONDITION * values[0]:
+            rank, condition = len(used), values[-1] / values[0]
+            inner = scale[:, None] * vectors / np.sqrt(values)
+            coef[:, used] = moment[:, used] @ inner @ inner.T
+        else:
+            root, moment = self._factored(X, used, codes, n_classes, weight, mean, level)
+            coef[:, used], rank, condition, inner = _least_norm(root, moment, scale, n)
+        inverse = np.zeros((d, inner.shape[1]))
+        inverse[used] = inner
+        return coef, rank, condition if rank == d else np.inf, inverse, mean, level
+
+    def _factored(self, X, used, codes, n_classes, weight, mean, level):
+        """(R, Q't) of QR = the columns used of X less its mean, above sqrt(alpha) I, by blocks of rows."""
+        n, d = len(X), len(used)
+        n_targets = _n_outputs(n_classes)
+        root = np.zeros((d + n_targets, d + n_targets))
+        root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)
+        size = max(_BLOCK_NUMBERS // d, 2 * d)
+        for start in range(0, n, size):
+            rows = slice(start, start + size)
+            centred = np.asarray(X[rows], np.float64)[:, used] - mean[used]
+            block = np.column_stack([centred, _targets(codes[rows], n_classes) - level])
+            if weight is not None:
+                block *= np.sqrt(weight[rows])[:, None]
+            root = aside(np.linalg.qr, np.concatenate([root, block]), "r")[: len(root)]
+        return root[:d, :d], root[:d, d:]
+
+    def _in_row_space(self, X, codes, n_classes, weight, progress):
+        n, d = X.shape
+        used = np.unique(X.indices[: X.size]) if isinstance(X, Csr) else slice(None)
+        rows = np.asarray(_only(X, used) if isinstance(X, Csr) else X, np.float64)
+        w = np.ones(n) if weight is None else weight
+        target = _targets(codes, n_classes)
+        mean, level = np.zeros(d), np.zeros(target.shape[1])
+        if not np.isfinite(rows).all():
+            return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
+        if self.fit_intercept:
+            share = w / w.sum()
+            level = share @ target
+            mean[used] = share @ rows
+        root = np.sqrt(w)[:, None]
+        centred = (rows - mean[used]) * root
+        if not np.isfinite(centred).all():
+            return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
+        U, values, Vt = aside(np.linalg.svd, centred, False)
+        kept = values > max(values.max(initial=0.0) * max(n, d) * _EPS, _TINY)
+        U, values, V = U[:, kept], values[kept], Vt[kept].T
+        solve = V * (values / (values**2 + self.alpha))
+        coef, inverse = np.zeros((len(level), d)), np.zeros((d, len(values)))
+        coef[:, used] = (solve @ (U.T @ ((target - level) * root))).T
+        inverse[used] = V / np.sqrt(values**2 + self.alpha)
+        advance(progress, n)
+        rank = d if self.alpha > 0 else len(values)
+        smallest = self.alpha if self.alpha > 0 else 0.0
+        condition = (values[0] ** 2 + self.alpha) / smallest if smallest > 0 and len(values) else np.inf
+        return coef, rank, condition, inverse, mean, level
+
+    def _leverage(self, X, weight, inverse, mean):
+        """h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): what y_i adds to the prediction of row i."""
+        n = len(X)
+        leverage = np.empty(n)
+        size = max(1, _BLOCK_NUMBERS // max(1, inverse.shape[1]))
+        for start in range(0, n, size):
+            rows = slice(start, start + size)
+            z = linear_scores(X[rows], inverse.T, -(mean @ inverse), self.n_jobs) if inverse.shape[1] else 0.0
+            leverage[rows] = np.sum(np.square(z), axis=-1)
+        w = np.ones(n) if weight is None else weight
+        return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
+
+    def _without(self, i, X, codes, classes, weight):
+        """The scores of row i by the fit of all others, in which its class may have no row."""
+        rest = np.delete(np.arange(len(X)), i)
+        own = X[np.array([i])]
+        if len(rest) == 0:
+            return np.zeros(_n_outputs(len(classes)))
+        solved = self._solved(X[rest], codes[rest], classes, None if weight is None else weight[rest])[0]
+        return linear_scores(own, solved["coef_"], solved["intercept_"])[0]
+
+
+def _n_outputs(n_classes):
+    return 1 if n_classes == 2 else n_classes
+
+
+def _targets(codes, n_classes):
+    """+1 for the rows of a class and -1 for all others, of shape (n, 1 or n_classes)."""
+    if n_classes == 2:
+        return (2.0 * codes - 1)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def _of_classes(sums, total):
+    """The sums of targets times rows, of the sums of the rows of each class."""
+    if len(sums) == 2:
+        return sums[1:] - sums[:1]
+    return 2 * sums - sums.sum(axis=0)
+
+
+def _only(X, used):
+    """The columns of a Csr that are used."""
+    return Csr(X.indptr, np.searchsorted(used, X.indices).astype(np.int32), X.data, len(used))
+
+
+def _least_norm(root, moment, scale, longest):
+    """(coef, rank, condition, L) of min |root w - moment|, of least |w|; the rank is that of the scaled columns."""
+    U, values, Vt = aside(np.linalg.svd, root * scale)
+    rank = int((values > values[0] * longest * _EPS).sum())
+    inverse = scale[:, None] * Vt[:rank].T / values[:rank]
+    coef = inverse @ (U[:, :rank].T @ moment)
+    if rank < len(values):
+        null = np.linalg.qr(scale[:, None] * Vt[rank:].T)[0]
+        coef -= null @ (null.T @ coef)
+        return coef.T, rank, np.inf, inverse - null @ (null.T @ inverse)
+    return coef.T, rank, (values[0] / values[-1]) ** 2, inverse

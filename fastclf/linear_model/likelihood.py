@@ -1,0 +1,377 @@
+"""The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
+
+import copy
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr
+from .._threads import aside, ranges, run
+from .._validation import as_matrix
+
+kernels = _simd.load("linear_model._likelihood")
+
+# Rows are added up in at most so many groups, each by one thread, and the groups in order. Their number depends on the
+# problem alone, and so does the result.
+_GROUPS = 64
+# Multiplications that make a group worth its while, and those of a kernel's first call, before any is timed.
+_GROUP_WORK = 1 << 18
+_FIRST_WORK = 1 << 22
+# Doubles that the sums of all groups may take, more than one group's apart.
+_GROUP_DOUBLES = 1 << 23
+# Entries of sparse rows whose moments are taken at a time.
+_ENTRIES = 1 << 20
+# Most multiplications of a QR decomposition: about 0.1 s.
+_QR_WORK = 1 << 30
+# Gradients below this are rounding, however small the objective is.
+_LEAST_TOL = 1e-9
+# Numbers up to it and from its inverse have squares that neither overflow nor underflow.
+_SAFE = 1e140
+
+
+class Point(NamedTuple):
+    """What one pass over the rows tells about parameters theta."""
+
+    theta: np.ndarray  # (K, d + 1), the intercept last
+    objective: float
+    loss: float
+    gradient: np.ndarray  # (K, d + 1)
+    norm: float  # Euclidean, of the gradient
+    margin: float  # the least of any row, if nothing is penalised, else -inf
+    curvature: np.ndarray | None
+
+    def is_optimal(self, tol):
+        """Whether the gradient's norm is at most tol times the objective's share of log K, what it is at 0.
+
+        The curvature falls with the objective, and it is the square of the gradient over it that is left to gain.
+        """
+        share = self.objective / np.log(max(2, len(self.theta)))
+        return self.norm <= max(tol * min(1, share), min(tol, _LEAST_TOL))
+
+
+class Likelihood:
+    """f = sum_i s_i loss_i / S + penalty / 2 |w|^2, with S the sum of the weights s.
+
+    theta holds a row (u, c) for each class, or one for two classes: u_j = t_j w_j with w_j the coefficients of the
+    columns as they are, and c the score of the mean row. t_j^2 = var_j + penalty, so that second derivatives are of one
+    size whatever the units of the columns. Without an intercept c is 0, and squares are about 0, not about the mean.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32 or float64, C-contiguous, or Csr
+    codes : ndarray of shape (n,), int32
+        The class of each row, from 0 up.
+    n_classes : int
+    weights : ndarray of shape (n,), float64, or None
+    penalty : float
+        0: none, and the least margin of the rows is looked for.
+    intercept : bool
+    threads : int
+
+    Raises
+    ------
+    ValueError
+        If a dense X holds what is not finite, or a column spans more than 1e300.
+    """
+
+    def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads):
+        self.X, self.codes, self.threads = X, codes, threads
+        self.weights = np.empty(0) if weights is None else weights
+        self.d = self.n_columns = X.shape[1]
+        self.K = 1 if n_classes == 2 else n_classes
+        self.sparse, self.bias = isinstance(X, Csr), float(intercept)
+        self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
+        self.n_panels = -(-len(X) // kernels.PANEL)
+        # entries of a row, which is what it costs
+        self._length = max(1, X.size // len(X)) if self.sparse else self.d
+        self.total = self.sum_of_weights(1)
+        self.penalty = penalty  # which says whether margins are wanted
+        self.mean, self._spread = self._moments()
+        if not intercept:
+            self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
+        self.curvature = None  # the full second derivatives that were taken last, of all rows or some
+        self._penalise(penalty)
+
+    def _penalise(self, penalty):
+        self.penalty = penalty
+        self.scale = np.hypot(self._spread, np.sqrt(penalty))
+        self.scale[self.scale == 0] = 1  # a constant column, whose coefficient stays 0
+        self.factor = 1 / self.scale
+        self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
+
+    def at(self, penalty, point):
+        """(the problem of another penalty above 0, a Point of this one as one of that), without a pass over the rows.
+
+        It has the curvature of this one, as far as another penalty changes it.
+        """
+        other = copy.copy(self)
+        other._penalise(penalty)
+        ratio = np.append(self.scale / other.scale, 1)
+        theta = point.theta / ratio
+        gradient = (point.gradient - self.pull * point.theta) * ratio + other.pull * theta
+        if self.curvature is not None:
+            shape = (self.K, self.d + 1) * 2
+            bends = self._with_penalty(self.curvature.reshape(shape).copy(), -1) * ratio[:, None, None] * ratio
+            other.curvature = other._with_penalty(bends, 1).reshape(self.curvature.shape)
+        return other, point._replace(
+            theta=theta,
+            objective=point.loss + 0.5 * float(np.sum(other.pull * theta**2)),
+            gradient=gradient,
+            norm=other._norm(gradient),
+            curvature=None,
+        )
+
+    @property
+    def shape(self):
+        """Shape of theta."""
+        return self.K, self.d + 1
+
+    @property
+    def fits_row_space(self):
+        """Whether `RowSpace` has fewer parameters and the same solution."""
+        n = len(self.X)
+        worth = n < self.d and n * n * self.d <= _QR_WORK
+        return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
+
+    def parameters(self, coef, intercept):
+        """theta of coefficients and intercepts."""
+        return np.column_stack([coef * self.scale, (intercept + coef @ self.mean) * self.bias])
+
+    def coefficients(self, theta):
+        """(coef, intercept) of theta."""
+        coef = theta[:, :-1] * self.factor
+        return coef, theta[:, -1] - coef @ self.mean
+
+    def _norm(self, gradient):
+        return float(np.linalg.norm(gradient))
+
+    def plain_gradient(self, gradient):
+        """A gradient with respect to coefficients and intercepts."""
+        gc = gradient[:, -1:]
+        return np.hstack([gradient[:, :-1] * self.scale + gc * self.mean, gc])
+
+    def largest_curvature(self):
+        """A bound of the second derivatives of f with respect to coefficients and intercepts, anywhere.
+
+        Those at 0 are a quarter of the mean of xx' with two classes; with K, 1/2 (I - 11'/K) is above all.
+        """
+        squares = (self.scale**2 - self.penalty + self.mean**2).sum() + self.bias
+        return (0.25 if self.K == 1 else 0.5) * squares + self.penalty
+
+    def sum_of_weights(self, step):
+        """Of every step-th panel of rows."""
+        weights = self.weights
+        if len(weights) == 0:
+            if step == 1:
+                return float(len(self.X))
+            weights = np.broadcast_to(1.0, len(self.X))
+        return float(sum(weights[i :: kernels.PANEL * step].sum() for i in range(kernels.PANEL)))
+
+    def evaluate(self, theta, step=1, curvature=None):
+        """The Point at theta, by every step-th panel of rows.
+
+        `curvature` is None, "full" for the second derivatives, of shape (K (d + 1), K (d + 1)), or "shared" for one
+        block, (d + 1, d + 1): the mean over classes of the diagonal ones.
+        """
+        K, D, ld = self.K, self.d + 1, self.ld
+        n_blocks = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
+        bounds = self._groups(step, self._length * (2 * K + self._length // 2 * n_blocks), ld * (n_blocks * D or K))
+        W = self._kernel_parameters(theta)
+        states = [
+            self._state(
+                W=W,
+                shared=curvature == "shared",
+                grad=np.zeros(K * D if self.sparse else K * ld),
+                hess=np.zeros(n_blocks * D * ld),
+            )
+            for _ in bounds
+        ]
+        self._sweep(bounds, step, states, kernels.sparse if self.sparse else kernels.dense)
+        total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
+        loss = sum(float(state.sums[0]) for state in states) / total
+        gradient = _added(state.grad for state in states) / total
+        if self.sparse:
+            gradient = gradient.reshape(D, K).T
+            gradient[:, :-1] -= gradient[:, -1:] * self.mean
+            gradient[:, :-1] *= self.factor
+        else:
+            gradient = gradient.reshape(K, ld)[:, :D]
+        gradient = gradient + self.pull * theta
+        return Point(
+            theta=theta,
+            objective=loss + 0.5 * float(np.sum(self.pull * theta**2)),
+            loss=loss,
+            gradient=gradient,
+            norm=self._norm(gradient),
+            margin=min(float(state.sums[1]) for state in states) if self.penalty == 0 else -np.inf,
+            curvature=self._assembled(_added(state.hess for state in states) / total, curvature) if n_blocks else None,
+        )
+
+    def _kernel_parameters(self, theta):
+        if self.sparse:
+            coef, intercept = self.coefficients(theta)
+            return np.ascontiguousarray(np.vstack([coef.T, intercept]))
+        W = np.zeros((self.K, self.ld))
+        W[:, : self.d + 1] = theta
+        return W
+
+    def _assembled(self, sums, curvature):
+        """Second derivatives of f from the kernel's sums of blocks, each with its upper half."""
+        D = self.d + 1
+        blocks = sums.reshape(-1, D, self.ld)[:, :, :D]
+        blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
+        if self.sparse:
+            to_theta = np.diag(np.append(self.factor, 1.0))
+            to_theta[:-1, -1] = -self.mean * self.factor
+            blocks = to_theta @ blocks @ to_theta.T
+        if curvature == "shared":
+            return blocks[0] + np.diag(self.pull)
+        full = np.empty((self.K, D, self.K, D))
+        for block, k, m in zip(blocks, *np.triu_indices(self.K)):
+            full[k, :, m] = full[m, :, k] = block
+        self.curvature = self._with_penalty(full, 1).reshape(self.K * D, self.K * D)
+        return self.curvature
+
+    def _with_penalty(self, full, times):
+        """Second derivatives (K, D, K, D), with those of the penalty added so many times."""
+        D = self.d + 1
+        for k in range(self.K):
+            full[k, range(D), k, range(D)] += times * self.pull
+        if self.K > 1:
+            # moving all classes alike changes no probability: a bend that keeps steps from it and changes no other
+            full[:, range(D), :, range(D)] += times / self.K
+        return full
+
+    def _groups(self, step, work, doubles):
+        """[first, last) of each group, in steps of `step` panels; a row takes `work`, and a group's sums `doubles`."""
+        n_steps = -(-self.n_panels // step)
+        n_groups = min(_GROUPS, n_steps * kernels.PANEL * work // _GROUP_WORK, _GROUP_DOUBLES // doubles)
+        edges = np.linspace(0, n_steps, max(1, n_groups) + 1).astype(np.int64).tolist()
+        self._first = max(1, _FIRST_WORK // (work * kernels.PANEL))
+        return [(first, last) for first, last in pairwise(edges) if first < last]
+
+    def _state(self, **own):
+        nothing = np.empty(0)
+        state = {"sums": np.array([0, np.inf]), "grad": nothing, "hess": nothing, "shared": False, "bias": self.bias}
+        state |= {"d": self.d, "ld": self.ld, "n_classes": self.K, "codes": self.codes, "weights": self.weights}
+        state |= {"margins": self.penalty == 0, "s": nothing, "small": nothing, "z": nothing, "az": nothing}
+        if hasattr(self, "factor"):
+            state |= {"shift": self.mean, "factor": self.factor}
+        return SimpleNamespace(**state | own)
+
+    def _sweep(self, bounds, step, states, kernel):
+        """Call the kernel on the groups of panels, each with its state."""
+        X = self.X
+        rows = (X.indptr, X.indices, X.data) if self.sparse else (X,)
+
+        def sweep(number):
+            state = states[number]
+            # made by the thread that writes to it
+            state.s, state.small = np.empty(self.K * kernels.PANEL), np.empty(2 * kernels.PANEL)
+            if not self.sparse:
+                state.z = np.empty(self.ld * kernels.PANEL)
+                state.az = np.empty(self.ld * kernels.PANEL if len(state.hess) else 0)
+            for start, stop in ranges(*bounds[number], self._first):
+                kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
+                yield
+
+        run(sweep, range(len(bounds)), self.threads)
+
+    def _moments(self):
+        """(mean, standard deviation) of each column, weighted."""
+        shift, factor = np.zeros(self.d), np.ones(self.d)
+        if not self.sparse:
+            shift[:] = self.X[0]
+        for _ in range(3):
+            total, squares, most = self._sums(shift, factor)
+            if not (self.sparse or np.isfinite(total).all()):
+                as_matrix(self.X, "LogisticRegression")  # tells where it is not finite
+            if not (most < 1e300).all():
+                j = int(np.argmax(~(most < 1e300)))
+                raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
+            mean = total / self.total
+            variance = squares / self.total - mean**2
+            # a constant column, which in sparse rows is not shifted to 0; numbers without an inverse count as 0
+            most[most < 1e-300] = 0
+            variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
+            wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
+            found = shift + mean / factor, np.sqrt(variance) / factor
+            if not wild.any():
+                break
+            if not self.sparse:
+                shift = np.where(wild, np.where(np.isfinite(found[0]), found[0], shift), shift)
+            factor = factor / np.where(wild, most, 1)
+        return found
+
+    def _sums(self, shift, factor):
+        """Weighted sum, sum of squares and largest size of each column, shifted and scaled."""
+        if self.sparse:
+            total, squares, most = np.zeros((3, self.d))
+            step = max(1, _ENTRIES // self._length)
+            for start, _ in ranges(0, len(self.X), step, step):
+                rows = self.X[start : start + step]
+                columns = rows.indices
+                z = rows.data * factor[columns]
+                weighted = z * self.weights[start : start + step][rows.row_numbers()] if len(self.weights) else z
+                total += np.bincount(columns, weighted, self.d)
+                squares += np.bincount(columns, weighted * z, self.d)
+                np.maximum.at(most, columns, np.abs(z))
+            return total, squares, most
+        bounds = self._groups(1, 2 * self.d, 3 * self.ld)
+        states = [self._state(moments=np.zeros((3, self.ld)), shift=shift, factor=factor) for _ in bounds]
+        self._sweep(bounds, 1, states, lambda X, start, stop, _, state: kernels.moments(X, start, stop, state))
+        found = np.array([state.moments[:, : self.d] for state in states])
+        return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
+
+
+class RowSpace(Likelihood):
+    """The same function of fewer parameters, for dense rows that are fewer than their columns.
+
+    With a penalty w is a combination of the centred rows: with their QR decomposition (X - 1 mean')' = Q R, w = Q v has
+    the same length as v, and row i the score v (column i of R).
+
+    Parameters
+    ----------
+    outer : Likelihood
+        Of the rows as they are; norms of gradients are taken as it does.
+    """
+
+    def __init__(self, outer, threads):
+        self._outer = outer
+        self._Q, R = aside(np.linalg.qr, (outer.X - outer.mean).T)
+        n_classes = 2 if outer.K == 1 else outer.K
+        weights = outer.weights if len(outer.weights) else None
+        rows = np.ascontiguousarray(R.T)
+        super().__init__(rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
+        self.n_columns = outer.d
+
+    def _penalise(self, penalty):
+        super()._penalise(penalty)
+        if penalty != self._outer.penalty:
+            self._outer = copy.copy(self._outer)
+            self._outer._penalise(penalty)
+        # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
+        self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
+
+    def parameters(self, coef, intercept):
+        return super().parameters(coef @ self._Q, intercept + coef @ self._outer.mean)
+
+    def coefficients(self, theta):
+        coef, intercept = super().coefficients(theta)
+        coef = coef @ self._Q.T
+        return coef, intercept - coef @ self._outer.mean
+
+    def _norm(self, gradient):
+        gv = gradient[:, :-1] * self.scale
+        return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
+
+
+def _added(arrays):
+    """The sum of arrays, in their order."""
+    first, *rest = arrays
+    for array in rest:
+        first += array
+    return first

@@ -1,0 +1,488 @@
+"""The perceptron: a separating plane learned from mistakes."""
+
+import sys
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .._csr import Csr
+from .._threads import Progress, n_threads, ranges
+from .._validation import (
+    as_array,
+    as_sample_weight,
+    as_targets,
+    class_factors,
+    encode_labels,
+    require_array,
+    require_choice,
+    require_finite,
+    require_integer,
+    require_number,
+)
+from .scores import LinearClassifier, as_unchecked_rows, chosen, linear_scores
+from .sweeps import (
+    Plan,
+    as_rows,
+    between_centroids,
+    hold_out,
+    least_margin,
+    make_units,
+    planes_kept,
+    share_out,
+    train,
+    voters,
+)
+
+# Numbers in a block of scores against all voters.
+_VOTE_NUMBERS = 1 << 20
+
+
+class Perceptron(LinearClassifier):
+    """Linear classifier that learns from its mistakes, one row after another.
+
+    On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
+    changes nothing. With more than two classes each has its own plane, against the rest or jointly.
+
+    Parameters
+    ----------
+    penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
+        Shrinks w at each row, as in scikit-learn; for `average='none'` alone, and neither `multi_class='joint'` nor
+        `order='batch'`.
+    alpha : float >= 0, default=0.0001
+        Factor of the penalty.
+    l1_ratio : float in [0, 1], default=0.15
+        Share of 'l1' in the penalty 'elasticnet'.
+    fit_intercept : bool, default=True
+        Whether to learn b; without it the plane goes through the origin.
+    max_iter : int >= 1, default=1000
+        Sweeps (n_samples turns) at most.
+    tol : float >= 0 or None, default=1e-3
+        Training stops when the mean of max(0, -y f) over a sweep has not been below the best by `tol` for
+        `n_iter_no_change` sweeps. None: never; nor with an explicit `order`, unless `early_stopping`.
+    shuffle : bool, default=True
+        Whether `order=None` means 'shuffled' or 'cyclic'.
+    verbose : int, default=0
+        1 shows progress on stderr.
+    eta0 : float > 0, default=1.0
+        The step. From a start of 0 and without penalty it only scales w and b.
+    n_jobs : int or None, default=None
+        Threads for more than two planes; None means every CPU. It changes no bit of the result.
+    random_state : int, RandomState, Generator or None, default=0
+        Draws the orders, a random start and the rows held out.
+    early_stopping : bool, default=False
+        Hold out a share of each class and stop by its error in place of the loss.
+    validation_fraction : float in (0, 1), default=0.1
+        The share held out.
+    n_iter_no_change : int >= 1, default=5
+        See `tol`.
+    class_weight : dict, 'balanced' or None, default=None
+        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Against the rest only
+        the plane's own class has it, as in scikit-learn.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last fit's `coef_` and `intercept_`.
+    order : {'cyclic', 'shuffled', 'random', 'batch'} or None, default=None
+        Which row comes next. 'cyclic': 0 to n - 1, again and again; 'shuffled': a new permutation for each sweep;
+        'random': n draws with replacement (stochastic gradient descent on the mean of max(0, -y f)); 'batch': all
+        mistakes of a sweep at once, added up. These end with the first sweep without a mistake, or after `max_iter`.
+        None follows `shuffle` and ends by `tol`, as scikit-learn does.
+    start : {'zero', 'random', 'centroids'}, default='zero'
+        Weights to start from: 0; standard normal; or the plane halfway between the mean p of the positive rows and n of
+        the others, w = p - n and b = (|n|^2 - |p|^2) / 2. `coef_init` of `fit` gives others.
+    average : {'none', 'averaged', 'voted', 'pocket'}, default='none'
+        What becomes of the weights on the way. 'averaged': `coef_` is their mean over all turns; 'voted': each
+        predicts, and counts for as many turns as it was there (Freund, Schapire 1999); 'pocket': those with the fewest
+        errors, by weight, among the weights after each sweep and those whose run of right rows was the longest
+        yet (Gallant 1990).
+    multi_class : {'ovr', 'joint'}, default='ovr'
+        A plane against the rest for each class; or all of them at once: a row of class y with f_y <= max f_k over the
+        others adds its step to y and takes it from the first best k. With two classes both are the one plane.
+    callback : callable, optional
+        ``callback(step, total, value)`` after each range of rows: turns so far and at most, and mistakes of the sweep
+        so far. Returning True ends the training.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 or n_classes, n_features), float64
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+    n_iter_ : int
+        Sweeps, the most of any plane. Where a sweep without mistakes shows that more would change nothing, those are
+        counted, not made.
+    t_ : int
+        n_iter_ * n_samples + 1.
+    n_mistakes_ : int, or ndarray of shape (n_classes,) of planes against the rest
+        Mistakes in training. Below likewise.
+    converged_ : bool
+        Whether every plane is known to separate the rows it was trained on.
+    stop_reason_ : str
+        Why the training of the last plane to end did end.
+    margin_ : float or ndarray
+        gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), where `coef_` is known to separate
+        them; else NaN.
+    radius_ : float or ndarray
+        rho, the largest |(x, 1)| (|x| without intercept) of the rows; jointly sqrt(2) times it.
+    mistake_bound_ : float or ndarray
+        (rho / gamma)^2, which no training from 0 exceeds in mistakes (Novikoff 1962); NaN where gamma is not known, or
+        with a penalty, weights, another start or order='batch'.
+    voters_, voter_intercepts_, votes_, voter_starts_ : ndarray
+        With 'voted': planes, their turns, and where those of each class begin.
+
+    Notes
+    -----
+    O(n d) a sweep, which reads X once, in order unless the order is another: at the speed of memory. Beyond X: O(K d),
+    8 bytes a row for an order, d numbers a mistake for 'voted'. X is used as it is, float32 or float64, dense or
+    sparse, and may be a memory map; all sums are float64, in an order that no thread, range or SIMD level changes.
+    Unlike in scikit-learn, b takes whole steps when X is sparse, too: the answer is that of the dense rows. A row of
+    `sample_weight` 0 is a missing row.
+
+    References
+    ----------
+    Rosenblatt (1958), The perceptron; Novikoff (1962), On convergence proofs for perceptrons; Collins (2002),
+    Discriminative training methods for hidden Markov models (joint and averaged).
+
+    Examples
+    --------
+    >>> from fastclf import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> model = Perceptron(order="cyclic").fit(X, y)
+    >>> model.coef_, model.intercept_, model.predict(X)
+    (array([[3., 2.]]), array([-4.]), array([0, 0, 0, 1]))
+    >>> model.n_mistakes_ <= model.mistake_bound_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        penalty=None,
+        alpha=0.0001,
+        l1_ratio=0.15,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-3,
+        shuffle=True,
+        verbose=0,
+        eta0=1.0,
+        n_jobs=None,
+        random_state=0,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        class_weight=None,
+        warm_start=False,
+        order=None,
+        start="zero",
+        average="none",
+        multi_class="ovr",
+        callback=None,
+    ):
+        self._take(locals())
+
+    def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+        coef_init : array-like of shape (1 or n_classes, n_features), optional
+            Weights to start from, in place of `start`.
+        intercept_init : array-like of shape (1 or n_classes,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+            Factor of each row's step; 0 is a missing row.
+
+        Returns
+        -------
+        self
+        """
+        plan, threads = self._plan(), n_threads(self.n_jobs)
+        rows, turns, y, columns = self._rows(X, y, sample_weight)
+        classes, codes = encode_labels(y if turns is None else y[turns])
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+            )
+        rows.codes = np.zeros(len(y), np.intc)
+        rows.codes[slice(None) if turns is None else turns] = codes
+        plan = replace(plan, joint=plan.joint and len(classes) > 2)
+        held_out = None
+        if self.early_stopping:
+            turns, held_out = hold_out(rows.codes, turns, self.validation_fraction, plan.seed)
+        warm = self.warm_start and hasattr(self, "coef_")
+        if coef_init is None and warm:
+            coef_init = self.coef_
+        if intercept_init is None and warm:
+            intercept_init = self.intercept_
+        w, b = self._first_weights(rows, turns, plan, len(classes), coef_init, intercept_init)
+        weights = class_factors(self.class_weight, classes, np.bincount(codes, minlength=len(classes)))
+        units = make_units(plan, w, b, weights)
+        proves = not (
+            w.any() or b.any() or plan.penalty or plan.order == "batch" or rows.cost is not None or self.class_weight
+        )
+        return self._learn(rows, turns, held_out, plan, units, threads, columns | {"classes_": classes}, proves)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one sweep over these rows, in their order (or `order`), from the weights so far.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like of shape (n_classes,), optional
+            Every label that will come; wanted at the first call.
+
+        Returns
+        -------
+        self
+            `n_mistakes_` and `radius_` are those of all calls; gamma and the bound, of rows that are gone, are NaN.
+            Averages and votes go on; a pocket begins anew with the one before, and is judged by these rows.
+        """
+        plan, threads = self._plan(), n_threads(self.n_jobs)
+        first = not hasattr(self, "coef_")
+        if self.early_stopping:
+            raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
+        if first and classes is None:
+            raise ValueError("classes is None; every label that will come is wanted at the first call of partial_fit")
+        rows, turns, y, columns = self._rows(X, y, sample_weight, reset=first)
+        given = None if classes is None else encode_labels(np.asarray(classes))[0]
+        classes = given if first else self.classes_
+        if given is not None and not np.array_equal(given, classes):
+            raise ValueError(f"classes is {given}; {classes}, those of the first call, are wanted")
+        if len(classes) < 2:
+            raise ValueError(
+                f"classes has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+            )
+        labels, codes = encode_labels(y)
+        if not np.isin(labels, classes).all():
+            odd = labels[~np.isin(labels, classes)].tolist()[0]
+            raise ValueError(f"y holds {odd!r}; one of classes, {classes}, is wanted")
+        rows.codes = np.searchsorted(classes, labels)[codes].astype(np.intc)
+        plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
+        weights = class_factors(self.class_weight, classes, None)
+        if first:
+            w, b = self._first_weights(rows, turns, plan, len(classes), None, None)
+            units = make_units(plan, w, b, weights)
+        else:
+            averaged = plan.average == "averaged" and hasattr(self, "_last_coef_")
+            w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
+            units = make_units(plan, w, b, weights)
+            for unit, mistakes, turns_before in zip(units, np.atleast_1d(self.n_mistakes_), self._turns_):
+                unit.mistakes, unit.t, unit.first_t = int(mistakes), int(turns_before), int(turns_before)
+            if averaged:
+                share_out(units, "lag_w", self._lag_coef_)
+                share_out(units, "lag_b", self._lag_intercept_)
+        return self._learn(rows, turns, None, plan, units, threads, columns | {"classes_": classes}, False, not first)
+
+    def _learn(self, rows, turns, held_out, plan, units, threads, attributes, proves, more=False):
+        """Train the units and take on what they learned; `proves` says whether Novikoff's bound holds."""
+        n = len(rows.codes) if turns is None else len(turns)
+        with Progress(plan.max_iter * n * len(units), "perceptron", self.verbose, self.callback) as progress:
+            square = train(rows, turns, held_out, plan, units, threads, progress)
+        kept = [planes_kept(unit, plan) for unit in units]
+        for unit, (w, b) in zip(units, kept):
+            if plan.order == "random" or plan.average in ("averaged", "pocket") or plan.penalty is not None:
+                unit.margin = least_margin(rows, turns, plan, unit, w, b)
+        coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
+        one = (lambda values: values[0]) if len(units) == 1 else np.array
+        radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
+        if more:
+            radius = np.fmax(np.max(self.radius_), radius)
+        norms = [_norm(np.append(w, b)) for w, b in kept]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            margins = [
+                unit.margin / norm if unit.margin > 0 and not more else np.nan for unit, norm in zip(units, norms)
+            ]
+            proves = proves and 1e-140 < radius < np.inf
+            bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]
+        last = max(units, key=lambda unit: unit.n_iter)
+        attributes |= {
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_iter_": last.n_iter,
+            "t_": (self.t_ if more else 1) + last.n_iter * len(rows.codes),
+            "n_mistakes_": one([unit.mistakes for unit in units]),
+            "converged_": all(unit.margin > 0 for unit in units),
+            "stop_reason_": last.reason,
+            "margin_": one([float(margin) for margin in margins]),
+            "radius_": one([float(radius) for _ in units]),
+            "mistake_bound_": one([float(bound) for bound in bounds]),
+            "_turns_": np.array([unit.t for unit in units]),
+        }
+        if plan.average == "averaged":
+            for name, part in (("_last_coef_", "w"), ("_last_intercept_", "b"), ("_lag_coef_", "lag_w")):
+                attributes[name] = np.concatenate([getattr(unit, part) for unit in units])
+            attributes["_lag_intercept_"] = np.concatenate([unit.lag_b for unit in units])
+        if plan.average == "voted":
+            attributes |= voters(rows, plan, units, vars(self) if more and hasattr(self, "votes_") else None)
+        if (
+            not attributes["converged_"]
+            and last.n_iter == plan.max_iter > 1
+            and (self.tol is not None or plan.until_clean)
+        ):
+            _warn_of_mistakes(last.reason)
+        return self._become(**attributes)
+
+    def _scores(self, X):
+        if not hasattr(self, "votes_"):
+            return super()._scores(X)
+        X = self._new_samples(X)
+        scores = np.empty((X.shape[0], len(self.coef_)))
+        for start, stop in ranges(0, X.shape[0], 1, max(1, _VOTE_NUMBERS // len(self.votes_))):
+            right = linear_scores(X[start:stop], self.voters_, self.voter_intercepts_) > 0
+            votes = np.where(right, self.votes_, -self.votes_)
+            scores[start:stop] = np.add.reduceat(votes, self.voter_starts_[:-1], axis=1)
+        return scores / np.add.reduceat(self.votes_, self.voter_starts_[:-1])
+
+    def _chosen(self, X):
+        return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
+
+    def _check_state(self):
+        super()._check_state()
+        if hasattr(self, "votes_"):
+            m = len(self.votes_)
+            require_array("votes_", self.votes_, [np.int64], (None,))
+            require_array("voters_", self.voters_, [np.float64], (m, self.n_features_in_))
+            require_array("voter_intercepts_", self.voter_intercepts_, [np.float64], (m,))
+            starts = self.voter_starts_
+            require_array("voter_starts_", starts, [np.int64], (len(self.coef_) + 1,))
+            if starts[0] != 0 or starts[-1] != m or (starts[1:] <= starts[:-1]).any():
+                raise ValueError(f"voter_starts_ does not ascend from 0 to {m}")
+        joint = np.ndim(self.n_mistakes_) == 0
+        require_array("_turns_", self._turns_, [np.int64], (1 if joint else len(self.coef_),))
+        if hasattr(self, "_last_coef_"):
+            for name in ("_last_coef_", "_lag_coef_"):
+                require_array(name, getattr(self, name), [np.float64], self.coef_.shape)
+            for name in ("_last_intercept_", "_lag_intercept_"):
+                require_array(name, getattr(self, name), [np.float64], self.intercept_.shape)
+
+    def _plan(self):
+        """The parameters, checked, but for those that wait for the rows."""
+        for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
+        if self.order is not None:
+            require_choice("order", self.order, ("cyclic", "shuffled", "random", "batch"))
+        require_choice("start", self.start, ("zero", "random", "centroids"))
+        require_choice("average", self.average, ("none", "averaged", "voted", "pocket"))
+        require_choice("multi_class", self.multi_class, ("ovr", "joint"))
+        alpha = require_number("alpha", self.alpha, 0)
+        penalty = None
+        if self.penalty is not None:
+            require_choice("penalty", self.penalty, ("l2", "l1", "elasticnet"))
+            penalty = alpha, {"l2": 0.0, "l1": 1.0}.get(self.penalty, self.l1_ratio)
+            for name, wanted in (("average", "none"), ("multi_class", "ovr")):
+                if getattr(self, name) != wanted:
+                    raise ValueError(
+                        f"{name} is {getattr(self, name)!r} and penalty {self.penalty!r}; with a penalty"
+                        f" {wanted!r} is wanted"
+                    )
+        if not (self.l1_ratio is None or require_number("l1_ratio", self.l1_ratio, 0) <= 1) or penalty == (alpha, None):
+            raise ValueError(f"l1_ratio is {self.l1_ratio}; a number from 0 to 1 is wanted")
+        if self.order == "batch":
+            for name, wanted in (("penalty", None), ("average", "none")):
+                if getattr(self, name) != wanted and getattr(self, name) != "pocket":
+                    raise ValueError(f"{name} is {getattr(self, name)!r} and order 'batch'; {wanted!r} is wanted")
+        if self.average == "voted" and self.multi_class == "joint":
+            raise ValueError("average is 'voted' and multi_class 'joint'; another average is wanted for joint planes")
+        if not 0 < require_number("validation_fraction", self.validation_fraction, 0) < 1:
+            raise ValueError(f"validation_fraction is {self.validation_fraction}; a number between 0 and 1 is wanted")
+        tol = -np.inf if self.tol is None else require_number("tol", self.tol, 0)
+        rule = self.order is None or self.early_stopping
+        return Plan(
+            order=self.order or ("shuffled" if self.shuffle else "cyclic"),
+            eta=require_number("eta0", self.eta0, 0, open_low=True),
+            intercept=bool(self.fit_intercept),
+            joint=self.multi_class == "joint",
+            average=self.average,
+            penalty=penalty,
+            max_iter=require_integer("max_iter", self.max_iter, 1),
+            tol=tol if rule else -np.inf,
+            n_iter_no_change=require_integer("n_iter_no_change", self.n_iter_no_change, 1),
+            until_clean=self.order is not None,
+            seed=_seed(self.random_state),
+        )
+
+    def _rows(self, X, y, sample_weight, reset=True):
+        """(rows without codes, the rows that are there or None for all, y, attributes)."""
+        name = type(self).__name__
+        # a first sweep that meets every row tells whether they are finite
+        meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
+        read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
+        if reset:
+            array = read(X, name)
+            columns = self._fitted_columns(X, array)
+        else:
+            array = self._new_samples(X, read)
+            columns = {key: getattr(self, key) for key in ("n_features_in_", "feature_names_in_") if hasattr(self, key)}
+        n = array.shape[0]
+        y = as_targets(y, n, name, labels=True)
+        if y.ndim != 1:
+            raise ValueError(f"y has shape {y.shape}; ({n},), one label a row, is wanted")
+        cost, turns = as_sample_weight(sample_weight, n), None
+        if cost is not None and not cost.all():
+            turns = np.flatnonzero(cost)
+            if not len(turns):
+                raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
+        refuse = None if isinstance(array, Csr) else partial(require_finite, array, "X", name)
+        return as_rows(array, None, cost, refuse), turns, y, columns
+
+    def _first_weights(self, rows, turns, plan, n_classes, coef_init, intercept_init):
+        n_planes = 1 if n_classes == 2 else n_classes
+        rng = np.random.default_rng([plan.seed, 1])
+        if self.start == "random":
+            w, b = rng.standard_normal((n_planes, rows.d)), rng.standard_normal(n_planes)
+        elif self.start == "centroids":
+            w, b = between_centroids(rows, turns, n_planes)
+        else:
+            w, b = np.zeros((n_planes, rows.d)), np.zeros(n_planes)
+        if coef_init is not None:
+            w = _given("coef_init", coef_init, w.shape)
+        if intercept_init is not None:
+            b = _given("intercept_init", intercept_init, b.shape)
+        elif coef_init is not None or not plan.intercept:
+            b = np.zeros(n_planes)
+        return w, b
+
+
+def _given(name, values, shape):
+    try:
+        array = np.array(as_array(values, name), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something that is not a number ({error}); numbers are wanted") from None
+    if array.shape != shape and not (shape[0] == 1 and array.size == np.prod(shape)):
+        raise ValueError(f"{name} has shape {array.shape}; {shape} is wanted")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity; finite numbers are wanted")
+    return array.reshape(shape)
+
+
+def _norm(v):
+    """|v|, whatever its scale."""
+    largest = np.abs(v).max()
+    return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0
+
+
+def _seed(random_state):
+    """A whole number that stands for `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int(np.random.default_rng(random_state).integers(2**31))
+    return require_integer("random_state", random_state, 0)
+
+
+def _warn_of_mistakes(reason):
+    loaded = sys.modules.get("sklearn.exceptions")
+    warnings.warn(
+        f"The perceptron is not known to separate the rows: {reason}",
+        UserWarning if loaded is None else loaded.ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,301 @@
+"""Tables of true against predicted labels, and the figures that follow from one."""
+
+import numpy as np
+
+from .._validation import as_array, as_sample_weight, encode_labels, require_choice
+
+
+def as_label_vector(y, name):
+    """Labels of shape (n_samples,), each there, at least one."""
+    y = as_array(y, name)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"{name} has shape {y.shape}; one label a row is wanted")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(f"{name} contains NaN; a label is wanted for every row")
+    return y
+
+
+def encode_together(y_true, y_pred, labels=None):
+    """(labels, codes of y_true, codes of y_pred); `labels` None: those that occur in either, sorted."""
+    y_true, y_pred = as_label_vector(y_true, "y_true"), as_label_vector(y_pred, "y_pred")
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_true has {len(y_true)} entries and y_pred {len(y_pred)}; the same number is wanted")
+    found, codes = zip(*(encode_labels(y) for y in (y_true, y_pred)))
+    texts = [[isinstance(label, str) for label in own[:1].tolist()] for own in found]
+    if texts[0] != texts[1]:
+        one, other = (own.tolist()[0] for own in found)
+        raise TypeError(f"y_true holds labels such as {one!r} and y_pred {other!r}; one type of labels is wanted")
+    everything = np.unique(np.concatenate(found))
+    if labels is None:
+        return everything, *(np.searchsorted(everything, own)[code] for own, code in zip(found, codes))
+    labels = as_array(labels, "labels")
+    order = np.argsort(labels, kind="stable")
+    if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
+        raise ValueError(f"labels is {labels.tolist()}; a list of different labels is wanted")
+    unknown = everything[~np.isin(everything, labels)].tolist()
+    if unknown:
+        raise ValueError(f"labels leaves out {unknown[0]!r}, which occurs; every label that occurs is wanted")
+    return labels, *(order[np.searchsorted(labels, own, sorter=order)][code] for own, code in zip(found, codes))
+
+
+def as_costs(cost_matrix, n_classes):
+    """cost_matrix[true, predicted] as finite float64."""
+    costs = np.asarray(as_array(cost_matrix, "cost_matrix"), dtype=np.float64)
+    if costs.shape != (n_classes, n_classes):
+        raise ValueError(f"cost_matrix has shape {costs.shape}; {(n_classes, n_classes)}, true by predicted, is wanted")
+    if not np.isfinite(costs).all():
+        raise ValueError("cost_matrix contains NaN or infinity; finite costs are wanted")
+    return costs
+
+
+def _divided(a, b):
+    """a / b, 0 where b is 0."""
+    return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=np.asarray(b) != 0)
+
+
+def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
+    """Count how often each label was predicted for each true one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels.
+    y_pred : array-like of shape (n_samples,)
+        Labels of the same type.
+    labels : array-like of shape (n_classes,), default=None
+        The order of rows and columns, with all labels that occur; None: those that occur, sorted.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What each row counts, from 0 up; None: 1.
+
+    Returns
+    -------
+    ContingencyTable
+
+    Examples
+    --------
+    >>> from fastclf import contingency_table
+    >>> table = contingency_table(["ham", "ham", "spam", "spam", "spam"], ["ham", "spam", "spam", "spam", "ham"])
+    >>> table.counts
+    array([[1, 1],
+           [1, 2]])
+    >>> table.accuracy, table.TP, table.FP
+    (0.6, 2, 1)
+    """
+    labels, true, predicted = encode_together(y_true, y_pred, labels)
+    weight = as_sample_weight(sample_weight, len(true))
+    K = len(labels)
+    return ContingencyTable(np.bincount(true * K + predicted, weight, K * K).reshape(K, K), labels)
+
+
+class ContingencyTable:
+    """Counts of true (rows) against predicted labels (columns), and what follows from them.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_classes, n_classes)
+        From 0 up; weights where rows have weights.
+    labels : array-like of shape (n_classes,), default=None
+        None: 0, 1, ...
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_classes, n_classes)
+    labels : ndarray of shape (n_classes,)
+    n : the sum of all counts
+    TP, FP, FN, TN : numbers
+        With two classes, of which `labels[1]` is the positive one.
+    accuracy, error : float
+    balanced_accuracy : float
+        The mean recall of the classes that occur.
+    kappa : float
+        Cohen's: the accuracy beyond that of independent answers with the same shares, over the largest possible one.
+    mcc : float
+        Matthews' correlation; for more than two classes that of Gorodkin.
+    majority_error, uniform_error, proportional_error : float
+        What has to be beaten: the error of always answering the most frequent label, 1 - max p; of answering each of K
+        labels equally often, 1 - 1/K; of answering each as often as it occurs, 1 - sum p^2.
+
+    Notes
+    -----
+    A share of nothing, such as the precision of a label that was never predicted, is 0, as in scikit-learn.
+
+    References
+    ----------
+    Cohen (1960), A coefficient of agreement for nominal scales. Gorodkin (2004), Comparing two K-category assignments
+    by a K-category correlation coefficient.
+
+    Examples
+    --------
+    >>> from fastclf import ContingencyTable
+    >>> table = ContingencyTable([[50, 10], [5, 35]], ["well", "ill"])
+    >>> print(table)
+    true \\ predicted  well  ill
+    well                50   10
+    ill                  5   35
+    >>> table.recall("binary"), table.specificity().round(3).tolist()
+    (0.875, [0.875, 0.833])
+    """
+
+    def __init__(self, counts, labels=None):
+        counts = as_array(counts, "counts")
+        if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.size == 0:
+            raise ValueError(f"counts has shape {counts.shape}; (n_classes, n_classes) is wanted")
+        if counts.dtype.kind not in "biuf" or not (np.isfinite(counts) & (counts >= 0)).all():
+            raise ValueError("counts has an entry that is no number from 0 up")
+        self.counts = counts
+        self.labels = np.arange(len(counts)) if labels is None else as_array(labels, "labels")
+        if self.labels.shape != counts.shape[:1]:
+            raise ValueError(f"labels has shape {self.labels.shape}; ({len(counts)},), one a class, is wanted")
+
+    def __repr__(self):
+        return f"ContingencyTable({self.counts.tolist()}, {self.labels.tolist()})"
+
+    def __str__(self):
+        head = ["true \\ predicted", *map(str, self.labels.tolist())]
+        rows = ([str(label), *map("{:g}".format, row)] for label, row in zip(self.labels.tolist(), self.counts))
+        lines = [head, *rows]
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:]))])
+            for line in lines
+        )
+
+    @property
+    def n(self):
+        return self.counts.sum().item()
+
+    @property
+    def _true(self):
+        return self.counts.sum(axis=1)
+
+    @property
+    def _predicted(self):
+        return self.counts.sum(axis=0)
+
+    def _of_two(self, row, column):
+        if len(self.counts) != 2:
+            raise AttributeError(f"the table has {len(self.counts)} classes; TP, FP, FN and TN are of two")
+        return self.counts[row, column].item()
+
+    @property
+    def TP(self):
+        return self._of_two(1, 1)
+
+    @property
+    def FP(self):
+        return self._of_two(0, 1)
+
+    @property
+    def FN(self):
+        return self._of_two(1, 0)
+
+    @property
+    def TN(self):
+        return self._of_two(0, 0)
+
+    @property
+    def accuracy(self):
+        return float(_divided(self.counts.trace(), self.n))
+
+    @property
+    def error(self):
+        return float(_divided(self.n - self.counts.trace(), self.n))
+
+    @property
+    def balanced_accuracy(self):
+        there = self._true > 0
+        return float(self.recall()[there].mean()) if there.any() else 0.0
+
+    @property
+    def kappa(self):
+        chance = float(_divided(self._true @ self._predicted.astype(float), float(self.n) ** 2))
+        return (self.accuracy - chance) / (1 - chance) if chance < 1 else 0.0
+
+    @property
+    def mcc(self):
+        n, true, predicted = float(self.n), self._true.astype(float), self._predicted.astype(float)
+        spread = (n * n - true @ true) * (n * n - predicted @ predicted)
+        return float((n * self.counts.trace() - true @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0
+
+    @property
+    def majority_error(self):
+        return 1 - float(_divided(self._true.max(), self.n))
+
+    @property
+    def uniform_error(self):
+        return 1 - 1 / len(self.counts)
+
+    @property
+    def proportional_error(self):
+        return 1 - float(np.square(_divided(self._true, self.n)).sum())
+
+    def _averaged(self, value, total, average):
+        """value(right, total) by class, or averaged."""
+        right = self.counts.diagonal()
+        if average is None:
+            return value(right, total)
+        require_choice("average", average, ("binary", "macro", "micro", "weighted"))
+        if average == "binary":
+            if len(right) != 2:
+                raise ValueError(f"average is 'binary', but there are {len(right)} classes; another average is wanted")
+            return float(value(right, total)[1])
+        if average == "micro":
+            return float(value(right.sum(), total.sum()))
+        shares = value(right, total)
+        return float(shares.mean() if average == "macro" else _divided(shares @ self._true, self.n))
+
+    def precision(self, average=None):
+        """Of the rows with a predicted label, the share that have it.
+
+        Parameters
+        ----------
+        average : {'binary', 'macro', 'micro', 'weighted'} or None, default=None
+            None: an array, one entry a class; 'binary': that of `labels[1]`, with two classes; 'macro': the mean;
+            'weighted': the mean weighted by the true rows; 'micro': of all rows together.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_classes,)
+        """
+        return self._averaged(_divided, self._predicted, average)
+
+    def recall(self, average=None):
+        """Of the rows with a true label, the share that were given it; `average` as for `precision`."""
+        return self._averaged(_divided, self._true, average)
+
+    def f1(self, average=None):
+        """The harmonic mean of precision and recall; `average` as for `precision`."""
+        return self._averaged(lambda right, total: _divided(2 * right, total), self._true + self._predicted, average)
+
+    def specificity(self):
+        """Of the rows with another true label, the share that were not given this one, of shape (n_classes,)."""
+        others = self.n - self._true
+        return _divided(others - self._predicted + self.counts.diagonal(), others)
+
+    def figures(self):
+        """All figures by name, the errors that have to be beaten beside, as a dict of numbers."""
+        names = ["accuracy", "error", "majority_error", "uniform_error", "proportional_error", "balanced_accuracy"]
+        found = {name: getattr(self, name) for name in [*names, "kappa", "mcc"]}
+        for name in ("precision", "recall", "f1"):
+            found[f"{name}_macro"] = getattr(self, name)("macro")
+        if len(self.counts) == 2:
+            found |= {name: getattr(self, name)("binary") for name in ("precision", "recall", "f1")}
+            found |= {"specificity": float(self.specificity()[1])}
+            found |= {name: getattr(self, name) for name in ("TP", "FP", "FN", "TN")}
+        return found
+
+    def cost(self, cost_matrix):
+        """The mean cost of a row.
+
+        Parameters
+        ----------
+        cost_matrix : array-like of shape (n_classes, n_classes)
+            `cost_matrix[true, predicted]`, in the order of `labels`.
+
+        Returns
+        -------
+        float
+        """
+        return float(_divided((self.counts * as_costs(cost_matrix, len(self.counts))).sum(), self.n))

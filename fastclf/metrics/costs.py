@@ -1,0 +1,208 @@
+"""Decisions by cost: what answers cost, the cheapest answer from probabilities, the best threshold."""
+
+import numpy as np
+
+from .._estimator import Classifier, clone
+from .._validation import as_sample_weight, require_array
+from .contingency import as_costs
+from .curves import _counts_by_threshold, _probabilities, _two_sides
+
+
+def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=None):
+    """The mean cost of the decisions that cost least by the given probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+    y_proba : array-like of shape (n_samples, n_classes), or (n_samples,)
+        Probabilities of the sorted labels; one number a row is that of the second of two.
+    cost_matrix : array-like of shape (n_classes, n_classes)
+        `cost_matrix[true, predicted]`.
+    labels : array-like of shape (n_classes,), default=None
+        All classes, if not each occurs in `y_true`.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fastclf import expected_cost
+    >>> expected_cost(["ill", "well", "well"], [[0.3, 0.7], [0.2, 0.8], [0.0, 1.0]], [[0, 10], [1, 0]])
+    0.3333333333333333
+    """
+    codes, proba = _probabilities(y_true, y_proba, labels)
+    costs = as_costs(cost_matrix, proba.shape[1])
+    paid = costs[codes, cheapest(proba, costs)]
+    return float(np.average(paid, weights=as_sample_weight(sample_weight, len(codes))))
+
+
+def cheapest(proba, cost_matrix):
+    """The code of the class of least expected cost for each row of probabilities; the first of equal ones."""
+    return (proba @ cost_matrix).argmin(axis=1)
+
+
+def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=None, sample_weight=None):
+    """The threshold of a score from which on to answer with the positive class, so that the answers cost least.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels of two classes.
+    y_score : array-like of shape (n_samples,)
+        Scores or probabilities of the positive class, of rows that the classifier has not been fitted on.
+    cost_matrix : array-like of shape (2, 2), default=((0, 1), (1, 0))
+        `cost_matrix[true, predicted]`, the negative class first; by default the cost is the error.
+    pos_label : label, default=None
+        None: the second in order.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    threshold : float
+        Rows whose score is at least this are to be called positive; of equally good ones the largest, so that it may be
+        infinite. Between two scores it is the middle.
+    cost : float
+        The mean cost of a row with it.
+
+    Notes
+    -----
+    O(n log n): every threshold is tried.
+
+    Examples
+    --------
+    >>> from fastclf import best_threshold
+    >>> best_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8])
+    (0.6000000000000001, 0.25)
+    >>> best_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], [[0, 1], [10, 0]])
+    (0.2, 0.25)
+    """
+    positive, score, weight = _two_sides(y_true, y_score, pos_label, sample_weight)
+    if not weight.any():
+        raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
+    costs = as_costs(cost_matrix, 2)
+    counts = _counts_by_threshold(positive, score, weight)
+    # first the threshold that no row reaches
+    wrong, right, threshold = (np.concatenate([[none], own]) for none, own in zip((0, 0, np.inf), counts))
+    negative, total = weight[~positive].sum(), weight[positive].sum()
+    paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
+    best = int(paid.argmin())
+    at = threshold[best]
+    if 0 < best < len(threshold) - 1:
+        middle = at / 2 + threshold[best + 1] / 2
+        at = middle if middle > threshold[best + 1] else at
+    return float(at), float(paid[best] / weight.sum())
+
+
+class CostSensitiveClassifier(Classifier):
+    """Decides by cost: of the labels, the one of least expected cost by the probabilities of any classifier.
+
+        argmin over k of    sum_j p(j | x) cost_matrix[j, k]
+
+    Parameters
+    ----------
+    estimator : estimator with `predict_proba`
+        Fitted as a clone.
+    cost_matrix : array-like of shape (n_classes, n_classes), default=None
+        `cost_matrix[true, predicted]`, classes in the order of their sorted labels; None: every error costs 1.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator
+    classes_ : ndarray of shape (n_classes,)
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    As good as the probabilities are: `calibration_curve` shows it.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning.
+
+    Examples
+    --------
+    >>> from fastclf import CostSensitiveClassifier, GaussianNB
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["ill", "ill", "well", "well"]
+    >>> plain = CostSensitiveClassifier(GaussianNB()).fit(X, y)
+    >>> careful = CostSensitiveClassifier(GaussianNB(), cost_matrix=[[0, 100], [1, 0]]).fit(X, y)
+    >>> plain.predict([[1.8]]), careful.predict([[1.8]])
+    (array(['well'], dtype='<U4'), array(['ill'], dtype='<U4'))
+    """
+
+    def __init__(self, estimator=None, *, cost_matrix=None):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = self._given().__sklearn_tags__()
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+    def _given(self):
+        if self.estimator is None:
+            from ..naive_bayes.single import GaussianNB
+
+            return GaussianNB()
+        return self.estimator
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit a clone of the estimator.
+
+        Parameters
+        ----------
+        X, y : what the estimator takes
+        sample_weight : array-like of shape (n_samples,), default=None
+            Handed on, if given.
+
+        Returns
+        -------
+        self
+        """
+        given = self._given()
+        if not hasattr(given, "fit") or isinstance(given, type):
+            raise TypeError(f"estimator is {given!r}; an estimator with predict_proba is wanted")
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted = clone(given).fit(X, y, **weights)
+        if not hasattr(fitted, "predict_proba"):
+            raise TypeError(f"estimator is {given!r}, which has no predict_proba; one that has is wanted")
+        n = len(fitted.classes_)
+        costs = 1.0 - np.eye(n) if self.cost_matrix is None else as_costs(self.cost_matrix, n)
+        names = {"feature_names_in_": fitted.feature_names_in_} if hasattr(fitted, "feature_names_in_") else {}
+        return self._become(
+            estimator_=fitted,
+            classes_=fitted.classes_,
+            cost_matrix_=costs,
+            n_features_in_=fitted.n_features_in_,
+            **names,
+        )
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("classes_", self.classes_, None, (None,))
+        n = len(self.classes_)
+        require_array("cost_matrix_", self.cost_matrix_, [np.float64], (n, n))
+        inner = self.estimator_
+        if not isinstance(inner, Classifier) or getattr(inner, "n_features_in_", None) != self.n_features_in_:
+            raise ValueError("estimator_ is no classifier of the same features")
+        if not np.array_equal(self.classes_, inner.classes_):
+            raise ValueError("classes_ are not those of estimator_")
+
+    def predict_proba(self, X):
+        """The probabilities of the estimator, of shape (n_samples, n_classes)."""
+        self._require_fitted()
+        return self.estimator_.predict_proba(X)
+
+    def expected_costs(self, X):
+        """What each answer is expected to cost, of shape (n_samples, n_classes)."""
+        return self.predict_proba(X) @ self.cost_matrix_
+
+    def predict(self, X):
+        """The label of least expected cost of each row, of shape (n_samples,); the first of equal ones."""
+        self._require_fitted()
+        return self.classes_[cheapest(self.predict_proba(X), self.cost_matrix_)]

@@ -1,0 +1,189 @@
+"""What answers are worth: figures by scikit-learn's names, larger ones better."""
+
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from .._estimator import Classifier, Regressor
+from .contingency import as_costs, contingency_table
+from .curves import _columns_of, average_precision_score, brier_score_loss, log_loss, roc_auc_score
+
+
+class Scorer(NamedTuple):
+    """One figure, of what `kind` says: 'table', 'numbers', 'probabilities', 'scores', or a call of the estimator."""
+
+    kind: str
+    function: object
+    by_row: object = None  # by_row(y, answers), where the figure is the mean of such an array
+
+    @property
+    def wants_answers(self):
+        return self.kind in ("table", "table of what occurs", "numbers")
+
+
+def _r2(y, predicted):
+    """As `Regressor.score`."""
+    return Regressor.score(_Answered(predicted), None, y)
+
+
+class _Answered:
+    """Stands for an estimator whose answer is known."""
+
+    def __init__(self, predicted):
+        self.predicted = predicted
+
+    def predict(self, X):
+        return self.predicted
+
+
+def _by_columns(function):
+    return lambda y, scores, labels: function(y, scores, labels=labels)
+
+
+def _by_row(function):
+    return Scorer("numbers", lambda y, answers: float(np.mean(function(y, answers))), function)
+
+
+def _averages(name):
+    yield name, Scorer("table", lambda table: getattr(table, name)("binary"))
+    for average in ("macro", "micro", "weighted"):
+        yield (
+            f"{name}_{average}",
+            Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average)),
+        )
+
+
+_SCORERS = {
+    "accuracy": Scorer("table", lambda table: table.accuracy, np.equal),
+    "balanced_accuracy": Scorer("table", lambda table: table.balanced_accuracy),
+    "kappa": Scorer("table", lambda table: table.kappa),
+    "matthews_corrcoef": Scorer("table", lambda table: table.mcc),
+    **dict(pair for name in ("f1", "precision", "recall") for pair in _averages(name)),
+    "neg_log_loss": Scorer("probabilities", lambda *given: -_by_columns(log_loss)(*given)),
+    "neg_brier_score": Scorer("probabilities", lambda *given: -_by_columns(brier_score_loss)(*given)),
+    "roc_auc": Scorer("scores", _by_columns(roc_auc_score)),
+    "roc_auc_ovr": Scorer("probabilities", _by_columns(roc_auc_score)),
+    "roc_auc_ovo": Scorer("probabilities", lambda y, p, labels: roc_auc_score(y, p, multi_class="ovo", labels=labels)),
+    "average_precision": Scorer(
+        "scores", lambda y, scores, labels: average_precision_score(y, scores, pos_label=labels[-1])
+    ),
+    "r2": Scorer("numbers", _r2),
+    "neg_mean_squared_error": _by_row(lambda y, answers: -np.square(y - answers)),
+    "neg_root_mean_squared_error": Scorer("numbers", lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
+    "neg_mean_absolute_error": _by_row(lambda y, answers: -np.abs(y - answers)),
+}
+
+
+def cost_scorer(cost_matrix):
+    """For `scoring`: minus the mean cost of the answers.
+
+    Parameters
+    ----------
+    cost_matrix : array-like of shape (n_classes, n_classes)
+        `cost_matrix[true, predicted]`, in the order of the sorted labels.
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB, cost_scorer, cross_validate
+    >>> X, y = [[0.0], [0.1], [0.2], [2.0], [2.1], [2.2]], ["n", "n", "n", "p", "p", "p"]
+    >>> result = cross_validate(GaussianNB(), X, y, cv=3, scoring=cost_scorer([[0, 1], [5, 0]]))
+    >>> result["test_score"].tolist()
+    [0.0, 0.0, 0.0]
+    """
+    return Scorer("table", lambda table: 0.0 - table.cost(as_costs(cost_matrix, len(table.labels))))
+
+
+def as_scorers(scoring):
+    """A dict of name to Scorer; the one of a single figure is named "score"."""
+    if isinstance(scoring, list | tuple) and not isinstance(scoring, Scorer):
+        scoring = {name: name for name in scoring}
+    if isinstance(scoring, Mapping):
+        if not scoring:
+            raise ValueError("scoring is empty; one figure at least is wanted")
+        return {name: _as_scorer(value) for name, value in scoring.items()}
+    return {"score": _as_scorer(scoring)}
+
+
+def _as_scorer(scoring):
+    if isinstance(scoring, Scorer):
+        return scoring
+    if scoring is None:
+        return Scorer("own", None)
+    if isinstance(scoring, str):
+        if scoring not in _SCORERS:
+            raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
+        return _SCORERS[scoring]
+    if callable(scoring):
+        return Scorer("call", scoring)
+    raise TypeError(f"scoring is {scoring!r}; a name, a function of (estimator, X, y), or a dict of these is wanted")
+
+
+def settled(scorers, estimator):
+    """The scorers, with the estimator's own `score` in terms of its answers where it is the usual one."""
+    own = getattr(type(estimator), "score", None)
+    usual = {Classifier.score: _SCORERS["accuracy"], Regressor.score: _SCORERS["r2"]}
+    if "sklearn.base" in sys.modules:
+        usual[sys.modules["sklearn.base"].ClassifierMixin.score] = _SCORERS["accuracy"]
+    return {name: usual.get(own, s) if s.kind == "own" else s for name, s in scorers.items()}
+
+
+def from_answers(scorers):
+    """Whether predictions are all that these scorers want."""
+    return all(scorer.wants_answers for scorer in scorers.values())
+
+
+def judge_folds(scorers, y, tests, answers, labels):
+    """{name: the figure of each fold} of answers to the test rows of all folds, one fold after the other."""
+    ends = np.cumsum([len(test) for test in tests])
+    figures = {}
+    by_fold = None
+    for name, scorer in scorers.items():
+        if scorer.by_row is not None:
+            values = scorer.by_row(y[np.concatenate(tests)], answers)
+            sums = np.add.reduceat(values, np.concatenate([[0], ends[:-1]]), dtype=float)
+            figures[name] = sums / np.diff(ends, prepend=0)
+        else:
+            if by_fold is None:
+                by_fold = [
+                    judge(scorers, y[test], answers[end - len(test) : end], labels) for test, end in zip(tests, ends)
+                ]
+            figures[name] = np.array([own[name] for own in by_fold])
+    return figures
+
+
+def judge(scorers, y, answers, labels=None, model=None, X=None):
+    """{name: figure} of one model's answers to rows X; model and X may be None where answers are enough."""
+    tables = {}
+    figures = {}
+    for name, (kind, function, _) in scorers.items():
+        if kind in ("table", "table of what occurs"):
+            if kind not in tables:
+                tables[kind] = contingency_table(y, answers, labels=labels if kind == "table" else None)
+            figures[name] = function(tables[kind])
+        elif kind == "numbers":
+            figures[name] = function(y, answers)
+        elif kind == "own":
+            figures[name] = model.score(X, y)
+        elif kind == "call":
+            figures[name] = function(model, X, y)
+        else:
+            figures[name] = function(y, *_scores(kind, model, X, y))
+    return figures
+
+
+def _scores(kind, model, X, y):
+    """(probabilities or scores, the labels of their columns)."""
+    if kind == "scores" and hasattr(model, "decision_function"):
+        scores = model.decision_function(X)
+    elif hasattr(model, "predict_proba"):
+        scores = model.predict_proba(X)
+    else:
+        wanted = "predict_proba" if kind == "probabilities" else "decision_function or predict_proba"
+        raise TypeError(f"scoring needs {wanted}, which {type(model).__name__} does not have")
+    if np.ndim(scores) == 2:
+        _columns_of(y, scores, model.classes_)
+        if kind == "scores" and scores.shape[1] == 2:
+            scores = scores[:, 1]
+    return scores, model.classes_

@@ -1,0 +1,17 @@
+"""Bayes' rule: naive Bayes, decisions of least expected cost for known distributions, averages of models."""
+
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "BayesClassifier": "rule",
+        "BayesOptimalClassifier": "rule",
+        "BernoulliNB": "single",
+        "CategoricalNB": "single",
+        "GaussianNB": "single",
+        "MultinomialNB": "single",
+        "NaiveBayes": "mixed",
+        "PoissonNB": "single",
+    },
+)

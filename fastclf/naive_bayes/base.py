@@ -1,0 +1,371 @@
+"""What estimators of naive Bayes share: labels and weights come in, posteriors go out."""
+
+import inspect
+import warnings
+
+import numpy as np
+
+from .._estimator import Classifier, clone
+from .._validation import (
+    as_array,
+    as_matrix,
+    as_sample_weight,
+    as_targets,
+    encode_labels,
+    require_array,
+    require_choice,
+)
+from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
+from .joints import decide, normalise, require_positive
+
+SHARED = """classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names."""
+
+METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
+
+_PARAMETERS = """alpha : float >= 0 or array-like of shape (n_features,), default=1.0
+        Added to each count (Laplace, Lidstone); 0: maximum likelihood.
+    force_alpha : bool, default=True
+        False: an `alpha` below 1e-10 is taken as 1e-10.
+    fit_prior : bool, default=True
+        Whether priors are the classes' shares of the rows; else they are uniform.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes, in place of both.
+    n_jobs : int, default=None
+        Threads; None: all CPUs. No result depends on it."""
+
+
+def document(cls):
+    cls.__doc__ = inspect.getdoc(cls).format(
+        shared=SHARED.replace("\n    ", "\n"), parameters=_PARAMETERS.replace("\n    ", "\n")
+    )
+    return cls
+
+
+def as_priors(name, values, n_classes):
+    """Prior probabilities as float64: one a class, none negative, of the sum 1."""
+    try:
+        priors = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {values!r}; an array of {n_classes} probabilities is wanted") from None
+    if priors.shape != (n_classes,):
+        raise ValueError(
+            f"Number of priors must match number of classes: {name} has shape {priors.shape}, not ({n_classes},)."
+        )
+    if not (priors >= 0).all():
+        raise ValueError(f"Priors must be non-negative: {name} has {priors[~(priors >= 0)][0]}.")
+    if not np.isclose(priors.sum(), 1):
+        raise ValueError(f"The sum of the priors should be 1; that of {name} is {priors.sum()}.")
+    return priors
+
+
+def all_but_one(parts, merge):
+    """For each part the others, merged, by two merges a part: sums that grow, of which nothing is subtracted."""
+    after = [None]
+    for part in reversed(parts[1:]):
+        after.append(part if after[-1] is None else merge(part, after[-1]))
+    before = None
+    for part in parts:
+        rest = after.pop()
+        yield rest if before is None else before if rest is None else merge(before, rest)
+        before = part if before is None else merge(before, part)
+
+
+def rows_by_fold(folds, weight, n):
+    """The rows of each fold, ascending."""
+    folds = as_array(folds, "folds")
+    if folds.shape != (n,):
+        raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
+    _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
+    rows = np.split(np.argsort(fold, kind="stable"), np.cumsum(sizes)[:-1])
+    if sum(weight is None or weight[own].any() for own in rows) < 2:
+        raise ValueError("folds has fewer than two folds with a row that counts; at least two are wanted")
+    return rows
+
+
+def among(weight, rows):
+    return None if weight is None else weight[rows]
+
+
+def begin_joint(n, prior):
+    """n rows of the logs of priors."""
+    joint = np.empty((n, len(prior)))
+    with np.errstate(divide="ignore"):
+        joint[:] = np.log(prior)
+    return joint
+
+
+class NaiveBayesBase(Classifier):
+    """A subclass has these, besides its parameters:
+
+    _check_parameters(d, n_classes)    refuses what is wrong before any work
+    _sums(X, codes, weight, n_classes) what rows say, as attributes that add up
+    _together(sums, more)              those of both together
+    _conclude(sums)                    all attributes that follow from them
+    _joint(X)                          log P(x, class)
+    """
+
+    _takes_sparse = False
+
+    def _as_rows(self, X, owner):
+        return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
+
+    def _checked_labels(self, y, n, sample_weight, classes):
+        """(codes, weight, classes), where `classes`, unless None, are all that may be there."""
+        name = type(self).__name__
+        y = as_targets(y, n, name, labels=True)
+        if y.ndim != 1:
+            raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        weight = as_sample_weight(sample_weight, n)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
+        found, codes = encode_labels(y)
+        codes = codes.astype(np.int32)
+        if classes is not None:
+            place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+            unknown = classes[place] != found
+            if unknown.any():
+                raise ValueError(
+                    f"The target label(s) {found[unknown]} in y do not exist in the initial classes {classes}"
+                )
+            codes, found = place.astype(np.int32)[codes], classes
+        return codes, weight, found
+
+    def _checked(self, X, y, sample_weight, classes=None):
+        """(rows, codes, weight, classes)"""
+        rows = self._as_rows(X, type(self).__name__)
+        codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
+        self._check_parameters(rows.shape[1], len(classes))
+        return rows, codes, weight, classes
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from rows, in one read of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers in an array of any type, a table, or, where counts are taken, a SciPy sparse matrix.
+        y : array-like of shape (n_samples,)
+            Labels: anything sortable.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up.
+
+        Returns
+        -------
+        self
+        """
+        rows, codes, weight, classes = self._checked(X, y, sample_weight)
+        learned = self._conclude(self._sums(rows, codes, weight, len(classes)))
+        return self._become(classes_=classes, **self._fitted_columns(X, rows), **learned)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from more rows; the result is that of a fit of all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as `fit` takes them
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may come, wanted at the first call.
+
+        Returns
+        -------
+        self
+        """
+        fitted = getattr(self, "classes_", None)
+        if fitted is None and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if classes is not None:
+            classes = encode_labels(np.asarray(classes))[0]
+            if fitted is not None and not np.array_equal(fitted, classes):
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {fitted!r}"
+                )
+        if fitted is not None:
+            self._new_samples(X)
+        rows, codes, weight, known = self._checked(X, y, sample_weight, classes if fitted is None else fitted)
+        sums = self._sums(rows, codes, weight, len(known))
+        if fitted is None:
+            return self._become(classes_=known, **self._fitted_columns(X, rows), **self._conclude(sums))
+        vars(self).update(self._conclude(self._together(vars(self), sums)))
+        return self
+
+    def merge(self, other):
+        """A model of the rows of both, which have the same classes and columns: their sums are added.
+
+        Counts are exact, moments to rounding.
+
+        Parameters
+        ----------
+        other : fitted estimator of this class
+
+        Returns
+        -------
+        merged : a new one, with the parameters of this one
+        """
+        self._require_mergeable(other)
+        names = ("classes_", "n_features_in_", "feature_names_in_")
+        state = {name: value for name, value in vars(self).items() if name in names}
+        self._check_parameters(self.n_features_in_, len(self.classes_))
+        merged = clone(self)
+        return merged._become(**state, **merged._conclude(self._together(vars(self), vars(other))))
+
+    def _require_mergeable(self, other):
+        self._require_fitted()
+        if type(other) is not type(self):
+            raise TypeError(f"other is {other!r}; a fitted {type(self).__name__} is wanted")
+        other._require_fitted()
+        if not np.array_equal(self.classes_, other.classes_) or self.n_features_in_ != other.n_features_in_:
+            raise ValueError("other has other classes or another number of columns; a model with the same is wanted")
+
+    def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
+        """What a fit of all rows of the other folds predicts for each row; the estimator is left as it is.
+
+        Each fold is read once: sums of all others come from merging theirs, so that k folds cost about one fit and one
+        prediction. A class that no other fold has is impossible.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as `fit` takes them
+        folds : array-like of shape (n_samples,)
+            The fold of each row, at least two in all: numbers, groups, anything sortable.
+        method : {"predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"}, default="predict"
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What the method gives for each row.
+        """
+        require_choice("method", method, METHODS)
+        rows, codes, weight, classes = self._checked(X, y, sample_weight)
+        folds = rows_by_fold(folds, weight, len(rows))
+        joint = self._fold_joints(rows, codes, weight, classes, folds)
+        return clone(self)._become(classes_=classes)._answer(method, joint)
+
+    def _fold_joints(self, rows, codes, weight, classes, folds):
+        parts = [self._sums(rows[own], codes[own], among(weight, own), len(classes)) for own in folds]
+        joint = np.empty((len(rows), len(classes)))
+        model = clone(self)
+        for own, sums in zip(folds, all_but_one(parts, self._together)):
+            model._become(classes_=classes, n_features_in_=rows.shape[1], **self._conclude(sums))
+            joint[own] = np.where(model.class_count_ > 0, model._joint(rows[own]), -np.inf)
+        return joint
+
+    def _ask(self, X):
+        self._require_fitted()
+        return self._joint(self._new_samples(X))
+
+    def predict_joint_log_proba(self, X):
+        """log P(x, class), of shape (n_samples, n_classes)."""
+        return self._ask(X)
+
+    def predict(self, X):
+        """The most probable label of each row, of shape (n_samples,); the first of equal ones."""
+        return self._answer("predict", self._ask(X))
+
+    def predict_log_proba(self, X):
+        """log P(class | x), of shape (n_samples, n_classes); where all classes are impossible, all are alike."""
+        return self._answer("predict_log_proba", self._ask(X))
+
+    def predict_proba(self, X):
+        """P(class | x), of shape (n_samples, n_classes)."""
+        return self._answer("predict_proba", self._ask(X))
+
+    def _answer(self, method, joint):
+        """What a method says where these are the log joints, which it may overwrite."""
+        if method == "predict":
+            return self.classes_[decide(joint, self.n_jobs)]
+        return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("classes_", self.classes_, None, (None,))
+        if len(self.classes_) == 0:
+            raise ValueError("classes_ is empty; at least one class is wanted")
+
+
+# What scikit-learn takes a smaller alpha for, unless it is forced.
+_LEAST_ALPHA = 1e-10
+
+
+class DiscreteBayes(NaiveBayesBase):
+    """A model of counts; a subclass has `_count`, what it counts, and `_estimate`, what follows from the counts."""
+
+    _takes_sparse = _positive_only = True
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.positive_only = self._positive_only
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _sums(self, X, codes, weight, n_classes):
+        return {"class_count_": class_counts(codes, weight, n_classes)} | self._count(X, codes, weight, n_classes)
+
+    def _together(self, sums, more):
+        return {name: sums[name] + more[name] for name in ("class_count_", "feature_count_")}
+
+    def _conclude(self, sums):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_prior = self._log_prior(sums["class_count_"])
+            return sums | self._estimate(sums, self._smoothing()) | {"class_log_prior_": log_prior}
+
+    def _log_prior(self, count):
+        if self.class_prior is not None:
+            return np.log(as_priors("class_prior", self.class_prior, len(count)))
+        return np.log(count) - np.log(count.sum()) if self.fit_prior else np.full(len(count), -np.log(len(count)))
+
+    def _check_parameters(self, d, n_classes):
+        alpha = np.asarray(self.alpha)
+        if alpha.dtype.kind not in "iuf" or alpha.ndim > 1:
+            raise TypeError(f"alpha is {self.alpha!r}; a number or one for each feature is wanted")
+        if alpha.ndim and len(alpha) != d:
+            raise ValueError(
+                f"When alpha is an array, it should contains `n_features`. Got {len(alpha)} elements instead of {d}."
+            )
+        if not ((alpha >= 0) & (alpha < np.inf)).all():
+            raise ValueError(f"All values in alpha must be greater than 0 and finite; alpha is {self.alpha!r}.")
+        if not self.force_alpha and alpha.min() < _LEAST_ALPHA:
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep"
+                " alpha unchanged.",
+                stacklevel=4,
+            )
+        if self.class_prior is not None:
+            as_priors("class_prior", self.class_prior, n_classes)
+
+    def _smoothing(self):
+        alpha = np.asarray(self.alpha) if self.force_alpha else np.maximum(self.alpha, _LEAST_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+    def _count(self, X, codes, weight, n_classes):
+        """Sums of counts from 0 up."""
+        sums = column_sums(X, codes, weight, n_classes, self.n_jobs)
+        name = type(self).__name__
+        if not np.isfinite(sums).all():
+            require_finite(X, name)
+        require_positive(X, name)
+        return {"feature_count_": sums}
+
+    def _begin_joint(self, X):
+        return np.tile(self.class_log_prior_, (len(X), 1))
+
+    def _told(self, joint, X):
+        """The joint, unless what is not finite in it came from X."""
+        if not np.isfinite(joint.sum()):
+            require_finite(X, type(self).__name__)
+        return joint
+
+    def _check_state(self):
+        super()._check_state()
+        shape = (len(self.classes_), self.n_features_in_)
+        for name in ("class_count_", "class_log_prior_"):
+            require_array(name, getattr(self, name), [np.float64], shape[:1])
+        for name in ("feature_count_", "feature_log_prob_", "rate_"):
+            if isinstance(getattr(self, name, None), np.ndarray):
+                require_array(name, getattr(self, name), [np.float64], shape)

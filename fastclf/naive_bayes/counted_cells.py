@@ -1,0 +1,276 @@
+"""Distributions of columns by cells that are counted, or by a density about each value; as `distributions.py` says."""
+
+import numpy as np
+
+from .._validation import require_array
+from .distributions import log_dirichlet, ones_or, refuse
+from .joints import add_table, in_lanes, kernels
+from .mdl_cuts import mdl_cuts
+
+
+class Table:
+    """Counts of cells with `alpha` added to each; a value has one cell, or none: the last, which has the count 0."""
+
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        cls.require(columns, options)
+        return [cls.learn_one(x, codes, weight, n_classes, options) for x in columns]
+
+    @classmethod
+    def learn_one(cls, x, codes, weight, n_classes, options):
+        state = {"cells": cls.cells(x, codes, options)}
+        m = cls.size(state)
+        counts = np.bincount(codes * np.intp(m) + cls.places(state, x), weight, minlength=n_classes * m)
+        return state | {"counts": counts.reshape(n_classes, m).astype(np.float64)}
+
+    @staticmethod
+    def require(columns, options):
+        """Any values will do."""
+
+    @staticmethod
+    def logs(count, total, m, options):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(count + options.alpha) - np.log(total + options.alpha * m)
+        return np.where(np.isnan(logs), -np.inf, logs)
+
+    @classmethod
+    def scorer(cls, states, options):
+        tables = []
+        for state in states:
+            counts = np.concatenate([state["counts"], np.zeros((len(state["counts"]), 1))], axis=1)
+            logs = cls.logs(counts, counts.sum(axis=1, keepdims=True), cls.size(state), options)
+            tables.append(logs - cls.log_widths(state))
+        first = np.concatenate([[0], np.cumsum([table.shape[1] for table in tables])])
+        table = in_lanes(np.concatenate(tables, axis=1))
+
+        def add(joint, columns):
+            cls.require(columns, options)
+            places = [cls.places(state, x).astype(np.int32) for state, x in zip(states, columns)]
+            add_table(joint, np.stack(places, axis=1), first, table, 1)
+
+        return add
+
+    @classmethod
+    def draw(cls, state, k, n, rng, options):
+        p = state["counts"][k] + options.alpha
+        return rng.choice(len(p), n, p=p / p.sum())
+
+    @classmethod
+    def log_evidence(cls, state, options):
+        widths = (state["counts"] * cls.log_widths(state)[:-1]).sum()
+        return float(log_dirichlet(state["counts"], options.alpha).sum() - widths)
+
+
+class Categorical(Table):
+    """Categories, of any type that sorts; one never seen has the count 0."""
+
+    @staticmethod
+    def cells(x, codes, options):
+        return np.unique(x)
+
+    @staticmethod
+    def size(state):
+        return len(state["cells"])
+
+    @staticmethod
+    def places(state, x):
+        cells = state["cells"]
+        if (x.dtype.kind == "O") != (cells.dtype.kind == "O") or len(cells) == 0:
+            return np.full(len(x), len(cells))
+        place = np.minimum(np.searchsorted(cells, x), len(cells) - 1)
+        return np.where(cells[place] == x, place, len(cells))
+
+    @classmethod
+    def left(cls, state, columns, codes, weight, options):
+        [x] = columns
+        w, place, rows = ones_or(weight, x), cls.places(state, x), np.arange(len(x))
+        count, total = state["counts"].T[place], np.tile(state["counts"].sum(axis=1), (len(x), 1))
+        count[rows, codes] -= w
+        total[rows, codes] -= w
+        return cls.logs(count, total, cls.left_size(state, count), options)
+
+    @staticmethod
+    def left_size(state, count):
+        """A category that no other row has is none without it."""
+        return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
+
+    @staticmethod
+    def log_widths(state):
+        return np.zeros(len(state["cells"]) + 1)
+
+    @staticmethod
+    def merge(one, other):
+        cells = np.unique(np.concatenate([one["cells"], other["cells"]]))
+        counts = np.zeros((len(one["counts"]), len(cells)))
+        for state in (one, other):
+            counts[:, np.searchsorted(cells, state["cells"])] += state["counts"]
+        return {"cells": cells, "counts": counts}
+
+    @classmethod
+    def sample(cls, state, k, n, rng, options):
+        return state["cells"][cls.draw(state, k, n, rng, options)]
+
+    @classmethod
+    def check(cls, state, n_classes):
+        require_cells(state, n_classes, None, 0)
+
+
+def require_cells(state, n_classes, dtypes, edges):
+    """Refuse what is no cells, ascending, with counts for each but `edges` of them."""
+    if not isinstance(state, dict) or set(state) != {"cells", "counts"}:
+        raise ValueError("statistics_ has an entry that is not a dict of cells, counts")
+    cells = state["cells"]
+    require_array("statistics_[...]['cells']", cells, dtypes, (None,))
+    if not (cells[1:] > cells[:-1]).all():
+        raise ValueError("statistics_[...]['cells'] does not ascend")
+    require_array("statistics_[...]['counts']", state["counts"], [np.float64], (n_classes, len(cells) - edges))
+
+
+class Bernoulli(Categorical):
+    """Two values, 0 and 1."""
+
+    @staticmethod
+    def cells(x, codes, options):
+        return np.array([0.0, 1.0])
+
+    wanted = "; 0 and 1 are wanted for distribution 'bernoulli'"
+
+    @staticmethod
+    def is_bad(x):
+        return (x != 0) & (x != 1)
+
+    @staticmethod
+    def require(columns, options):
+        refuse(columns, Bernoulli.is_bad, options.places, Bernoulli.wanted)
+
+    @staticmethod
+    def places(state, x):
+        return x.astype(np.intp)
+
+    @staticmethod
+    def left_size(state, count):
+        return 2
+
+    @classmethod
+    def check(cls, state, n_classes):
+        require_cells(state, n_classes, [np.float64], 0)
+        if len(state["cells"]) != 2:
+            raise ValueError("statistics_[...]['cells'] of distribution 'bernoulli' is not 0 and 1")
+
+
+class Histogram(Table):
+    """Bins between cuts that are fixed at the first fit; what lies beyond the first and last falls into them."""
+
+    cut = "equal"
+
+    @classmethod
+    def cells(cls, x, codes, options):
+        low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
+        if cls.cut == "equal":
+            edges = np.linspace(low, high, options.bins + 1)
+        elif cls.cut == "quantile":
+            edges = np.quantile(x.astype(float), np.linspace(0, 1, options.bins + 1)) if len(x) else [low, high]
+        else:
+            edges = np.concatenate([[low], mdl_cuts(x, codes), [high]])
+        edges = np.unique(edges)
+        return edges if len(edges) > 1 else np.array([low, low + max(abs(low), 1.0)])
+
+    @staticmethod
+    def size(state):
+        return len(state["cells"]) - 1
+
+    @staticmethod
+    def places(state, x):
+        return np.searchsorted(state["cells"][1:-1], x, side="right")
+
+    @staticmethod
+    def log_widths(state):
+        return np.append(np.log(np.diff(state["cells"])), 0)
+
+    @staticmethod
+    def merge(one, other):
+        if not np.array_equal(one["cells"], other["cells"]):
+            raise ValueError("the histograms of the models have other bins; those of one `partial_fit` are wanted")
+        return {"cells": one["cells"], "counts": one["counts"] + other["counts"]}
+
+    @classmethod
+    def sample(cls, state, k, n, rng, options):
+        place = cls.draw(state, k, n, rng, options)
+        return rng.uniform(state["cells"][place], state["cells"][place + 1])
+
+    @classmethod
+    def check(cls, state, n_classes):
+        require_cells(state, n_classes, [np.float64], 1)
+        if len(state["cells"]) < 2:
+            raise ValueError("statistics_[...]['cells'] has fewer than two edges")
+
+
+class QuantileHistogram(Histogram):
+    cut = "quantile"
+
+
+class MdlHistogram(Histogram):
+    cut = "mdl"
+
+
+def _terms(cells, counts, h):
+    """What `densities` wants to know of a class."""
+    cells, counts = cells[counts > 0], counts[counts > 0]
+    with np.errstate(divide="ignore"):
+        slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42
+        return cells, counts, float(h), float(slack), float(np.log(counts.sum() * h * np.sqrt(2 * np.pi)))
+
+
+class Kernel:
+    """The mean of normal densities about each value of a class.
+
+    Of a class of n rows they have the width s / sqrt(n), s the standard deviation of the column. John, Langley (1995),
+    Estimating continuous distributions in Bayesian classifiers, have 1 / sqrt(n), which depends on the column's unit.
+    """
+
+    @staticmethod
+    def learn(columns, codes, weight, n_classes, options):
+        states = []
+        for x in columns:
+            cells, place = np.unique(x.astype(float), return_inverse=True)
+            counts = np.bincount(codes * np.intp(len(cells)) + place, weight, minlength=n_classes * len(cells))
+            states.append({"cells": cells, "counts": counts.reshape(n_classes, len(cells)).astype(np.float64)})
+        return states
+
+    merge = Categorical.merge
+
+    @staticmethod
+    def widths(state):
+        """Each class's standard deviation of the normal densities."""
+        count = state["counts"].sum(axis=0)
+        if count.sum() == 0:
+            return np.ones(len(state["counts"]))
+        mean = np.average(state["cells"], weights=count)
+        scale = np.sqrt(np.average((state["cells"] - mean) ** 2, weights=count)) or 1.0
+        return scale / np.sqrt(np.maximum(state["counts"].sum(axis=1), 1))
+
+    @staticmethod
+    def scorer(states, options):
+        parts = [
+            [_terms(state["cells"], *own) for own in zip(state["counts"], Kernel.widths(state))] for state in states
+        ]
+
+        def add(joint, columns):
+            for x, classes in zip(columns, parts):
+                values, place = np.unique(x.astype(float), return_inverse=True)
+                found = np.full((len(classes), len(values)), -np.inf)
+                for out, terms in zip(found, classes):
+                    if len(terms[0]):
+                        kernels.densities(values, *terms, out)
+                joint += found.T[place]
+
+        return add
+
+    @staticmethod
+    def sample(state, k, n, rng, options):
+        p = state["counts"][k]
+        return rng.normal(rng.choice(state["cells"], n, p=p / p.sum()), Kernel.widths(state)[k])
+
+    @staticmethod
+    def check(state, n_classes):
+        require_cells(state, n_classes, [np.float64], 0)

@@ -1,0 +1,387 @@
+"""Distributions of columns: what `NaiveBayes` is made of.
+
+A distribution is a class of methods on its statistics, a dict of arrays with the classes as first axis. Columns are
+lists of vectors, of known values.
+
+    learn(columns, codes, weight, n_classes, options)   the statistics of each column (of the multinomial: of all)
+    merge(one, other)                                   those of both together
+    scorer(states, options)                             add(joint, columns): adds log densities, (rows, n_classes)
+    left(state, columns, codes, weight, options)        log densities of rows of the fit by the statistics without each
+    sample(state, k, n, rng, options)                   n rows of class k
+    log_evidence(state, options)                        log P(columns | classes), parameters integrated out
+    check(state, n_classes)                             refuses what are no statistics
+
+Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be there is no `left`, and where
+there is no prior no `log_evidence`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._validation import require_array
+from ..sums.class_sums import class_counts, column_sums, divide
+from ..sums.moments import class_moments, merge_moments, pool
+from .joints import add_gaussian, add_linear
+
+# Columns that are copied side by side at a time.
+_BLOCK = 8
+
+# Rows that are worked on at a time.
+_ROWS = 1 << 11
+
+log_gamma = np.vectorize(math.lgamma, otypes=[float])
+
+
+class Options(NamedTuple):
+    """Parameters of `NaiveBayes`, and which columns of X they are for, which errors name."""
+
+    alpha: float
+    var_smoothing: float
+    bins: int
+    n_jobs: int | None
+    places: list
+
+
+def refuse(columns, bad, places, wanted):
+    """Raise for the first value that is bad, if there is one; bad(x) says which."""
+    for x, place in zip(columns, places):
+        found = bad(x)
+        if found.any():
+            raise ValueError(f"column {place} of X holds {x[found][0]}{wanted}")
+
+
+def side_by_side(columns):
+    """Columns as a matrix of floats, some rows at a time, whose cache lines columns of a matrix share."""
+    dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
+    block = np.empty((len(columns[0]), len(columns)), dtype)
+    for start in range(0, len(block), _ROWS):
+        own = slice(start, start + _ROWS)
+        np.stack([x[own] for x in columns], axis=1, out=block[own])
+    return block
+
+
+def by_column(states, name):
+    return np.stack([state[name] for state in states], axis=1)
+
+
+def ones_or(weight, x):
+    return np.ones(len(x)) if weight is None else weight
+
+
+def require_arrays(state, shapes):
+    """Refuse statistics that are not float64 arrays of these names and shapes."""
+    if not isinstance(state, dict) or set(state) != set(shapes):
+        raise ValueError(f"statistics_ has an entry that is not a dict of {', '.join(shapes)}")
+    for name, shape in shapes.items():
+        require_array(f"statistics_[...][{name!r}]", state[name], [np.float64], shape)
+
+
+class Gaussian:
+    """Mean and variance by maximum likelihood, plus a share of the column's variance over all classes."""
+
+    @staticmethod
+    def learn(columns, codes, weight, n_classes, options):
+        states = []
+        for start in range(0, len(columns), _BLOCK):
+            block = side_by_side(columns[start : start + _BLOCK])
+            count, mean, squares = class_moments(block, codes, weight, n_classes, options.n_jobs)
+            if not np.isfinite(squares).all():
+                raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+            for j in range(block.shape[1]):
+                states.append({"count": count[:, 0], "mean": mean[:, j].copy(), "squares": squares[:, j].copy()})
+        return states
+
+    @staticmethod
+    def merge(one, other):
+        return dict(zip(one, merge_moments(*one.values(), *other.values())))
+
+    @staticmethod
+    def spread(state):
+        """The column's variance over all classes."""
+        total, _, squares = pool(state["count"], state["mean"], state["squares"])
+        return divide(squares, total)
+
+    @staticmethod
+    def variances(state, options):
+        floor = options.var_smoothing * Gaussian.spread(state)
+        return np.maximum(divide(state["squares"], state["count"]) + floor, 1e-300)
+
+    @staticmethod
+    def scorer(states, options):
+        mean = by_column(states, "mean")
+        variance = np.stack([Gaussian.variances(state, options) for state in states], axis=1)
+        return lambda joint, columns: add_gaussian(joint, side_by_side(columns), mean, variance, 1)
+
+    @staticmethod
+    def left(state, columns, codes, weight, options):
+        [x] = columns
+        w, rows = ones_or(weight, x), np.arange(len(x))
+        count, squares = (np.tile(state[name], (len(x), 1)) for name in ("count", "squares"))
+        mean = np.tile(state["mean"], (len(x), 1))
+        count[rows, codes] -= w
+        rest, step = count[rows, codes], x - state["mean"][codes]
+        mean[rows, codes] -= divide(w * step, rest)
+        fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
+        # where less than half the digits remain, the sum is made anew
+        for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
+            others = (codes == codes[i]) & (rows != i)
+            centre = np.average(x[others], weights=w[others])
+            fewer[i], mean[i, codes[i]] = (w[others] * (x[others] - centre) ** 2).sum(), centre
+        squares[rows, codes] = np.where(rest > 0, fewer, 0)
+        total = count.sum(axis=1, keepdims=True)
+        centre = divide((count * mean).sum(axis=1, keepdims=True), total)
+        pooled = (squares + count * (mean - centre) ** 2).sum(axis=1, keepdims=True)
+        floor = options.var_smoothing * divide(pooled, total)
+        variance = np.maximum(divide(squares, count) + floor, 1e-300)
+        return -0.5 * (np.log(2 * np.pi * variance) + (x[:, None] - mean) ** 2 / variance)
+
+    @staticmethod
+    def sample(state, k, n, rng, options):
+        return rng.normal(state["mean"][k], np.sqrt(Gaussian.variances(state, options)[k]), n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        """Mean and variance have the conjugate prior of `alpha` rows with the column's own over all classes.
+
+        A column that is constant says nothing, and counts 0.
+        """
+        count, mean, squares = state["count"], state["mean"], state["squares"]
+        alpha, (_, centre, _), spread = options.alpha, pool(count, mean, squares), Gaussian.spread(state)
+        if spread == 0:
+            return 0.0
+        rows = alpha + count
+        scatter = alpha * spread + squares + alpha * count / rows * (mean - centre) ** 2
+        logs = log_gamma(rows / 2) - math.lgamma(alpha / 2) + 0.5 * np.log(alpha / rows) - count / 2 * np.log(np.pi)
+        return float((logs + alpha / 2 * np.log(alpha * spread) - rows / 2 * np.log(scatter)).sum())
+
+    @staticmethod
+    def check(state, n_classes):
+        require_arrays(state, dict.fromkeys(("count", "mean", "squares"), (n_classes,)))
+
+
+class Rate:
+    """What Poisson and exponential share: how much, in how many rows, plus `alpha` rows of 1.
+
+    That is the posterior mean under a gamma distribution of shape and rate `alpha`: of Poisson's rate, and of the rate
+    of which exponential's mean is the inverse.
+    """
+
+    names = ("count", "sum")
+
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        cls.require(columns, options)
+        states, count = [], class_counts(codes, weight, n_classes)
+        for start in range(0, len(columns), _BLOCK):
+            block = side_by_side(columns[start : start + _BLOCK])
+            sums = column_sums(block, codes, weight, n_classes, options.n_jobs)
+            states += [{"count": count, "sum": sums[:, j].copy()} for j in range(block.shape[1])]
+        return states
+
+    @staticmethod
+    def merge(one, other):
+        return {name: one[name] + other[name] for name in one}
+
+    @staticmethod
+    def mean(count, total, options):
+        return divide(total + options.alpha, count + options.alpha)
+
+    @classmethod
+    def means(cls, states, options):
+        return cls.mean(by_column(states, "count"), by_column(states, "sum"), options)
+
+    @classmethod
+    def left(cls, state, columns, codes, weight, options):
+        [x] = columns
+        w, rows = ones_or(weight, x), np.arange(len(x))
+        count, total = (np.tile(state[name], (len(x), 1)) for name in ("count", "sum"))
+        count[rows, codes] -= w
+        total[rows, codes] -= w * x
+        return cls.log_density(x[:, None].astype(float), Rate.mean(count, total, options))
+
+    @classmethod
+    def check(cls, state, n_classes):
+        require_arrays(state, dict.fromkeys(cls.names, (n_classes,)))
+
+
+class Poisson(Rate):
+    """Counts; the rate is their mean."""
+
+    names = ("count", "sum", "log_factorials")
+    wanted = ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'"
+
+    @staticmethod
+    def is_bad(x):
+        return (x < 0) | (x != np.floor(x))
+
+    @staticmethod
+    def require(columns, options):
+        refuse(columns, Poisson.is_bad, options.places, Poisson.wanted)
+
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        states = super().learn(columns, codes, weight, n_classes, options)
+        for state, x in zip(states, columns):
+            logs = log_factorial(x)
+            logs = np.bincount(codes, logs if weight is None else weight * logs, n_classes)
+            state["log_factorials"] = logs.astype(np.float64)
+        return states
+
+    @staticmethod
+    def log_density(x, mean):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x == 0, 0, x * np.log(mean)) - mean - log_factorial(x)
+
+    @staticmethod
+    def scorer(states, options):
+        mean = Poisson.means(states, options)
+        with np.errstate(divide="ignore"):
+            logs = np.log(mean)
+
+        def add(joint, columns):
+            Poisson.require(columns, options)
+            block = side_by_side(columns)
+            joint -= mean.sum(axis=1) + log_factorial(block).sum(axis=1)[:, None]
+            add_linear(joint, block, logs, 1)
+
+        return add
+
+    @staticmethod
+    def sample(state, k, n, rng, options):
+        return rng.poisson(Poisson.means([state], options)[k, 0], n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        a, count, total = options.alpha, state["count"], state["sum"]
+        logs = a * np.log(a) - math.lgamma(a) + log_gamma(a + total) - (a + total) * np.log(a + count)
+        return float((logs - state["log_factorials"]).sum())
+
+
+class Exponential(Rate):
+    """Positive numbers; 1 / rate is their mean."""
+
+    @staticmethod
+    def require(columns, options):
+        wanted = "; numbers from 0 up are wanted for distribution 'exponential'"
+        refuse(columns, lambda x: x < 0, options.places, wanted)
+
+    @staticmethod
+    def log_density(x, mean):
+        mean = np.maximum(mean, 1e-300)
+        return -np.log(mean) - x / mean
+
+    @staticmethod
+    def scorer(states, options):
+        mean = np.maximum(Exponential.means(states, options), 1e-300)
+
+        def add(joint, columns):
+            Exponential.require(columns, options)
+            joint -= np.log(mean).sum(axis=1)
+            add_linear(joint, side_by_side(columns), -1 / mean, 1)
+
+        return add
+
+    @staticmethod
+    def sample(state, k, n, rng, options):
+        return rng.exponential(Exponential.means([state], options)[k, 0], n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        a, count, total = options.alpha, state["count"], state["sum"]
+        return float((a * np.log(a) - math.lgamma(a) + log_gamma(a + count) - (a + count) * np.log(a + total)).sum())
+
+
+_LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
+
+
+def log_factorial(x):
+    """log x! of whole numbers: a table below 256, Stirling's series above, exact to rounding there."""
+    logs = _LOG_FACTORIALS[np.minimum(x, 255).astype(np.intp)]
+    above = x > 255
+    if above.any():
+        large = x[above] + 1.0
+        logs[above] = (large - 0.5) * np.log(large) - large + 0.5 * np.log(2 * np.pi)
+        logs[above] += 1 / (12 * large) - 1 / (360 * large**3)
+    return logs
+
+
+class Multinomial:
+    """Counts in a group of columns: each unit that a row has is one of them, with `alpha` added to each.
+
+    The coefficient of the multinomial, which all classes share, is left out: the density is that of units in order.
+    """
+
+    wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
+
+    @staticmethod
+    def is_bad(x):
+        return x < 0
+
+    @staticmethod
+    def require(columns, options):
+        refuse(columns, Multinomial.is_bad, options.places, Multinomial.wanted)
+
+    @staticmethod
+    def learn(columns, codes, weight, n_classes, options):
+        Multinomial.require(columns, options)
+        sums = [
+            column_sums(side_by_side(columns[start : start + _BLOCK]), codes, weight, n_classes, options.n_jobs)
+            for start in range(0, len(columns), _BLOCK)
+        ]
+        return [{"count": class_counts(codes, weight, n_classes), "sum": np.concatenate(sums, axis=1)}]
+
+    merge = Rate.merge
+
+    @staticmethod
+    def logs(total, options):
+        smoothed = total + options.alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(smoothed) - np.log(smoothed.sum(axis=-1, keepdims=True))
+        return np.where(smoothed > 0, logs, -np.inf)
+
+    @staticmethod
+    def scorer(states, options):
+        [state] = states
+        logs = Multinomial.logs(state["sum"], options)
+
+        def add(joint, columns):
+            Multinomial.require(columns, options)
+            add_linear(joint, side_by_side(columns), logs, 1)
+
+        return add
+
+    @staticmethod
+    def left(state, columns, codes, weight, options):
+        joint = np.zeros((len(codes), len(state["count"])))
+        Multinomial.scorer([state], options)(joint, columns)
+        w = ones_or(weight, codes)
+        for start in range(0, len(codes), _ROWS):
+            own = slice(start, start + _ROWS)
+            x = side_by_side([column[own] for column in columns])
+            logs = Multinomial.logs(state["sum"][codes[own]] - w[own, None] * x, options)
+            with np.errstate(invalid="ignore"):
+                joint[np.arange(len(codes))[own], codes[own]] = np.where(x == 0, 0, x * logs).sum(axis=1)
+        return joint
+
+    @staticmethod
+    def sample(state, k, n, rng, options):
+        """Rows of as many units as the class has on average."""
+        p = np.exp(Multinomial.logs(state["sum"][k], options))
+        return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
+
+    @staticmethod
+    def log_evidence(state, options):
+        return float(log_dirichlet(state["sum"], options.alpha).sum())
+
+    @staticmethod
+    def check(state, n_classes):
+        require_arrays(state, {"count": (n_classes,), "sum": (n_classes, None)})
+
+
+def log_dirichlet(counts, alpha):
+    """log P of units with these counts in order, by row, their probabilities having a Dirichlet prior of `alpha`."""
+    whole = alpha * counts.shape[1]
+    logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))
+    return logs + (log_gamma(alpha + counts) - math.lgamma(alpha)).sum(axis=1)

@@ -1,0 +1,413 @@
+"""Naive Bayes with one distribution for all columns: scikit-learn's estimators, and one for counts."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from .._validation import require_array, require_number
+from ..sums.class_sums import category_counts, column_sums, count_categories, divide, over_rows, require_finite
+from ..sums.moments import class_moments, merge_moments, pool
+from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document
+from .joints import add_gaussian, add_linear, add_table, in_lanes, kernels, require_positive
+
+
+@document
+class GaussianNB(NaiveBayesBase):
+    """Naive Bayes with a normal distribution for each class and column: scikit-learn's GaussianNB.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,), default=None
+        Probabilities of the classes; None: their shares of the rows.
+    var_smoothing : float >= 0, default=1e-9
+        This times the largest variance of a column is added to all variances.
+    n_jobs : int, default=None
+        Threads; None: all CPUs. No result depends on it.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Means, and variances with `epsilon_` added.
+    epsilon_ : float
+
+    Notes
+    -----
+    X is read once; its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. Time
+    O(n d) for a fit, O(n d k) for predictions; memory beyond X O(k d) and n k numbers of the predictions.
+    A variance of 0 counts as the limit of small ones. After `partial_fit` all is as a fit of all rows would have it; in
+    scikit-learn `epsilon_` is of the last batch, and `var_` keeps remains of those before.
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB
+    >>> model = GaussianNB().fit([[-1.0], [-2.0], [1.0], [2.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[0.3]])
+    array(['high'], dtype='<U4')
+    """
+
+    def __init__(self, *, priors=None, var_smoothing=1e-9, n_jobs=None):
+        self._take(locals())
+
+    def _check_parameters(self, d, n_classes):
+        require_number("var_smoothing", self.var_smoothing, 0)
+        if self.priors is not None:
+            as_priors("priors", self.priors, n_classes)
+
+    def _sums(self, X, codes, weight, n_classes):
+        count, mean, squares = class_moments(X, codes, weight, n_classes, self.n_jobs)
+        if not np.isfinite(squares).all():
+            require_finite(X, type(self).__name__)
+        # epsilon is of the rows without their weights
+        if weight is None:
+            whole = pool(count, mean, squares)
+        else:
+            whole = pool(*class_moments(X, np.zeros(len(X), np.int32), None, 1, self.n_jobs))
+        return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
+
+    def _together(self, sums, more):
+        moments = [[part["class_count_"][:, None], part["theta_"], part["_squares"]] for part in (sums, more)]
+        count, mean, squares = merge_moments(*moments[0], *moments[1])
+        whole = merge_moments(*sums["_whole"], *more["_whole"])
+        return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
+
+    def _conclude(self, sums):
+        count, squares = sums["class_count_"], sums["_squares"]
+        n, _, spread = sums["_whole"]
+        if not np.isfinite(spread).all():
+            raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+        epsilon = self.var_smoothing * float((spread / n).max())
+        return sums | {
+            "class_prior_": count / count.sum() if self.priors is None else np.array(self.priors, np.float64),
+            "epsilon_": epsilon,
+            "var_": divide(squares, count[:, None]) + epsilon,
+        }
+
+    def _joint(self, X):
+        joint = begin_joint(len(X), self.class_prior_)
+        add_gaussian(joint, X, self.theta_, self.var_, self.n_jobs)
+        if not np.isfinite(joint.sum()):
+            require_finite(X, type(self).__name__)
+        return joint
+
+    def leave_one_out(self, X, y):
+        """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
+
+        By subtraction from one fit, in O(n d k), and that only for rows near to another class; rows where it leaves
+        less than half the digits are fitted anew. Memory beyond X: some numbers a row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), with at least two rows
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        X, codes, _, classes = self._checked(X, y, None)
+        if len(X) < 2:
+            raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
+        learned = self._conclude(self._sums(X, codes, None, len(classes)))
+        # what overflows here is told row by row
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            count = learned["class_count_"]
+            priors = [count, np.maximum(count - 1, 0)] if self.priors is None else [learned["class_prior_"]] * 2
+            log_prior = np.log(priors)
+            n, *whole = learned["_whole"]
+            inverse = 1 / np.maximum(learned["var_"], 1e-300)
+            logs = np.log(inverse)
+            sums = np.stack([-logs.sum(axis=1), inverse.sum(axis=1), inverse.max(axis=1)], axis=1)
+            top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
+            step = learned["theta_"] - whole[0]
+            far = (inverse * step**2).sum(axis=1)
+            state = [np.append(count, n[0])]
+            state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
+            state += [log_prior, self.var_smoothing, learned["epsilon_"], inverse, sums, in_lanes(inverse)]
+            state += [in_lanes(-2 * inverse * step), in_lanes(top - 0.5 * far), top]
+            # a sum of 2 d products, none above its square's share and `far` together
+            state.append(1e-9 + (X.shape[1] + 8) * 1e-15 * float(np.abs(top).max() + far.max()))
+        found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
+        over_rows(X, self.n_jobs, lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost))
+        for row in np.flatnonzero(lost):
+            rest = np.arange(len(X)) != row
+            state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))
+            other = type(self)(n_jobs=1)._become(classes_=classes, n_features_in_=X.shape[1], **state)
+            found[row] = other._joint(X[row : row + 1]).argmax()
+        return classes[found]
+
+    def _check_state(self):
+        super()._check_state()
+        shape = (len(self.classes_), self.n_features_in_)
+        for name in ("theta_", "var_", "_squares"):
+            require_array(name, getattr(self, name), [np.float64], shape)
+        require_array("_whole", self._whole, [np.float64], (3, self.n_features_in_))
+        for name in ("class_count_", "class_prior_"):
+            require_array(name, getattr(self, name), [np.float64], shape[:1])
+
+
+def _log_share(part, whole):
+    """log(part / whole), and log 0 where a class has no counts at all."""
+    return np.log(part) - np.log(np.where(whole > 0, whole, 1.0))
+
+
+@document
+class MultinomialNB(DiscreteBayes):
+    """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+
+    Notes
+    -----
+    Sparse rows are read as they are. Where `alpha` is 0, a count of 0 times log 0 is 0.
+
+    Examples
+    --------
+    >>> from fastclf import MultinomialNB
+    >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 4]], [0, 0, 1]).predict([[0, 1]])
+    array([1])
+    """
+
+    def _estimate(self, state, alpha):
+        smoothed = state["feature_count_"] + alpha
+        return {"feature_log_prob_": _log_share(smoothed, smoothed.sum(axis=1, keepdims=True))}
+
+    def _joint(self, X):
+        joint = self._begin_joint(X)
+        add_linear(joint, X, self.feature_log_prob_, self.n_jobs)
+        return self._told(joint, X)
+
+
+@document
+class BernoulliNB(DiscreteBayes):
+    """Naive Bayes with a Bernoulli distribution for each class and column: scikit-learn's BernoulliNB.
+
+    Parameters
+    ----------
+    {parameters}
+    binarize : float or None, default=0.0
+        Entries above it count as 1, others as 0. None: entries are 0 and 1 already.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+
+    Examples
+    --------
+    >>> from fastclf import BernoulliNB
+    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], [0, 0, 1]).predict([[0, 1]])
+    array([1])
+    """
+
+    _positive_only = False
+
+    def __init__(self, *, alpha=1.0, force_alpha=True, binarize=0.0, fit_prior=True, class_prior=None, n_jobs=None):
+        self._take(locals())
+
+    def _check_parameters(self, d, n_classes):
+        super()._check_parameters(d, n_classes)
+        self._threshold()
+
+    def _threshold(self):
+        return None if self.binarize is None else require_number("binarize", self.binarize, 0)
+
+    def _count(self, X, codes, weight, n_classes):
+        sums = column_sums(X, codes, weight, n_classes, self.n_jobs, self._threshold())
+        if self.binarize is not None or not np.isfinite(sums).all():
+            require_finite(X, type(self).__name__)
+        return {"feature_count_": sums}
+
+    def _estimate(self, state, alpha):
+        smoothed = state["feature_count_"] + alpha
+        return {"feature_log_prob_": _log_share(smoothed, state["class_count_"][:, None] + 2 * alpha)}
+
+    def _joint(self, X):
+        there = self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-np.exp(np.minimum(there, 0)))
+        joint = self._begin_joint(X)
+        # sum_j absent_j + sum over the ones of (there_j - absent_j), where -inf is counted apart
+        never_absent = np.isneginf(absent)
+        absent = np.where(never_absent, 0, absent)
+        joint += absent.sum(axis=1)
+        add_linear(joint, X, there - absent, self.n_jobs, self._threshold())
+        if never_absent.any():
+            met = np.zeros_like(joint)
+            add_linear(met, X, never_absent.astype(np.float64), self.n_jobs, self._threshold())
+            joint[met < never_absent.sum(axis=1)] = -np.inf
+        if self.binarize is not None:
+            require_finite(X, type(self).__name__)
+        return self._told(joint, X)
+
+
+@document
+class PoissonNB(DiscreteBayes):
+    """Naive Bayes with a Poisson distribution for each class and column, which scikit-learn lacks.
+
+    The rate is (count + alpha) / (rows + alpha): `alpha` rows of 1 are added to each class, so that no rate is 0.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, rate_ : ndarray of shape (n_classes, n_features)
+
+    Notes
+    -----
+    Entries are counts: one that is negative is refused, and one that is not whole is taken as it is, as MultinomialNB
+    does. The log joint leaves out log x!, which all classes share.
+
+    Examples
+    --------
+    >>> from fastclf import PoissonNB
+    >>> PoissonNB(alpha=0).fit([[10], [9], [10], [13]], [1, 1, -1, -1]).rate_
+    array([[11.5],
+           [ 9.5]])
+    """
+
+    def _estimate(self, state, alpha):
+        rows = state["class_count_"][:, None] + alpha
+        sums = state["feature_count_"] + alpha
+        return {"rate_": np.divide(sums, rows, out=np.zeros_like(sums), where=rows > 0)}
+
+    def _joint(self, X):
+        require_positive(X, type(self).__name__)
+        with np.errstate(divide="ignore"):
+            joint = self._begin_joint(X) - self.rate_.sum(axis=1)
+            add_linear(joint, X, np.log(self.rate_), self.n_jobs)
+        return self._told(joint, X)
+
+
+@document
+class CategoricalNB(DiscreteBayes):
+    """Naive Bayes with a categorical distribution for each class and column: scikit-learn's CategoricalNB.
+
+    Parameters
+    ----------
+    {parameters}
+    min_categories : int or array-like of shape (n_features,), default=None
+        How many categories each column has at least.
+
+    Attributes
+    ----------
+    {shared}
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    category_count_, feature_log_prob_ : list of ndarray of shape (n_classes, n_categories_[j])
+    n_categories_ : ndarray of shape (n_features,), int64
+
+    Notes
+    -----
+    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as scikit-learn does. One that no row of
+    the fit had, beyond `n_categories_`, has the count 0: probability alpha / (rows + alpha n_categories). scikit-learn
+    raises IndexError there.
+
+    Examples
+    --------
+    >>> from fastclf import CategoricalNB
+    >>> CategoricalNB().fit([[0, 2], [1, 2], [1, 0]], ["a", "a", "b"]).predict([[1, 0], [0, 7]])
+    array(['b', 'a'], dtype='<U1')
+    """
+
+    def __init__(
+        self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, min_categories=None, n_jobs=None
+    ):
+        self._take(locals())
+
+    _takes_sparse = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+    def _check_parameters(self, d, n_classes):
+        super()._check_parameters(d, n_classes)
+        if np.ndim(self.alpha):
+            raise ValueError("alpha is an array; a number is wanted for categories")
+
+    def _count(self, X, codes, weight, n_classes):
+        sizes = count_categories(X, self.n_jobs, type(self).__name__)
+        if self.min_categories is not None:
+            least = np.asarray(self.min_categories)
+            if least.dtype.kind not in "iu":
+                raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+            if least.ndim and least.shape != sizes.shape:
+                raise ValueError(
+                    f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. Got"
+                    f" {least.shape} instead."
+                )
+            sizes = np.maximum(sizes, least)
+        if sizes.sum() * n_classes > 1 << 28:
+            raise ValueError(
+                f"X has {sizes.sum()} categories, up to the largest of each column, for {n_classes} classes; categories"
+                " numbered without gaps are wanted"
+            )
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        counts = category_counts(X, codes, weight, n_classes, first, self.n_jobs)
+        columns = [np.ascontiguousarray(counts[i:j].T) for i, j in pairwise(first)]
+        return {"category_count_": columns, "n_categories_": sizes}
+
+    def _together(self, sums, more):
+        sizes = np.maximum(sums["n_categories_"], more["n_categories_"])
+        columns = []
+        for size, *parts in zip(sizes, sums["category_count_"], more["category_count_"]):
+            columns.append(np.zeros((len(parts[0]), size)))
+            for part in parts:
+                columns[-1][:, : part.shape[1]] += part
+        count = sums["class_count_"] + more["class_count_"]
+        return {"class_count_": count, "category_count_": columns, "n_categories_": sizes}
+
+    def _estimate(self, state, alpha):
+        columns = [count + alpha for count in state["category_count_"]]
+        return {
+            "feature_log_prob_": [_log_share(column, column.sum(axis=1, keepdims=True)) for column in columns],
+            "_alpha": alpha,
+        }
+
+    def _unseen(self, j):
+        """The log probability, by class, of a category that column j does not have."""
+        count = self.category_count_[j]
+        with np.errstate(divide="ignore"):
+            return _log_share(self._alpha, count.sum(axis=1) + self._alpha * count.shape[1])
+
+    def _joint(self, X):
+        count_categories(X, self.n_jobs, type(self).__name__)
+        first = np.concatenate([[0], np.cumsum(self.n_categories_ + 1)])
+        table = np.empty((len(self.classes_), first[-1]))
+        for j, (start, known) in enumerate(zip(first, self.feature_log_prob_)):
+            size = known.shape[1]
+            table[:, start : start + size] = known
+            table[:, start + size] = self._unseen(j)
+        joint = self._begin_joint(X)
+        add_table(joint, X, first, in_lanes(table), self.n_jobs)
+        return joint
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("n_categories_", self.n_categories_, [np.int64], (self.n_features_in_,))
+        require_number("_alpha", self._alpha, 0)
+        for name in ("category_count_", "feature_log_prob_"):
+            columns = getattr(self, name)
+            if not isinstance(columns, list) or len(columns) != self.n_features_in_:
+                raise ValueError(f"{name} is not a list of {self.n_features_in_} arrays")
+            for column, size in zip(columns, self.n_categories_):
+                require_array(name, column, [np.float64], (len(self.classes_), int(size)))

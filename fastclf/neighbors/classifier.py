@@ -1,0 +1,266 @@
+"""Nearest neighbours: search, classification and regression, exact for every metric."""
+
+import numpy as np
+
+from .._estimator import Classifier
+from .._validation import require_array, require_choice, require_positions
+from . import _votes
+from .base import document
+from .labels import as_label_lists, by_output, join, labelled, leave
+from .voting import Supervised
+
+
+@document
+class KNeighborsClassifier(Supervised, Classifier):
+    """Classification by the vote of the k nearest rows.
+
+    Parameters
+    ----------
+    n_neighbors : int >= 1, default=5
+        k, how many of the nearest rows count.
+    weights : {'uniform', 'distance'} or callable, default='uniform'
+        Votes count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
+        makes of the array of distances, of shape (n_queries, k).
+    {shared}
+    ties : {'first', 'distance'}, default='first'
+        Between classes with equal votes: the first in `classes_`, as in scikit-learn, or the class whose voters have
+        the smaller total distance (then the first).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+    n_samples_fit_ : int
+    outputs_2d_ : bool
+        Whether y had several columns.
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+
+    See Also
+    --------
+    NearestNeighbors : the search itself, and what is exact about it.
+
+    References
+    ----------
+    Fix, Hodges (1951), Discriminatory analysis; Cover, Hart (1967), Nearest neighbor pattern classification.
+
+    Examples
+    --------
+    >>> from fastclf import KNeighborsClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> model = KNeighborsClassifier(n_neighbors=3).fit(X, y)
+    >>> model.predict([[0.9]]), model.predict_proba([[0.9]]).round(3)
+    (array(['low'], dtype='<U4'), array([[0.333, 0.667]]))
+    """
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        weights="uniform",
+        algorithm="auto",
+        leaf_size=30,
+        p=2,
+        metric="minkowski",
+        metric_params=None,
+        n_jobs=None,
+        ties="first",
+        working_memory=256,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    _columns = (*Supervised._columns, "_codes")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Keep the rows, by reference, and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels that can be sorted: ints, strings, bools.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up: 0 is a missing row, 2 a duplicated one, and neighbours are taken until
+            their weights reach `n_neighbors`, the last in part.
+
+        Returns
+        -------
+        self
+        """
+        y, attributes = self._fit_supervised(X, y, sample_weight)
+        return self._become(**labelled(y, attributes))
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("_codes", self._codes, [np.intp], (self.n_samples_fit_, len(self._classes)))
+        for classes, codes in zip(self._classes, self._codes.T):
+            require_array("classes_", classes, None, (None,))
+            require_positions("_codes", codes, len(classes))
+
+    def _check_voting(self):
+        super()._check_voting()
+        require_choice("ties", self.ties, ("first", "distance"))
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows (a copy of them) behind the others; the first call is a fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`. New labels join `classes_`. Without `sample_weight` each row counts once.
+        classes : array-like of labels, or a list of these for several outputs, default=None
+            Labels that are in `classes_` whether a row has them or not. Never needed.
+
+        Returns
+        -------
+        self
+            As if all rows had been fitted at once. O(d) a row, amortised; a new class costs O(n).
+        """
+        if self._is_fitted():
+            n, attributes = self._add_rows(X, sample_weight)
+            y = self._more_targets(y, n, (self._codes.shape[1],) if self.outputs_2d_ else ())
+            codes, known, new = join(self._codes, self._classes, by_output(y))
+            self._extend(attributes, "_codes", codes, np.stack(new, axis=1))
+            declared, several, update = self._declared, self.outputs_2d_, vars(self).update
+        else:
+            y, attributes = self._fit_supervised(X, y, sample_weight)
+            attributes = labelled(y, attributes)
+            declared, several, update = None, attributes["outputs_2d_"], self._become
+            known = attributes["classes_"] if several else [attributes["classes_"]]
+        if classes is not None:
+            labels = as_label_lists(classes, len(known), several)
+            attributes["_codes"], known, _ = join(attributes["_codes"], known, labels)
+            attributes["_declared"] = labels if declared is None else join(None, declared, labels)[1]
+        update(**attributes | {"classes_": known if several else known[0]})
+        return self
+
+    def _without(self, rows):
+        attributes = super()._without(rows)
+        if attributes:
+            codes, classes = leave(attributes["_codes"], self._classes, self._declared)
+            attributes |= {"_codes": codes, "classes_": classes if self.outputs_2d_ else classes[0]}
+        return attributes
+
+    @property
+    def _classes(self):
+        return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    def _elect(self, ballot, output, rows, best_out):
+        codes, n_classes = self._codes[:, output], len(self._classes[output])
+        _votes.elect(ballot, codes, n_classes, self.ties == "distance", rows, best_out)
+
+    def _elect_each(self, ballot, weight, output, k):
+        """The code of the class that 1, 2, ..., k neighbours elect, of shape (n_queries, k)."""
+        codes, n_classes = self._codes[:, output], len(self._classes[output])
+        best = np.empty((len(ballot.index), k), dtype=np.intp)
+        _votes.elect_each(ballot, weight, codes, n_classes, self.ties == "distance", np.arange(len(best)), best)
+        return best
+
+    def _predict_each(self, X):
+        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
+        return self.classes_[self._answer_each(X, lambda ballot, k: self._elect_each(ballot, self._weight, 0, k))]
+
+    def predict(self, X, *, mask=None):
+        """The label of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the fitted rows, each without itself (leave-one-out).
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows that may vote; None: all.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
+
+        Notes
+        -----
+        Beside `working_memory` it takes 16 bytes a class and thread.
+        """
+        asked = self._ask(X, mask)
+        best = np.empty((len(self._classes), len(asked.queries)), dtype=np.intp)
+
+        def count(ballot, rows):
+            for output in range(len(best)):
+                self._elect(ballot, output, rows, best[output])
+
+        self._poll(asked, count, "predict")
+        labels = [classes[codes] for classes, codes in zip(self._classes, best)]
+        return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
+
+    def predict_proba(self, X, *, mask=None):
+        """The share of the votes that each class has.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the fitted rows, each without itself.
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows that may vote; None: all.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_queries, n_classes), columns as in `classes_`; for several outputs a list of them
+        """
+        asked = self._ask(X, mask)
+        shares = [np.empty((len(asked.queries), len(classes))) for classes in self._classes]
+
+        def count(ballot, rows):
+            for output, share_out in enumerate(shares):
+                _votes.share(ballot, self._codes[:, output], rows, share_out)
+
+        self._poll(asked, count, "predict_proba")
+        return shares if self.outputs_2d_ else shares[0]
+
+    def leave_one_out(self, k_max):
+        """The error rate of leave-one-out for every number of neighbours, by one search.
+
+        Parameters
+        ----------
+        k_max : int
+            From 1 to the number of fitted rows less one.
+
+        Returns
+        -------
+        error : ndarray of shape (k_max,), float64
+            Entry k - 1 is for k neighbours: the share (weighted by the `sample_weight` of `fit`) of fitted rows that
+            `predict(None)` gets wrong; with several outputs, in any of them.
+
+        Notes
+        -----
+        One search, and O(k_max) a row; with a function for `weights`, O(k_max^2).
+
+        Examples
+        --------
+        >>> from fastclf import KNeighborsClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0]], ["a", "a", "a", "b", "b"]
+        >>> KNeighborsClassifier().fit(X, y).leave_one_out(3)
+        array([0. , 0.4, 0.4])
+        """
+
+        def judge(ballot, weight, own, rows, errors):
+            for output in range(len(self._classes)):
+                best = self._elect_each(ballot, weight, output, errors.shape[1])
+                errors[rows] = np.maximum(errors[rows], best != self._codes[own, output][:, None])
+
+        def judge_one(ballot, own):
+            wrong = np.zeros(len(own), dtype=bool)
+            best = np.empty(len(own), dtype=np.intp)
+            for output in range(len(self._classes)):
+                self._elect(ballot, output, np.arange(len(own)), best)
+                wrong |= best != self._codes[own, output]
+            return wrong
+
+        return self._leave_one_out(k_max, judge, judge_one)

@@ -1,0 +1,185 @@
+"""Whether codes pay for given rows, and how many coordinates of which axes they should have: tried on a sample."""
+
+import numpy as np
+
+from .. import _simd
+from .._threads import Progress
+from .code_filter import Coder, rotated
+from .scan import Scan
+
+_SAMPLE = 16384  # rows
+_LEAST_SAMPLE = 512
+_SAMPLE_QUERIES = 16
+_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+_KEPT = (0.999, 0.99)  # shares of all coordinates that a code need not cut off
+_MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
+_MOST_COLUMNS = 1 << 17  # of rows coded at all, d u < 0.01 in the proof
+
+# What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
+_BYTE = 0.03  # of memory read in order: a single query's limit; ...
+_CACHED_BYTE = 0.01  # ... where the codes stay in the caches
+# For many queries, by SIMD level: of a coordinate of a scan in float32, and of a code's byte.
+_PRODUCTS = {
+    "baseline": (0.11, 0.05),
+    "x86-64-v3": (0.031, 0.015),
+    "x86-64-v4": (0.022, 0.009),
+    "x86-64-v4-vnni": (0.022, 0.005),
+}
+_ROW = 0.1  # of a row's slack and limit
+_MEASURE, _MEASURE_COORDINATE = 150.0, 0.5  # of a row that is measured
+
+_CACHED_BYTES = 1 << 21
+
+# A filter must be expected to cost less than this share of a scan.
+_PAYS = 0.75
+
+
+def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
+    """The Coder with which searching X is expected to cost least.
+
+    None where no code pays, unless one is forced, and where rows are too wide for any.
+
+    Reads a sample of rows, as many as fit the memory, and all rows once with some of the sample as queries.
+    """
+    n, d = X.shape
+    if d > _MOST_COLUMNS:
+        return None
+    size = int(min(_SAMPLE, max(n // 8, _SAMPLE // 8), memory * 1e6 / (32 * d)))
+    if size < min(n, _LEAST_SAMPLE) and not force:
+        return None
+    size = max(size, _LEAST_SAMPLE)
+    rng = np.random.default_rng(0)
+    chosen = np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+    sample = X[chosen].astype(np.float64)
+    if metric.name == "cosine":
+        norm = np.sqrt(metric.norm2[chosen])
+        sample /= np.where(norm > 0, norm, 1)[:, None]
+    center = sample.mean(axis=0)
+    sample -= center
+    largest = np.abs(sample).max()
+    scale = float(2.0 ** np.clip(-np.ceil(np.log2(largest)), -1000, 1000)) if 0 < largest < np.inf else 1.0
+    sample = (sample * scale).astype(np.float32)
+    queries = np.sort(rng.choice(len(chosen), min(_SAMPLE_QUERIES, len(chosen)), replace=False))
+    tau = _kth_distance(X, metric, chosen[queries], min(k, n - 1), n_jobs, memory) if n > 1 else np.zeros(1)
+    best, least = None, np.inf if force else _PAYS
+    product, code_product = _PRODUCTS[_simd.level()]
+
+    def cost(width, near):
+        """Over a scan's: of one query or of one of many, whichever is more."""
+        measured = near * (_MEASURE + _MEASURE_COORDINATE * d)
+        one = width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW + measured
+        many = width * code_product + _ROW + measured
+        return max(one / (d * X.itemsize * _BYTE), many / (d * X.itemsize / 4 * product))
+
+    def worth(width):
+        return cost(width, 0) < least
+
+    with np.errstate(over="ignore", invalid="ignore"):  # an estimate that is no number only costs time
+        sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
+        for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
+            expected = cost(width, near)
+            if expected < least:
+                best, least = coder, expected
+    return best
+
+
+def _kth_distance(X, metric, rows, k, n_jobs, memory):
+    """The distance of rows of X to the k-th nearest other row."""
+    tau = np.empty(len(rows))
+
+    def consume(start, stop, distance, index):
+        tau[start:stop] = distance[:, -1]
+
+    with Progress(len(rows) * len(X), "fit") as progress:
+        Scan(X, metric).nearest(X[rows], k, consume, progress, own=rows.astype(np.intp), n_jobs=n_jobs, memory=memory)
+    return tau
+
+
+def _candidates(sample, sought, tau, metric, center, scale, worth):
+    """(Coder, bytes of a code, share of the sample that it leaves to be measured) for each way worth(bytes) to code.
+
+    `sample` and the queries `sought` are scaled, and centred but for the queries of dot.
+    """
+    d = sample.shape[1]
+    if metric.name == "manhattan":
+        step, near = _best_step(sample, sought, tau, metric, 0, scale)
+        yield Coder(center, scale, step, True), d + -d % 8, near
+        return
+    offset = sought @ (scale * center)  # mu'q, for dot
+    rng = np.random.default_rng(0)
+    axes = _principal_axes(sample, max(_WIDTHS))
+    for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
+        if not worth(width):
+            break
+        # any rotation among the axes keeps distances: after a random one all coordinates are of a size, and small
+        mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
+        points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
+        shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
+        points[:, -1] -= shift
+        points_sought[:, -1] -= shift
+        step, near = _best_step(points, points_sought, tau, metric, offset, scale)
+        yield rotated(center, scale, mixed, step, shift), width, near
+    if d <= _MOST_FEATURES and worth(d):
+        step, near = _best_step(sample, sought, tau, metric, offset, scale)
+        yield Coder(center, scale, step, False), d + -d % 4, near
+
+
+def _with_rest(w, axes):
+    """Coordinates on the axes, and the norm of the rest."""
+    inner = w @ axes
+    return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
+
+
+def _best_step(points, sought, tau, metric, offset, scale):
+    """(step, share of the points that it leaves to be measured): that which cuts nothing off, or where cutting off
+    costs no slack, a smaller one if it leaves fewer."""
+    few = points[:: max(1, len(points) // 2048)]
+    size = np.abs(few)
+    largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
+    steps = [max(float(each), 2.0**-30) / 127 for each in largest]
+    near = [_share_near(few, sought, tau, metric, offset, scale, step) for step in steps]
+    step = steps[int(np.argmin(near))]
+    return step, _share_near(points, sought, tau, metric, offset, scale, step)
+
+
+def _share_near(points, sought, tau, metric, offset, scale, step):
+    """The share of points that codes cannot tell to be farther from what is sought than tau."""
+    m = points.shape[1]
+    if metric.name == "manhattan":
+        points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
+        far = np.array([np.abs(points - row).sum(axis=1, dtype=np.float64) for row in sought])
+        slack = m / 4 + 1.5 * np.sqrt(m / 48)
+        return (far <= (tau * scale + 2 * slack * step)[:, None]).mean()
+    slack = np.sqrt(m / 12) + 0.3
+    if metric.name == "dot":
+        product = sought.astype(np.float64) @ points.T
+        norm, norm_sought = np.sqrt(_squares(points)), np.sqrt(_squares(sought))
+        lost = slack * (step * norm_sought[:, None] + np.abs(sought).max(axis=1)[:, None] / 127 * norm)
+        return (product + lost + offset[:, None] >= -tau[:, None] * scale * scale).mean()
+    points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
+    limit = np.sqrt(2 * np.maximum(tau, 0)) if metric.name == "cosine" else tau
+    limit = np.sqrt(limit) if metric.name == "sqeuclidean" else limit
+    product = sought.astype(np.float64) @ points.T
+    far = np.sqrt(np.maximum(_squares(sought)[:, None] + _squares(points) - 2 * product, 0))
+    return (far <= (limit * scale + 2 * slack * step)[:, None]).mean()
+
+
+def _squares(points):
+    return np.einsum("ij,ij->i", points, points, dtype=np.float64)
+
+
+def _principal_axes(sample, most):
+    """About the leading eigenvectors (d, m) of the sample's second moments, m at most d and `most`.
+
+    In many dimensions by a few steps of subspace iteration: any axes will do, and these are nearly as good.
+    """
+    d = sample.shape[1]
+    if d <= 256:
+        axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))[1][:, ::-1]
+        return axes[:, :most].astype(np.float32)
+    rng = np.random.default_rng(0)
+    axes = rng.standard_normal((d, min(d, most)), dtype=np.float32)
+    for _ in range(3):
+        axes = np.linalg.qr(sample.T @ (sample @ axes))[0]
+    order = np.argsort(((sample @ axes) ** 2).sum(axis=0))[::-1]
+    return axes[:, order]

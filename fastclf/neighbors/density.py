@@ -1,0 +1,156 @@
+"""Density by the distance to the k-th nearest neighbour."""
+
+from math import lgamma, log
+
+import numpy as np
+
+from .._validation import require_integer, require_number
+from .base import document
+from .voting import Supervised
+
+
+@document
+class KNeighborsDensity(Supervised):
+    """Density estimation by the distance to the k-th nearest row: p(x) = k / (n V_d r_k(x)^d).
+
+    V_d r^d is the volume of the metric's ball of radius r in d dimensions, and everything is in logs.
+
+    Parameters
+    ----------
+    n_neighbors : int >= 1, default=5
+        k, how many of the nearest rows count.
+    {shared}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+    n_samples_fit_ : int
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+
+    Notes
+    -----
+    The metric must have a ball with a volume: 'euclidean', 'manhattan', 'chebyshev' or 'minkowski'. Where k rows lie on
+    the query itself (r_k = 0) the estimate is infinite. The estimate does not integrate to 1 over all space.
+
+    References
+    ----------
+    Loftsgaarden, Quesenberry (1965), A nonparametric estimate of a multivariate density function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastclf import KNeighborsDensity
+    >>> X = np.linspace(0, 1, 101)[:, None]  # uniform: the density is 1, its log 0
+    >>> abs(KNeighborsDensity(n_neighbors=20).fit(X).score_samples([[0.5]])) < 0.03
+    array([ True])
+    """
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        algorithm="auto",
+        leaf_size=30,
+        p=2,
+        metric="minkowski",
+        metric_params=None,
+        n_jobs=None,
+        working_memory=256,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    def _check_state(self):
+        super()._check_state()
+        require_number("_log_unit_ball", self._log_unit_ball, -np.inf)
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Keep the rows, by reference.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up; n is their sum.
+
+        Returns
+        -------
+        self
+        """
+        require_integer("n_neighbors", self.n_neighbors, 1)
+        rows, _, attributes = self._fit_rows(X, sample_weight)
+        volume = _log_unit_ball(attributes["_scan"].metric, rows.shape[1])
+        return self._become(_log_unit_ball=volume, **attributes)
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Add rows (a copy of them) behind the others; the first call is a fit. Takes what `fit` takes.
+
+        Returns
+        -------
+        self
+        """
+        if not self._is_fitted():
+            return self.fit(X, y, sample_weight)
+        vars(self).update(self._add_rows(X, sample_weight)[1])
+        return self
+
+    def score_samples(self, X, *, mask=None):
+        """The log density at each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the fitted rows, each without itself (and n without its weight), for leave-one-out likelihoods.
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows to estimate from, as if the others had not been fitted; None: all.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_queries,), float64
+        """
+        asked = self._ask(X, mask)
+        k = self._check_reach("n_neighbors", self.n_neighbors, asked)
+        radius = np.empty(len(asked.queries))
+
+        def consume(rows, distance, index, taken):
+            last = -1 if taken is None else np.count_nonzero(taken, axis=1) - 1
+            radius[rows] = distance[np.arange(len(distance)), last]
+
+        with self._progress(asked, "score_samples") as progress:
+            self._counted(asked, k, consume, progress)
+        weight = asked.allowed if self._weight is None else self._weight
+        if self._weight is not None and asked.allowed is not None:
+            weight = weight * asked.allowed
+        n = float(self.n_samples_fit_) if weight is None else weight.sum(dtype=np.float64)
+        if asked.own is not None:
+            n = n - (1 if weight is None else weight)
+        with np.errstate(divide="ignore"):
+            return log(k) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)
+
+    def score(self, X, y=None):
+        """The sum of `score_samples(X)`: the log likelihood of the rows of X."""
+        return float(self.score_samples(X).sum())
+
+
+def _log_unit_ball(metric, d):
+    """Log volume of {x : sum_j w_j |x_j|^p <= 1}: (2 Gamma(1 + 1/p))^d / Gamma(1 + d/p) / prod_j w_j^(1/p)."""
+    p = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf, "minkowski": metric.p}.get(metric.name)
+    if p is None:
+        raise ValueError(
+            f"metric is {metric.shown!r}, whose ball has no volume formula; 'euclidean', 'manhattan',"
+            " 'chebyshev' or 'minkowski' is wanted"
+        )
+    volume = d * log(2.0) if np.isinf(p) else d * (log(2.0) + lgamma(1 + 1 / p)) - lgamma(1 + d / p)
+    if metric.w is not None:
+        if not metric.w.all():
+            raise ValueError(
+                "metric_params['w'] has a 0, with which a ball has no finite volume; weights above 0 are wanted"
+            )
+        volume -= float(np.log(metric.w).sum()) / p
+    return volume

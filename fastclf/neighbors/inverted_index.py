@@ -1,0 +1,165 @@
+"""Sparse rows, searched exactly by an inverted index; nothing is made dense."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr, ascends, check_lists
+from .._threads import ranges
+from .._validation import require_array, require_positions
+from .metrics import check_metric
+from .scan import Scan
+
+kernels = _simd.load("neighbors._inverted_scan")
+
+METRICS = ("cosine", "dot", "euclidean", "manhattan", "sqeuclidean")
+
+# Rows are taken this many entries at a time.
+_ENTRIES = 1 << 22
+
+
+def _norms(X, squared, norm_out=None):
+    norm_out = np.empty(len(X)) if norm_out is None else norm_out
+    for start, stop in _parts(X):
+        kernels.norms(X.indptr, X.data, start, stop, squared, norm_out)
+    return norm_out
+
+
+def _parts(X):
+    return ranges(0, len(X), max(1, _ENTRIES * len(X) // (X.size + len(X))))
+
+
+class Columns:
+    """The inverted index: for each column its rows, ascending, and values; for cosine, of rows of length 1.
+
+    Attributes
+    ----------
+    start : ndarray of shape (d + 1,), int64
+        Column j has the entries start[j] to start[j + 1].
+    row : ndarray, int32
+    value : ndarray of X's dtype
+    shift : ndarray of shape (n,), float64
+        What the screen adds to the sum of a row.
+    """
+
+    def __init__(self, X, metric):
+        n, d = X.shape
+        self.start = np.zeros(d + 1, np.int64)
+        for start, stop in ranges(0, X.size, _ENTRIES):
+            np.add.at(self.start, X.indices[start:stop] + 1, 1)
+        np.cumsum(self.start, out=self.start)
+        scale = np.ones(n)
+        if metric.name == "cosine":
+            scale = 1 / np.sqrt(np.where(metric.norm2 > 0, metric.norm2, 1))
+        # one entry more than there are, so that there is a first
+        self.row, self.value = np.empty(X.size + 1, np.int32), np.empty(X.size + 1, X.dtype)
+        self.row[-1] = self.value[-1] = 0
+        end = self.start.copy()
+        for start, stop in _parts(X):
+            kernels.transpose(X.indptr, X.indices, X.data, scale, start, stop, end, self.row, self.value)
+        if metric.name in ("cosine", "dot"):
+            self.shift = np.zeros(n)
+        else:
+            norm = _norms(X, metric.name != "manhattan")
+            self.shift = np.where(norm > 1e290, -np.inf, norm * (1 - (8 * d + 64) * 2.0**-53))
+
+    def _check_state(self):
+        n = len(self.shift)
+        require_array("shift", self.shift, [np.float64], (n,))
+        check_lists("start", self.start, self.row)
+        require_array("row", self.row, [np.int32], (None,))
+        require_array("value", self.value, [np.float32, np.float64], self.row.shape)
+        require_positions("row", self.row[: self.start[-1]], n)
+        if not ascends(self.row, self.start, strictly=False):
+            raise ValueError("row does not ascend in each column")
+
+
+class Sparse(Scan):
+    """All rows of a sparse matrix, searched exactly.
+
+    Costs a pass over the entries of the columns in which a query is not zero, and 8 bytes a row for each query. Memory
+    beyond X: its columns, as large as X, 8 bytes a feature and 16 a row.
+
+    Parameters
+    ----------
+    X : Csr
+    metric : Metric
+        One of METRICS.
+    """
+
+    def __init__(self, X, metric):
+        if metric.name in ("cosine", "dot"):
+            norm2 = self._check_norms(_norms(X, True), X, metric, "row {} of X")
+            if metric.name == "cosine":
+                metric = metric._replace(norm2=norm2)
+        # one entry more than there are, so that there is a first
+        if X.size == 0:
+            X = Csr(X.indptr, np.zeros(1, np.int32), np.zeros(1, X.dtype), X.n_columns)
+        self.X, self.metric = X, metric
+        self._columns = Columns(X, metric)
+
+    def _check_state(self):
+        if type(self.X) is not Csr or type(self._columns) is not Columns:
+            raise ValueError("X is no sparse matrix with columns")
+        n, d = self.X.shape
+        require_array("start", self._columns.start, None, (d + 1,))
+        require_array("shift", self._columns.shift, None, (n,))
+        require_array("value", self._columns.value, [self.X.dtype], (None,))
+        self.metric = check_metric(self.metric, METRICS, (n, d))
+
+    def _costs(self, Q):
+        if isinstance(Q, Csr):
+            numbers = 1 + int(np.diff(Q.indptr).max())
+            query_bytes = 80 + 40 * numbers
+        else:
+            numbers = Q.shape[1]
+            query_bytes = 80 + 72 * numbers
+        return 2, numbers, query_bytes, 8 * kernels.PANEL_ROWS
+
+    def _cheap_range(self, n_queries):
+        return max(1, (1 << 22) // n_queries)
+
+    def _block(self, Q, start, stop, own, allowed):
+        Q = Q[start:stop] if isinstance(Q, Csr) else Csr.from_dense(Q[start:stop])
+        # one entry more than there are, so that there is a first
+        csr = Csr(Q.indptr, np.append(Q.indices, np.int32(0)), np.append(Q.data, 0.0).astype(np.float64), Q.n_columns)
+        name = self.metric.name
+        norm = _norms(csr, name != "manhattan")
+        weight = csr.data
+        if name == "euclidean" or name == "sqeuclidean":
+            weight = -2 * weight
+        elif name == "dot":
+            self._check_norms(norm, Q, self.metric, "query {}", start)
+            weight = -weight
+        elif name == "cosine":
+            self._check_norms(norm, Q, self.metric, "query {}", start)
+            scale = np.sqrt(np.where(norm > 0, norm, 1))
+            weight = -weight
+            weight[:-1] /= np.repeat(scale, np.diff(Q.indptr))
+        return SimpleNamespace(
+            query=norm,
+            csr=csr,
+            weight=weight,
+            query_norm=norm,
+            query_norm2=norm,
+            own=None if own is None else own[start:stop],
+            allowed=allowed,
+        )
+
+    def _state(self, block, tau, **own):
+        n_queries = len(block.csr)
+        return SimpleNamespace(
+            **vars(block),
+            tau=np.full(n_queries, float(tau)),
+            limits=np.empty(n_queries),
+            cursor=np.empty(len(block.csr.indices), np.int64),
+            sums=np.zeros(kernels.PANEL_ROWS),
+            **own,
+        )
+
+    def _begin(self, state, first, last):
+        kernels.begin(self._columns, state.csr.indices, state.cursor, first)
+
+    def _step(self, state, start, stop, hits=None):
+        return kernels.scan(self.X, self._columns, start, stop, self.metric, state, self._columns.value, hits)

@@ -1,0 +1,72 @@
+"""Labels as numbers of classes, and classes that come and go with the rows."""
+
+import contextlib
+
+import numpy as np
+
+from .._validation import encode_labels, require_labels
+
+
+def by_output(y):
+    """The labels of each output."""
+    return y.reshape(len(y), -1).T
+
+
+def labelled(y, attributes):
+    """The attributes of a fit with those that labels give."""
+    classes, codes = zip(*map(encode_labels, by_output(y)))
+    return attributes | {
+        "classes_": list(classes) if y.ndim == 2 else classes[0],
+        "outputs_2d_": y.ndim == 2,
+        "_codes": np.stack(codes, axis=1),
+        "_declared": None,
+    }
+
+
+def encode_more(classes, y):
+    """(the sorted union of classes and labels y, for each y its position in it)."""
+    require_labels(y)
+    kinds = {"numbers" if kind in "biuf" else kind for kind in (classes.dtype.kind, y.dtype.kind)} - {"O"}
+    if len(kinds) > 1:
+        raise TypeError(f"y has dtype {y.dtype} and classes_ {classes.dtype}; labels that sort together are wanted")
+    if np.result_type(classes, y) == classes.dtype:
+        with contextlib.suppress(TypeError):
+            codes = np.searchsorted(classes, y)
+            codes[codes == len(classes)] = 0
+            if (classes[codes] == y).all():
+                return classes, codes
+    union, codes = encode_labels(np.concatenate([classes, y]))
+    return union, codes[len(classes) :]
+
+
+def join(codes, classes, labels):
+    """(codes of the rows, classes, codes of the labels), by output, once the labels have joined the classes.
+
+    `codes` is an array of shape (n_rows, n_outputs), or None where there are none to be numbered anew.
+    """
+    joined, new = zip(*(encode_more(*output) for output in zip(classes, labels)))
+    if codes is not None and any(len(more) > len(old) for more, old in zip(joined, classes)):
+        columns = [np.searchsorted(more, old)[column] for more, old, column in zip(joined, classes, codes.T)]
+        codes = np.stack(columns, axis=1)
+    return codes, list(joined), new
+
+
+def leave(codes, classes, declared):
+    """(codes, classes), by output, without the classes that no row has, but for those declared."""
+    columns, kept = [], []
+    for output, (column, names) in enumerate(zip(codes.T, classes)):
+        stays = np.bincount(column, minlength=len(names)) > 0
+        if declared is not None:
+            stays |= np.isin(names, declared[output])
+        columns.append((np.cumsum(stays) - 1)[column])
+        kept.append(names[stays])
+    return np.stack(columns, axis=1), kept
+
+
+def as_label_lists(classes, n_outputs, several):
+    """The argument `classes` as a sorted array for each output."""
+    labels = [np.asarray(labels) for labels in (classes if several else [classes])]
+    if len(labels) != n_outputs or any(column.ndim != 1 or len(column) == 0 for column in labels):
+        wanted = f"a list of labels for each of {n_outputs} outputs" if several else "a list of labels"
+        raise ValueError(f"classes is {classes!r}; {wanted} is wanted")
+    return [encode_labels(column)[0] for column in labels]

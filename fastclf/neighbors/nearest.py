@@ -1,0 +1,98 @@
+"""Search for the nearest rows."""
+
+from .._validation import require_integer
+from .base import Neighbors, RadiusSearch, document
+
+
+@document
+class NearestNeighbors(RadiusSearch, Neighbors):
+    """Exact nearest neighbours of queries among the rows of X.
+
+    Parameters
+    ----------
+    n_neighbors : int >= 1 or None, default=5
+        k, unless the call names another.
+    radius : float >= 0 or None, default=1.0
+        For `radius_neighbors`, unless the call names another.
+    {shared}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+    n_samples_fit_ : int
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+
+    Notes
+    -----
+    `fit` keeps a reference to X (float32 or float64, C-contiguous: no copy; memory maps stay on disk) and costs one
+    read of it, to refuse NaN and infinity. Rows of `partial_fit` are copied, into up to 1.5 times their size.
+    Distances are those of the float64 sum over the coordinates in order, for float32 input too, and ties go to the
+    smaller row index: the number of threads, the batch size and the SIMD level change no bit of an answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastclf import NearestNeighbors
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
+    >>> distances, indices = NearestNeighbors(n_neighbors=2).fit(X).kneighbors([[1.0, 0.2]])
+    >>> distances.round(3), indices
+    (array([[0.2, 0.8]]), array([[1, 2]]))
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors=5,
+        radius=1.0,
+        algorithm="auto",
+        leaf_size=30,
+        metric="minkowski",
+        p=2,
+        metric_params=None,
+        n_jobs=None,
+        working_memory=256,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    def fit(self, X, y=None):
+        """Keep the rows to search, by reference: X must not be changed while it is searched.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if self.n_neighbors is not None:
+            require_integer("n_neighbors", self.n_neighbors, 1)
+        if self.radius is not None:
+            self._check_radius(None)
+        return self._become(**self._fit_rows(X)[2])
+
+    def partial_fit(self, X, y=None):
+        """Add rows (a copy of them) behind the others; the first call is a fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As for `fit`.
+        y : ignored
+
+        Returns
+        -------
+        self
+            As if all rows had been fitted at once. O(d) a row, amortised.
+        """
+        if not self._is_fitted():
+            return self.fit(X)
+        vars(self).update(self._add_rows(X)[1])
+        return self

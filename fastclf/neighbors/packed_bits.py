@@ -1,0 +1,178 @@
+"""Hamming and Jaccard distances on packed bits: an eighth of a byte a feature."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from .. import _simd
+from .._threads import ranges
+from .._validation import as_array, as_matrix, require_array, require_integer, require_matrix, require_positions
+from .metrics import check_metric
+from .scan import Scan
+
+kernels = _simd.load("neighbors._bits_scan")
+
+METRICS = ("hamming", "jaccard")
+
+# With at most so many queries rows are read as they lie.
+_FEW_QUERIES = 2
+
+# Rows are packed and checked this many numbers at a time.
+_PACK_NUMBERS = 1 << 22
+
+
+class PackedRows:
+    """Rows of bits as `np.packbits(X, axis=1)` gives them.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (n, n_bytes), uint8, C-contiguous, zero beyond the last bit
+    n_bits : int
+        Bits of a row.
+    given : bool
+        Whether the user passed them so: then the columns are bytes, else bits.
+    """
+
+    dtype = np.dtype(bool)
+    kind = "packed bits"
+
+    def __init__(self, packed, n_bits, given=False):
+        self.packed, self.n_bits, self.given = packed, n_bits, given
+
+    def __len__(self):
+        return len(self.packed)
+
+    def __getitem__(self, rows):
+        return PackedRows(self.packed[rows], self.n_bits, self.given)
+
+    @property
+    def shape(self):
+        return len(self), self.packed.shape[1] if self.given else self.n_bits
+
+    @property
+    def row_bytes(self):
+        return self.packed.shape[1]
+
+    def _check_state(self):
+        require_array("packed", self.packed, [np.uint8], (None, None))
+        require_integer("n_bits", self.n_bits, 1, 2**31 - 1)
+        if len(self) == 0 or self.packed.shape[1] != (self.n_bits + 7) // 8 or type(self.given) is not bool:
+            raise ValueError(f"packed has shape {self.packed.shape}, beside {self.n_bits} bits")
+
+    def ones(self):
+        """The number of ones in each row."""
+        count = np.empty(len(self), np.intc)
+        for part in _parts(self.packed):
+            count[part] = np.bitwise_count(self.packed[part]).sum(axis=1, dtype=np.intc)
+        return count
+
+
+def _parts(X):
+    for start, stop in ranges(0, len(X), max(1, _PACK_NUMBERS // X.shape[1])):
+        yield slice(start, stop)
+
+
+def as_bits(X, metric, owner, fitted=False):
+    """X as PackedRows: bools, and numbers of which for 'jaccard' those but 0 are True, for 'hamming' 0 and 1 are taken.
+
+    Rows to fit (not `fitted`) that are no bools are for 'hamming' no bits: None.
+    """
+    array = as_array(X, "X")
+    if array.dtype == bool:
+        require_matrix(array, "X", owner)
+    elif metric == "hamming" and not fitted:
+        return None
+    else:
+        array = as_matrix(array, owner)
+    n, d = array.shape
+    packed = np.empty((n, (d + 7) // 8), np.uint8)
+    for part in _parts(array):
+        rows = array[part]
+        bits = rows if rows.dtype == bool else rows != 0
+        if metric == "hamming" and not (bits == rows).all():
+            row, column = np.argwhere(bits != rows)[0]
+            raise ValueError(
+                f"X has {rows[row, column]:g} (row {part.start + row}, column {column}), but {owner} was fitted on"
+                " bools; bools, or 0 and 1, are wanted"
+            )
+        packed[part] = np.packbits(bits, axis=1)
+    return PackedRows(packed, d)
+
+
+def as_packed(X, n_bits, owner):
+    """X as PackedRows, of bits that the user has packed."""
+    n_bits = require_integer("metric_params['n_bits']", n_bits, 1, 2**31 - 1)
+    array = as_array(X, "X")
+    require_matrix(array, "X", owner)
+    n_bytes = (n_bits + 7) // 8
+    if array.dtype != np.uint8 or array.shape[1] != n_bytes:
+        raise ValueError(
+            f"X has dtype {array.dtype} and {array.shape[1]} columns; for metric_params={{'n_bits': {n_bits}}} uint8"
+            f" and {n_bytes} columns, as np.packbits(X, axis=1) gives them, are wanted"
+        )
+    array = np.ascontiguousarray(array)
+    beyond = (array[:, -1] & ((1 << -n_bits % 8) - 1)) != 0
+    if beyond.any():
+        raise ValueError(
+            f"X has ones beyond bit {n_bits} (row {beyond.argmax()}); zeros, as np.packbits(X, axis=1) gives them, are"
+            " wanted"
+        )
+    return PackedRows(array, n_bits, given=True)
+
+
+class Bits(Scan):
+    """All rows of packed bits, searched exactly by counting.
+
+    Parameters
+    ----------
+    X : PackedRows
+    metric : Metric
+        One of METRICS.
+    """
+
+    def __init__(self, X, metric):
+        self.X, self.metric = X, metric
+        self._ones = X.ones() if metric.name == "jaccard" else None
+
+    def _check_state(self):
+        if type(self.X) is not PackedRows:
+            raise ValueError(f"X is a {type(self.X).__name__}; packed bits are wanted")
+        check_metric(self.metric, METRICS, self.X.shape)
+        if (self._ones is None) != (self.metric.name == "hamming"):
+            raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
+        if self._ones is not None:
+            require_array("_ones", self._ones, [np.intc], (len(self.X),))
+            require_positions("_ones", self._ones, self.X.n_bits + 1)
+
+    def _costs(self, Q):
+        n_words = -(-Q.packed.shape[1] // 8)
+        return 1 + n_words, n_words, 8 * n_words + 40, 8 * n_words * kernels.PANEL_ROWS
+
+    def _cheap_range(self, n_queries):
+        return max(1, (1 << 24) // (n_queries * (8 + self.X.packed.shape[1] // 4)))
+
+    def _block(self, Q, start, stop, own, allowed):
+        Q = Q[start:stop]
+        n_queries, n_bytes = Q.packed.shape
+        query = np.zeros((n_queries, -(-n_bytes // 8)), np.uint64)
+        query.view(np.uint8)[:, :n_bytes] = Q.packed
+        return SimpleNamespace(
+            query=query,
+            query_ones=None if self._ones is None else Q.ones(),
+            by_rows=n_queries <= _FEW_QUERIES,
+            own=None if own is None else own[start:stop],
+            allowed=allowed,
+        )
+
+    def _state(self, block, tau, **own):
+        n_queries, n_words = block.query.shape
+        return SimpleNamespace(
+            **vars(block),
+            tau=np.full(n_queries, float(tau)),
+            limits=np.empty((n_queries, 2), np.uint64),
+            panel=np.empty((1 if block.by_rows else n_words, kernels.PANEL_ROWS), np.uint64),
+            **own,
+        )
+
+    def _step(self, state, start, stop, hits=None):
+        return kernels.scan(self.X.packed, start, stop, self.X.n_bits, self._ones, state, hits)

@@ -1,0 +1,179 @@
+"""Regression by nearest neighbours."""
+
+import numpy as np
+
+from .._estimator import Regressor
+from .._validation import as_numbers, require_array
+from . import _votes
+from .base import document
+from .voting import Supervised
+
+
+@document
+class KNeighborsRegressor(Supervised, Regressor):
+    """Regression by the (weighted) mean of the k nearest rows' targets.
+
+    Parameters
+    ----------
+    n_neighbors : int >= 1, default=5
+        k, how many of the nearest rows count.
+    weights : {'uniform', 'distance'} or callable, default='uniform'
+        Targets count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
+        makes of the array of distances, of shape (n_queries, k).
+    {shared}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+    n_samples_fit_ : int
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+
+    See Also
+    --------
+    NearestNeighbors : the search itself, and what is exact about it.
+
+    Examples
+    --------
+    >>> from fastclf import KNeighborsRegressor
+    >>> KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0]).predict([[0.6]])
+    array([0.5])
+    """
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        weights="uniform",
+        algorithm="auto",
+        leaf_size=30,
+        p=2,
+        metric="minkowski",
+        metric_params=None,
+        n_jobs=None,
+        working_memory=256,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    _columns = (*Supervised._columns, "_y")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_state(self):
+        super()._check_state()
+        columns = [None] * (np.ndim(self._y) > 1)
+        require_array("_y", self._y, [np.float64], (self.n_samples_fit_, *columns))
+
+    def fit(self, X, y, sample_weight=None):
+        """Keep the rows, by reference, and their targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up: 0 is a missing row, 2 a duplicated one, and neighbours are taken until
+            their weights reach `n_neighbors`, the last in part.
+
+        Returns
+        -------
+        self
+        """
+        y, attributes = self._fit_supervised(X, y, sample_weight, labels=False)
+        return self._become(_y=as_numbers(y), **attributes)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows (a copy of them) behind the others; the first call is a fit. Takes what `fit` takes.
+
+        Returns
+        -------
+        self
+            As if all rows had been fitted at once. O(d) a row, amortised.
+        """
+        if not self._is_fitted():
+            return self.fit(X, y, sample_weight)
+        n, attributes = self._add_rows(X, sample_weight)
+        y = as_numbers(self._more_targets(y, n, self._y.shape[1:], labels=False))
+        self._extend(attributes, "_y", self._y, y)
+        vars(self).update(attributes)
+        return self
+
+    def predict(self, X, *, mask=None):
+        """The mean target of each query's neighbours.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the fitted rows, each without itself (leave-one-out).
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows that may vote; None: all.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs), float64
+        """
+        asked = self._ask(X, mask)
+        y = self._targets()
+        predicted = np.empty((len(asked.queries), y.shape[1]))
+        self._poll(asked, lambda ballot, rows: _votes.average(ballot, y, rows, predicted), "predict")
+        return predicted.reshape(-1, *self._y.shape[1:])
+
+    def _targets(self):
+        return self._y.reshape(len(self._y), -1)
+
+    def _average_each(self, ballot, weight, k):
+        """The mean target of 1, 2, ..., k neighbours, of shape (n_queries, k, n_outputs)."""
+        y = self._targets()
+        mean = np.empty((len(ballot.index), k, y.shape[1]))
+        _votes.average_each(ballot, weight, y, np.arange(len(mean)), mean)
+        return mean
+
+    def _predict_each(self, X):
+        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
+        return self._answer_each(X, lambda ballot, k: self._average_each(ballot, self._weight, k)[:, :, 0])
+
+    def leave_one_out(self, k_max):
+        """The mean squared error of leave-one-out for every number of neighbours, by one search.
+
+        Parameters
+        ----------
+        k_max : int
+            From 1 to the number of fitted rows less one.
+
+        Returns
+        -------
+        error : ndarray of shape (k_max,), float64
+            Entry k - 1 is for k neighbours: the mean (weighted by the `sample_weight` of `fit`) over the fitted rows of
+            the squared error of `predict(None)`; with several outputs, their mean.
+
+        Notes
+        -----
+        One search, and O(k_max) a row; with a function for `weights`, O(k_max^2).
+
+        Examples
+        --------
+        >>> from fastclf import KNeighborsRegressor
+        >>> KNeighborsRegressor().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0]).leave_one_out(2)
+        array([2. , 3.5])
+        """
+        y = self._targets()
+
+        def judge(ballot, weight, own, rows, errors):
+            mean = self._average_each(ballot, weight, errors.shape[1])
+            errors[rows] = ((mean - y[own][:, None]) ** 2).mean(axis=2)
+
+        def judge_one(ballot, own):
+            predicted = np.empty((len(own), y.shape[1]))
+            _votes.average(ballot, y, np.arange(len(own)), predicted)
+            return ((predicted - y[own]) ** 2).mean(axis=1)
+
+        return self._leave_one_out(k_max, judge, judge_one)

@@ -1,0 +1,11 @@
+"""Maps from rows to features: categories as indicators, products of features."""
+
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "OneHotEncoder": "onehot",
+        "PolynomialFeatures": "polynomial",
+    },
+)

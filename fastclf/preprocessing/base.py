@@ -1,0 +1,48 @@
+"""What feature maps share."""
+
+from .._estimator import Estimator
+
+# Numbers of an output that are made at a time: they fit a cache.
+_BLOCK_NUMBERS = 1 << 16
+
+
+class FeatureMap(Estimator):
+    """An estimator that maps rows to rows."""
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        return tags
+
+    def fit_transform(self, X, y=None):
+        """`fit` and `transform` of the same rows."""
+        return self.fit(X, y).transform(X)
+
+    def _mapped(self, X):
+        """`transform` for our own models, whose sparse rows need no SciPy."""
+        return self.transform(X)
+
+    def _blocks(self, X, n_out):
+        """(start, stop, rows) of all rows, a few at a time."""
+        size = max(1, _BLOCK_NUMBERS // max(1, n_out))
+        for start in range(0, len(X), size):
+            stop = min(start + size, len(X))
+            yield start, stop, X[start:stop]
+
+    def _names_in(self, input_features):
+        """Names of the columns that came in: those given, those of the table fitted, or x0, x1, ..."""
+        self._require_fitted()
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is None:
+            return [f"x{j}" for j in range(self.n_features_in_)] if fitted is None else list(fitted)
+        names = list(input_features)
+        if fitted is not None and names != list(fitted):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), got"
+                f" {len(names)}"
+            )
+        return names

@@ -1,0 +1,442 @@
+"""One-hot encoding: a column for each category."""
+
+import warnings
+
+import numpy as np
+
+from .._csr import Csr, is_sparse
+from .._validation import (
+    as_array,
+    feature_names,
+    require_array,
+    require_choice,
+    require_integer,
+    require_number,
+    require_positions,
+)
+from ..linear_model.scores import as_rows
+from .base import FeatureMap
+
+# What stands for the infrequent categories, as in scikit-learn.
+_INFREQUENT = "infrequent_sklearn"
+
+
+class OneHotEncoder(FeatureMap):
+    """A column of zeros and ones for each category of each feature.
+
+    Parameters
+    ----------
+    categories : 'auto' or list of array-like, default='auto'
+        The categories of each feature in their order; 'auto' are those of X, sorted.
+    drop : {'first', 'if_binary'}, array-like of shape (n_features,) or None, default=None
+        The category of each feature that has no column: its first, the first of those that have two, or the one named.
+    sparse_output : bool, default=True
+        Return a SciPy CSR matrix, which needs SciPy; else an array.
+    dtype : dtype or str, default='float64'
+        Of the output: any of numbers.
+    handle_unknown : {'error', 'ignore', 'infrequent_if_exist', 'warn'}, default='error'
+        What a category that was not fitted does: raise ValueError; give zeros; count as infrequent, or give zeros
+        where no category is; or that with a warning.
+    min_frequency : int >= 1, float in (0, 1) or None, default=None
+        Categories in fewer rows, or a smaller share of them, are infrequent and have one column together, the last.
+    max_categories : int >= 1 or None, default=None
+        Where there are as many frequent categories or more, the least frequent join the infrequent, until there are so
+        many columns before `drop`.
+    feature_name_combiner : 'concat' or callable, default='concat'
+        Makes the names of columns: 'concat' is feature + "_" + str(category), a function is called with the two.
+
+    Attributes
+    ----------
+    categories_ : list of ndarray
+        The categories of each feature.
+    drop_idx_ : ndarray of shape (n_features,), object, or None
+        The position in `categories_` of the category dropped, or None.
+    infrequent_categories_ : list of ndarray or None
+        The infrequent categories of each feature.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    A search among the categories for each entry. Memory beyond the output: 16 bytes an entry. A missing value is a
+    category of its own, the last: NaN, NaT and pandas.NA are one, None is another, before it.
+
+    Examples
+    --------
+    >>> from fastclf import OneHotEncoder
+    >>> encoder = OneHotEncoder(sparse_output=False)
+    >>> encoder.fit_transform([["red", 1], ["blue", 2]])
+    array([[0., 1., 1., 0.],
+           [1., 0., 0., 1.]])
+    >>> encoder.get_feature_names_out(["colour", "size"])
+    array(['colour_blue', 'colour_red', 'size_1', 'size_2'], dtype=object)
+    >>> encoder.inverse_transform([[1, 0, 1, 0]])
+    array([['blue', 1]], dtype=object)
+    """
+
+    def __init__(
+        self,
+        *,
+        categories="auto",
+        drop=None,
+        sparse_output=True,
+        dtype="float64",
+        handle_unknown="error",
+        min_frequency=None,
+        max_categories=None,
+        feature_name_combiner="concat",
+    ):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Find the categories.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, strings or bools, of one sort in a column, and what is missing.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        columns = _categorical(X, type(self).__name__)
+        if isinstance(self.categories, str):
+            require_choice("categories", self.categories, ["auto"])
+            categories = [_sorted_categories(column, j) for j, column in enumerate(columns)]
+        else:
+            categories = [_given_categories(given, j) for j, given in enumerate(self.categories)]
+            if len(categories) != len(columns):
+                raise ValueError(
+                    f"categories has {len(categories)} lists and X {len(columns)} features; one each is wanted"
+                )
+        groups, infrequent = [], np.full(len(columns), -1)
+        for j, column in enumerate(columns):
+            place = _positions(column, categories[j], j, "fit" if self.handle_unknown == "error" else "ignore")
+            rare = self._infrequent(np.bincount(place[place >= 0], minlength=len(categories[j])), len(column))
+            if rare.any():
+                infrequent[j] = len(rare) - rare.sum()
+            groups.append(np.where(rare, infrequent[j], np.cumsum(~rare) - 1))
+        names = feature_names(X)
+        return self._become(
+            n_features_in_=len(columns),
+            categories_=categories,
+            _groups=groups,
+            _infrequent_group=infrequent,
+            _dropped_group=self._dropped(categories, groups, infrequent),
+            **({} if names is None else {"feature_names_in_": names}),
+        )
+
+    def _check_parameters(self):
+        require_choice("handle_unknown", self.handle_unknown, ["error", "ignore", "infrequent_if_exist", "warn"])
+        try:
+            kind = np.dtype(self.dtype).kind
+        except TypeError:
+            kind = None
+        if kind is None or kind not in "biuf":
+            raise ValueError(f"dtype is {self.dtype!r}; a dtype of numbers is wanted")
+        if isinstance(self.drop, str):
+            require_choice("drop", self.drop, ["first", "if_binary"])
+        if self.max_categories is not None:
+            require_integer("max_categories", self.max_categories, 1)
+        if hasattr(self.min_frequency, "__index__"):
+            require_integer("min_frequency", self.min_frequency, 1)
+        elif self.min_frequency is not None and not 0 < require_number("min_frequency", self.min_frequency, 0) < 1:
+            raise ValueError(f"min_frequency is {self.min_frequency}; a whole number or a share below 1 is wanted")
+        if not callable(self.feature_name_combiner):
+            require_choice("feature_name_combiner", self.feature_name_combiner, ["concat"])
+
+    def _infrequent(self, count, n_rows):
+        """Which categories are infrequent, by the rows of each."""
+        least = self.min_frequency
+        rare = count < (0 if least is None else least if hasattr(least, "__index__") else least * n_rows)
+        if self.max_categories is not None and self.max_categories <= len(rare) - rare.sum():
+            # as in scikit-learn also where there are just as many, and of equally frequent ones the last stay
+            rare[np.argsort(count, kind="stable")[: len(rare) - self.max_categories + 1]] = True
+        return rare
+
+    def _dropped(self, categories, groups, infrequent):
+        """The group of each feature that has no column, or -1."""
+        size = np.array([group.max(initial=-1) + 1 for group in groups])
+        if self.drop is None:
+            return np.full(len(groups), -1)
+        if isinstance(self.drop, str):
+            return np.where((self.drop == "first") | (size == 2), 0, -1)
+        named = list(self.drop)
+        if len(named) != len(groups):
+            raise ValueError(f"drop names {len(named)} categories and X has {len(groups)} features; one each is wanted")
+        dropped = np.empty(len(groups), np.int64)
+        for j, label in enumerate(named):
+            [found] = _positions(np.array([label], dtype=object), categories[j].astype(object), j, "ignore")
+            if found < 0:
+                raise ValueError(f"drop names {label!r}, which is no category of column {j}")
+            dropped[j] = groups[j][found]
+            if dropped[j] == infrequent[j]:
+                raise ValueError(f"Unable to drop category {label!r} from feature {j} because it is infrequent")
+        return dropped
+
+    @property
+    def drop_idx_(self):
+        self._require_fitted()
+        if (self._dropped_group < 0).all() and self.drop is None:
+            return None
+        first = [np.flatnonzero(group == k)[:1].tolist() for group, k in zip(self._groups, self._dropped_group)]
+        return np.array([found[0] if found else None for found in first], dtype=object)
+
+    @property
+    def infrequent_categories_(self):
+        self._require_fitted()
+        rare = [group == k for group, k in zip(self._groups, self._infrequent_group)]
+        return [labels[which] if which.any() else None for labels, which in zip(self.categories_, rare)]
+
+    def _labels(self, j, dropped=False):
+        """What the columns of feature j stand for; `dropped`: before one was dropped."""
+        labels, group, last = self.categories_[j], self._groups[j], self._infrequent_group[j]
+        if last >= 0:
+            labels = np.append(labels[group != last].astype(object), _INFREQUENT)
+        drop = self._dropped_group[j]
+        return labels if dropped or drop < 0 else np.delete(labels, drop)
+
+    def transform(self, X):
+        """The zeros and ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        SciPy CSR matrix or ndarray of shape (n_samples, number of columns)
+        """
+        rows = self._mapped(X)
+        if not self.sparse_output:
+            return rows
+        try:
+            from scipy.sparse import csr_matrix
+        except ImportError:
+            raise ImportError("sparse_output=True needs SciPy; install it or pass sparse_output=False") from None
+        data = rows.data.astype(self.dtype, copy=False)
+        return csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def _mapped(self, X):
+        self._require_fitted()
+        columns = _categorical(X, type(self).__name__)
+        if len(columns) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(columns)} features, but OneHotEncoder is expecting {self.n_features_in_} features as input"
+            )
+        place = np.empty((len(columns[0]), len(columns)), np.int64)
+        unknown = []
+        for j, column in enumerate(columns):
+            known = _positions(column, self.categories_[j], j, self.handle_unknown)
+            strange = known < 0
+            group = self._groups[j][known] if len(self._groups[j]) else known
+            group[strange] = self._infrequent_group[j] if self.handle_unknown != "ignore" else -1
+            drop = self._dropped_group[j]
+            place[:, j] = np.where(group == drop, -1, group - (group > drop) * (drop >= 0))
+            if strange.any():
+                unknown.append(j)
+        if unknown and (self.handle_unknown == "warn" or self.drop is not None):
+            warnings.warn(
+                f"Found unknown categories in columns {unknown} during transform. These unknown categories will be"
+                " encoded as the infrequent category, or as all zeros where there is none",
+                stacklevel=3,
+            )
+        size = [len(self._labels(j)) for j in range(len(columns))]
+        first = np.concatenate([[0], np.cumsum(size)])
+        kept = place >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        indices = (place + first[:-1])[kept].astype(np.int32)
+        dtype = np.float32 if self.dtype in ("float32", np.float32) else np.float64
+        rows = Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
+        return rows if self.sparse_output else rows.__array__(self.dtype)
+
+    def inverse_transform(self, X):
+        """The labels of rows of zeros and ones.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, number of columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The category of each feature; of infrequent ones 'infrequent_sklearn'. A feature of zeros alone is the
+            category dropped, or else None if unknown categories are encoded so, and ValueError if not.
+        """
+        self._require_fitted()
+        rows = as_rows(X, type(self).__name__)
+        size = [len(self._labels(j)) for j in range(self.n_features_in_)]
+        if rows.shape[1] != sum(size):
+            raise ValueError(f"X has {rows.shape[1]} columns; {sum(size)}, as transform gives, are wanted")
+        labels = [self._labels(j, dropped=True) for j in range(self.n_features_in_)]
+        found = np.empty((len(rows), len(labels)), np.result_type(*(each.dtype for each in labels)))
+        missing = np.zeros(found.shape, bool)
+        for start, stop, block in self._blocks(rows, rows.shape[1]):
+            parts = np.split(np.asarray(block), np.cumsum(size)[:-1], axis=1)
+            for j, part in enumerate(parts):
+                drop = self._dropped_group[j]
+                group = part.argmax(axis=1) if size[j] else np.zeros(stop - start, np.intp)
+                group += (group >= drop) & (drop >= 0)
+                none = ~part.any(axis=1)
+                group[none] = max(drop, 0)
+                found[start:stop, j] = labels[j][group]
+                missing[start:stop, j] = none & (drop < 0)
+        if missing.any():
+            refused = missing[:, self._infrequent_group >= 0] if self.handle_unknown != "error" else missing
+            if self.handle_unknown != "ignore" and refused.any():
+                raise ValueError(
+                    f"row {np.flatnonzero(refused.any(axis=1))[0]} of X has zeros alone for a feature of which none"
+                    " was dropped; a one is wanted"
+                )
+            found = found.astype(object)
+            found[missing] = None
+        return found
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns: the feature's, "_", and the category, or what `feature_name_combiner` makes of both."""
+        names = self._names_in(input_features)
+        combine = self.feature_name_combiner
+        if not callable(combine):
+            combine = "{}_{}".format
+        made = [combine(name, label) for j, name in enumerate(names) for label in self._labels(j)]
+        if not all(isinstance(name, str) for name in made):
+            raise TypeError("feature_name_combiner returned what is no string; a string is wanted")
+        return np.array(made, dtype=object)
+
+    def _check_state(self):
+        super()._check_state()
+        for name in ("categories_", "_groups"):
+            if type(getattr(self, name)) is not list or len(getattr(self, name)) != self.n_features_in_:
+                raise ValueError(f"{name} is no list of {self.n_features_in_} arrays")
+        for name in ("_infrequent_group", "_dropped_group"):
+            require_array(name, getattr(self, name), [np.int64], (self.n_features_in_,))
+        for j, (categories, group) in enumerate(zip(self.categories_, self._groups)):
+            require_array(f"categories_[{j}]", categories, None, (None,))
+            require_array(f"_groups[{j}]", group, [np.int64], (len(categories),))
+            if len(group):
+                require_positions(f"_groups[{j}]", group, len(group))
+            n_groups = group.max(initial=-1) + 1
+            if len(np.unique(group)) != n_groups or self._dropped_group[j] >= n_groups:
+                raise ValueError(f"_groups[{j}] is no numbering of groups, or _dropped_group[{j}] is none of them")
+            if self._infrequent_group[j] not in (-1, n_groups - 1):
+                raise ValueError(f"_infrequent_group[{j}] is not the last group")
+
+
+def _categorical(X, owner):
+    """The columns of X as arrays of labels."""
+    if hasattr(X, "iloc"):
+        columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
+    elif hasattr(X, "get_columns"):
+        columns = [column.to_numpy() for column in X.get_columns()]
+    elif hasattr(X, "column_names"):
+        columns = [np.asarray(X.column(j)) for j in range(X.num_columns)]
+    else:
+        if is_sparse(X):
+            raise TypeError("X is a sparse matrix; a dense array is wanted (pass X.toarray())")
+        array = X if isinstance(X, np.ndarray) else None
+        if array is None:
+            array = as_array(X, "X")
+            if array.dtype.kind in "US":  # a list of strings and numbers keeps what they are
+                array = np.array(X, dtype=object)
+        if array.ndim != 2:
+            raise ValueError(
+                f"X has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data: X.reshape(-1, 1) is"
+                " one feature, X.reshape(1, -1) one sample"
+            )
+        columns = list(array.T)
+    if not columns or len(columns[0]) == 0:
+        what = "feature(s)" if not columns else "sample(s)"
+        shape = (len(columns[0]) if columns else len(X), len(columns))
+        raise ValueError(f"0 {what} (shape={shape}) while a minimum of 1 is required by {owner}.")
+    for j, column in enumerate(columns):
+        if column.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
+    return columns
+
+
+def _missing(labels):
+    """Which of an array of objects are None, and which are unequal to themselves (NaN) or do not say (pandas.NA)."""
+    labels = labels.tolist()
+    none = np.array([label is None for label in labels], bool)
+    return none, np.array([(label != label) is not False for label in labels], bool)
+
+
+def _sorted_categories(labels, j):
+    if labels.dtype.kind != "O":
+        return np.unique(labels)  # in which NaN is the last
+    none, nan = _missing(labels)
+    try:
+        found = np.unique(labels[~(none | nan)])
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels[~(none | nan)].tolist()})
+        raise TypeError(
+            f"column {j} of X holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
+        ) from None
+    gone = [label for label, any_is in ((None, none.any()), (np.nan, nan.any())) if any_is]
+    return np.append(found, np.array(gone, dtype=object))
+
+
+def _given_categories(labels, j):
+    array = np.asarray(labels)
+    if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
+        array = np.array(labels, dtype=object)
+    if array.ndim != 1 or len(_sorted_categories(array, j)) != array.size:
+        raise ValueError(f"categories[{j}] is {labels!r}; a list of different labels is wanted")
+    return array
+
+
+def _positions(column, categories, j, unknown):
+    """The place of each label among the categories, -1 for one that is not there and may be missing."""
+    kinds = {"S" if labels.dtype.kind == "U" else labels.dtype.kind for labels in (column, categories)}
+    if "O" in kinds or ("S" in kinds and len(kinds) > 1):
+        place = _object_positions(column.astype(object), categories.astype(object))
+    else:
+        place = _searched(column, categories)
+    known = place >= 0
+    if unknown in ("error", "fit") and not known.all():
+        label = column[np.flatnonzero(~known)[0]]
+        raise ValueError(
+            f"Found unknown categories [{label!r}] in column {j} during {'fit' if unknown == 'fit' else 'transform'}"
+        )
+    return place
+
+
+def _searched(column, categories):
+    """The place of each label among the categories, -1 if none."""
+    place = np.full(len(column), -1)
+    if not len(categories):
+        return place
+    order = np.argsort(categories, kind="stable")
+    near = order[np.minimum(np.searchsorted(categories, column, sorter=order), len(categories) - 1)]
+    found = categories[near]
+    # what is missing differs from itself
+    np.copyto(place, near, where=(found == column) | ((found != found) & (column != column)))
+    return place
+
+
+def _object_positions(column, categories):
+    """As `_searched`, of objects, among which None and NaN are two categories."""
+    place = np.full(len(column), -1)
+    gone = [_missing(labels) for labels in (column, categories)]
+    for which, named in zip(*gone):
+        place[which] = np.flatnonzero(named)[0] if named.any() else -1
+    there, named = (np.flatnonzero(~(none | nan)) for none, nan in gone)
+    try:
+        found = _searched(column[there], categories[named])
+    except TypeError:  # labels that do not compare are unknown
+        number = {label: i for i, label in enumerate(categories[named].tolist())}
+        found = np.array([number.get(label, -1) for label in column[there].tolist()], np.intp)
+    place[there] = np.append(named, -1)[found]
+    return place

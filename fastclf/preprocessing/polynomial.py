@@ -1,0 +1,254 @@
+"""Products of features."""
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+
+from .._csr import Csr
+from .._validation import require_choice, require_integer
+from ..linear_model.scores import as_rows
+from .base import FeatureMap
+
+
+class PolynomialFeatures(FeatureMap):
+    """All products of up to `degree` features.
+
+    Parameters
+    ----------
+    degree : int >= 0 or (int, int), default=2
+        The greatest degree, or the least and the greatest.
+    interaction_only : bool, default=False
+        Only products of different features.
+    include_bias : bool, default=True
+        With the product of none, a column of ones.
+    order : {'C', 'F'}, default='C'
+        Memory order of a dense output.
+
+    Attributes
+    ----------
+    powers_ : ndarray of shape (n_output_features_, n_features), int64
+        Exponent of each feature in each product; made when it is asked for.
+    n_output_features_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    One multiplication an output number; of a sparse X only the products of entries that it holds are made, of any
+    degree. Memory: the output and a block that fits a cache.
+
+    Examples
+    --------
+    >>> from fastclf import PolynomialFeatures
+    >>> PolynomialFeatures().fit_transform([[2.0, 3.0]])
+    array([[1., 2., 3., 4., 6., 9.]])
+    >>> PolynomialFeatures(interaction_only=True).fit([[2.0, 3.0]]).get_feature_names_out()
+    array(['1', 'x0', 'x1', 'x0 x1'], dtype=object)
+    """
+
+    _as_rows = staticmethod(as_rows)
+
+    def __init__(self, degree=2, *, interaction_only=False, include_bias=True, order="C"):
+        self._take(locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _degrees(self):
+        if isinstance(self.degree, (tuple, list)):
+            if len(self.degree) != 2:
+                raise ValueError(f"degree is {self.degree!r}; a whole number or (least, greatest) is wanted")
+            low = require_integer("degree[0]", self.degree[0], 0)
+            high = require_integer("degree[1]", self.degree[1], low)
+        else:
+            low, high = 0, require_integer("degree", self.degree, 0)
+        if high == 0 and not self.include_bias:
+            raise ValueError("Setting degree to zero and include_bias to False would result in an empty output array.")
+        return max(1, low), high
+
+    def fit(self, X, y=None):
+        """Count the products; of X only its shape matters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        low, high = self._degrees()
+        require_choice("order", self.order, ["C", "F"])
+        columns = self._fitted_columns(X, self._as_rows(X, type(self).__name__))
+        d, distinct, bias = columns["n_features_in_"], bool(self.interaction_only), bool(self.include_bias)
+        high = min(high, d) if distinct else high
+        n_out = _count(d, low, high, distinct, bias)
+        if n_out > _MOST:
+            raise ValueError(
+                f"degree is {self.degree}, of which {d} features have too many products; a smaller one is wanted"
+            )
+        return self._become(**columns, _family=(low, high, distinct, bias), n_output_features_=n_out)
+
+    def transform(self, X):
+        """The products of the features of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite real numbers.
+
+        Returns
+        -------
+        ndarray or SciPy CSR matrix of shape (n_samples, n_output_features_), float32 or float64 as X
+        """
+        out = self._mapped(X)
+        if not isinstance(out, Csr):
+            return out
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((out.data, out.indices, out.indptr), shape=out.shape)
+
+    def _mapped(self, X):
+        self._require_fitted()
+        X = self._new_samples(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = self._sparse(X) if isinstance(X, Csr) else self._dense(X)
+        if not np.isfinite(out.data if isinstance(out, Csr) else out).all():
+            raise ValueError(f"X has products beyond {X.dtype}; smaller values or a smaller degree are wanted")
+        return out
+
+    def _dense(self, X):
+        low, high, distinct, bias = self._family
+        n, d = X.shape
+        later = _counts(d, high, distinct)
+        size = later[:, 0]
+        made, left_out = size[1:].sum(), size[1:low].sum()
+        out = np.empty((n, self.n_output_features_), X.dtype, order=self.order)
+        out[:, :bias] = 1
+        for start, stop, rows in self._blocks(X, made) if high else ():
+            block = np.empty((made, stop - start), X.dtype)
+            block[:d] = rows.T
+            end, at = 0, d
+            for degree in range(2, high + 1):
+                end += size[degree - 1]
+                for j in range(d):
+                    # x_j times the products of one degree less that begin with it or, if distinct, after it
+                    n_rest = later[degree - 1, j + distinct]
+                    np.multiply(block[end - n_rest : end], block[j], out=block[at : at + n_rest])
+                    at += n_rest
+            out[start:stop, bias:] = block[left_out:].T
+        return out
+
+    def _sparse(self, X):
+        low, high, distinct, bias = self._family
+        if self.n_output_features_ >= 2**31:
+            raise ValueError(
+                f"degree is {self.degree}, which gives {self.n_output_features_} features; at most 2147483647 are"
+                " wanted of a sparse X"
+            )
+        later = _counts(X.shape[1], high, distinct)
+        held = np.diff(X.indptr)
+        lengths = np.unique(held)
+        n_made = {k: _count(int(k), low, high, distinct, bias) for k in lengths}
+        indptr = np.concatenate([[0], np.cumsum([n_made[k] for k in held.tolist()])]).astype(np.int64)
+        indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], X.dtype)
+        for k in lengths.tolist():
+            chosen = [_positions(k, degree, distinct) for degree in range(low, high + 1)]
+            of_length = np.flatnonzero(held == k)
+            for *_, rows in self._blocks(of_length, n_made[k]):
+                entries = X.indptr[rows, None] + np.arange(k)
+                columns, values, at = X.indices[entries], X.data[entries], indptr[rows, None]
+                if bias:
+                    indices[at], data[at] = 0, 1
+                at, first = at + bias, int(bias)
+                for degree, position in enumerate(chosen, low):
+                    own = at + np.arange(len(position))
+                    number, product = first, 1
+                    for i in reversed(range(degree)):
+                        factor = position[:, i]
+                        product = values[:, factor] * product
+                        # what is before a product shares its first factors, and goes on with a smaller one
+                        begin = columns[:, position[:, i - 1]] + distinct if i else 0
+                        number = number + later[degree - i, begin] - later[degree - i, columns[:, factor]]
+                    indices[own], data[own] = number, product
+                    at, first = at + len(position), first + later[degree, 0]
+        return Csr(indptr, indices, data, self.n_output_features_)
+
+    def _products(self):
+        """The features of each product."""
+        low, high, distinct, bias = self._family
+        degrees = [0] * bias + list(range(low, high + 1))
+        return itertools.chain.from_iterable(_chosen(self.n_features_in_, degree, distinct) for degree in degrees)
+
+    @property
+    def powers_(self):
+        self._require_fitted()
+        powers = np.zeros((self.n_output_features_, self.n_features_in_), np.int64)
+        for row, product in zip(powers, self._products()):
+            np.add.at(row, list(product), 1)
+        return powers
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the products, as 'x0^2 x1'; input_features: names of the features, in place of those of `fit`."""
+        names = self._names_in(input_features)
+        products = []
+        for product in self._products():
+            factors = [names[j] + (f"^{power}" if power > 1 else "") for j, power in Counter(product).items()]
+            products.append(" ".join(factors) or "1")
+        return np.array(products, dtype=object)
+
+    def _check_state(self):
+        super()._check_state()
+        low, high, distinct, bias = self._family
+        require_integer("_family[1]", high, 0)
+        require_integer("_family[0]", low, 1)
+        if type(distinct) is not bool or type(bias) is not bool:
+            raise ValueError("_family is not (least degree, greatest degree, bool, bool)")
+        n_out = _count(self.n_features_in_, low, high, distinct, bias)
+        if self.n_output_features_ != n_out:
+            raise ValueError(f"n_output_features_ is {self.n_output_features_}; {n_out} is wanted")
+
+
+# Columns that an output has at most.
+_MOST = 2**48
+
+
+def _chosen(d, degree, distinct):
+    """All products of so many of d features, in order."""
+    choose = itertools.combinations if distinct else itertools.combinations_with_replacement
+    return choose(range(d), degree)
+
+
+def _positions(d, degree, distinct):
+    """`_chosen` as an array of a row for each."""
+    flat = itertools.chain.from_iterable(_chosen(d, degree, distinct))
+    return np.fromiter(flat, np.intp).reshape(-1, degree)
+
+
+def _count(d, low, high, distinct, bias):
+    """How many products there are, or more than _MOST."""
+    if not distinct:
+        return bias + math.comb(d + high, high) - math.comb(d + low - 1, low - 1) if min(d, high) < 60 else _MOST + 1
+    total = int(bias)
+    for degree in range(low, min(high, d) + 1):
+        total += math.comb(d, degree)
+        if total > _MOST:
+            break
+    return total
+
+
+def _counts(d, high, distinct):
+    """counts[g, j]: products of g features that begin with feature j or a later one."""
+    counts = np.zeros((high + 1, d + 2), np.int64)
+    counts[0] = 1
+    for degree in range(1, high + 1):
+        own = counts[degree - 1, int(distinct) :][:d]
+        counts[degree, :d] = np.cumsum(own[::-1])[::-1]
+    return counts

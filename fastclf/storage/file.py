@@ -1,0 +1,254 @@
+"""Estimators in files: one file, opened in milliseconds whatever its size, and nothing in it is ever executed.
+
+A file is, little-endian,
+
+    bytes 0..8    magic
+    8..12         version of the format
+    12..16        length of the header
+    16..20        CRC-32 of all that follows the header
+    20..24        CRC-32 of bytes 0..20 and of the header
+    24..          the header, JSON in ASCII: {"library": version, "arrays": [[dtype, shape], ...], "estimator": tree}
+    then          each array, raw, in C order, from the next multiple of 64; zeros between
+
+and nothing more. `state.py` tells what a tree is. Where an array lies follows from the shapes before it, so that no
+offset can point elsewhere, nor two arrays overlap; where the last one ends, the file must.
+"""
+
+import contextlib
+import json
+import os
+import struct
+import zlib
+
+import numpy as np
+
+from .. import __version__
+from .._estimator import Estimator
+from .state import decode, encode, layout, list_arrays, view
+
+_MAGIC = b"\x89fclf\r\n\x1a"
+_FORMAT = 1
+_CHECKED = struct.Struct("<8sIII")
+_CRC = struct.Struct("<I")
+_PREFIX = _CHECKED.size + _CRC.size
+_MAX_HEADER = 1 << 26
+
+# Bytes that are read or written between two looks for Ctrl-C: some milliseconds.
+_CHUNK = 1 << 22
+
+# Bytes that may wait for the disk: a flush cannot be interrupted.
+_UNFLUSHED = 1 << 26
+
+
+def save(estimator, path):
+    """Write a fitted estimator into a file.
+
+    The file holds the parameters and all that was fitted, X too. It appears complete or not at all: it is written
+    beside its place, brought to the disk and then renamed, so that an older file stays if anything fails, and
+    estimators loaded from it keep what they have.
+
+    Parameters
+    ----------
+    estimator : estimator of fastclf
+        Fitted. Numbers, strings and arrays can be stored, functions cannot: a metric, weights or callback that is one
+        is refused.
+    path : str or path-like
+        Where; an existing file is replaced.
+
+    Raises
+    ------
+    TypeError
+        The estimator is none of fastclf, or an attribute of it has a type that a file cannot hold.
+    OSError
+        The file cannot be written.
+
+    Notes
+    -----
+    Takes one pass over the arrays and a few megabytes of memory, also where X is a memory map larger than memory.
+    Windows replaces no file that an estimator is loaded from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fastclf import KNeighborsClassifier, load, save
+    >>> model = KNeighborsClassifier(n_neighbors=1).fit([[0.0], [1.0]], ["low", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.fclf")
+    ...     print(load(f"{folder}/model.fclf").predict([[0.9]]))
+    ['high']
+    """
+    if not isinstance(estimator, Estimator):
+        raise TypeError(f"estimator is {estimator!r}; a fitted estimator of fastclf is wanted")
+    estimator._require_fitted()
+    path = _as_str(path)
+    try:
+        tree, arrays = encode(estimator, type(estimator).__name__)
+        header = {"library": __version__, "arrays": list_arrays(arrays), "estimator": tree}
+        header = json.dumps(header, separators=(",", ":")).encode("ascii")
+    except RecursionError:
+        raise ValueError("estimator has an attribute that holds itself; a file cannot hold that") from None
+    if len(header) > _MAX_HEADER:
+        raise ValueError(f"the parameters and labels of estimator take {len(header)} bytes; {_MAX_HEADER} is the most")
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"path is {path}, but there is no folder {folder}")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise ValueError(f"path is {path}, which is no file but something else")
+    temporary = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            _write(file, header, arrays)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def load(path, verify=False):
+    """The estimator in a file that `save` has written.
+
+    Its arrays are read-only memory maps of the file, which are read when they are needed: opening takes milliseconds
+    whatever the size of X, but that what numbers rows or classes is read and checked (class codes, a tree's order, the
+    indices of a sparse X: 0.1 s a GB, if cached). Processes that open the same file share its memory. The file may be
+    replaced (`save` does), moved and deleted while the estimator is used, but not changed in place or cut short.
+
+    Parameters
+    ----------
+    path : str or path-like
+    verify : bool, default=False
+        Read the whole file and compare its checksum. Without, the header's is compared, and everything that a search
+        relies on for its safety is checked (lengths, types, label codes), but a number that a failing disk has changed
+        goes unnoticed and can change answers.
+
+    Returns
+    -------
+    estimator : estimator of fastclf
+        With the parameters, attributes and answers of the one that was saved.
+
+    Raises
+    ------
+    ValueError
+        The file is none of fastclf, is cut short or altered, or is of a newer format.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fastclf import KNeighborsRegressor, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(KNeighborsRegressor(n_neighbors=1).fit([[0.0], [1.0]], [3.0, 4.0]), f"{folder}/model.fclf")
+    ...     load(f"{folder}/model.fclf", verify=True)
+    KNeighborsRegressor(n_neighbors=1)
+    """
+    path = _as_str(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path} is no file but something else")
+    with open(path, "rb") as file:
+        header, stop = _read_header(file, path)
+        if verify:
+            _verify(file, path)
+        library = "?"
+        try:
+            header = json.loads(header, parse_float=_refuse_number, parse_constant=_refuse_number)
+            library = header["library"]
+            places = list(layout(header["arrays"], stop))
+            size, wanted = os.fstat(file.fileno()).st_size, places[-1][-1] if places else stop
+            if size != wanted:
+                raise ValueError(f"it has {size} bytes where {wanted} are wanted")
+            raw = np.memmap(file, mode="r")
+            estimator = decode(header["estimator"], [view(raw, *place) for place in places])
+            if not isinstance(estimator, Estimator):
+                raise ValueError("it holds no estimator")
+            estimator._require_fitted()
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+            if library != __version__:
+                reason += f" (written by fastclf {library}, read by {__version__})"
+            raise ValueError(f"{path} is damaged: {' '.join(reason.split())}") from error
+        return estimator
+
+
+def _as_str(path):
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"path is {path!r}; a str or path-like is wanted") from None
+
+
+def _write(file, header, arrays):
+    file.write(bytes(_PREFIX) + header)
+    place = flushed = _PREFIX + len(header)
+    crc = 0
+    for array in arrays:
+        for piece in _pieces(array, -place % 64):
+            file.write(piece)
+            crc = zlib.crc32(piece, crc)
+            place += len(piece)
+            if place - flushed > _UNFLUSHED:
+                flushed = place
+                _flush(file)
+    prefix = _CHECKED.pack(_MAGIC, _FORMAT, len(header), crc)
+    file.seek(0)
+    file.write(prefix + _CRC.pack(zlib.crc32(header, zlib.crc32(prefix))))
+    _flush(file)
+
+
+def _pieces(array, n_zeros):
+    """Zeros, then the bytes of an array."""
+    yield bytes(n_zeros)
+    chunks = np.nditer(
+        array,
+        ["external_loop", "buffered", "zerosize_ok"],
+        ["readonly"],
+        [array.dtype.newbyteorder("<")],
+        order="C",
+        casting="equiv",
+        buffersize=max(1, _CHUNK // array.itemsize),
+    )
+    for chunk in chunks:
+        yield chunk.tobytes()
+
+
+def _flush(file):
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _read_header(file, path):
+    """(header, where it ends), its checksum compared."""
+    prefix = file.read(_PREFIX)
+    if prefix[: len(_MAGIC)] != _MAGIC[: len(prefix)] or not prefix:
+        raise ValueError(f"{path} is no file that fastclf has saved")
+    if len(prefix) < _PREFIX:
+        raise ValueError(f"{path} is cut short: it has {len(prefix)} bytes")
+    _, version, length, _ = _CHECKED.unpack(prefix[: _CHECKED.size])
+    if version > _FORMAT:
+        raise ValueError(
+            f"{path} has format {version}, but fastclf {__version__} reads formats up to {_FORMAT}; a newer fastclf is"
+            " wanted"
+        )
+    header = file.read(length) if length <= _MAX_HEADER else b""
+    if len(header) < length:
+        raise ValueError(f"{path} is cut short or damaged: its header should have {length} bytes")
+    if _CRC.pack(zlib.crc32(header, zlib.crc32(prefix[: _CHECKED.size]))) != prefix[_CHECKED.size :]:
+        raise ValueError(f"{path} is damaged: the checksum of its header is wrong")
+    return header, _PREFIX + length
+
+
+def _verify(file, path):
+    """Compare the checksum of all that follows the header."""
+    crc = 0
+    while chunk := file.read(_CHUNK):
+        crc = zlib.crc32(chunk, crc)
+    file.seek(0)
+    if crc != _CHECKED.unpack(file.read(_CHECKED.size))[3]:
+        raise ValueError(f"{path} is damaged: the checksum of its arrays is wrong")
+
+
+def _refuse_number(text):
+    raise ValueError(f"the header has the number {text}")

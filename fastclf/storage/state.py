@@ -1,0 +1,231 @@
+"""Objects as JSON and arrays, and back again: what a file may hold.
+
+An object is its class's name and its attributes, all of them: numbers, strings, arrays, lists, tuples and dicts of
+such, and objects of the classes that are named here. Anything else is refused, so that a new attribute is stored
+without a word about it, or its type is told when the first estimator with it is saved.
+
+In JSON a string, a bool, an int, None and a list stand for themselves, and all else is a dict of one tag:
+{"float": hex}, {"scalar": [dtype, hex]}, {"array": number}, {"objects": [shape, values]}, {"tuple": list},
+{"dict": dict}, {"items": [[key, value], ...]} of a dict with other keys than strings, {"object": [class, attributes]}.
+"""
+
+import math
+import re
+from importlib import import_module
+
+import numpy as np
+
+import fastclf
+
+from .._estimator import Estimator
+
+# Classes beside the public estimators that a file may hold: their names there, and where they are. A class has
+# `_check_state`, which refuses attributes that do not fit together: a file may be altered, and a kernel checks no index
+# and no length. A NamedTuple has none; whoever owns it checks it.
+_CLASSES = {
+    "Bits": "neighbors.packed_bits.Bits",
+    "Coder": "neighbors.code_filter.Coder",
+    "Columns": "neighbors.inverted_index.Columns",
+    "Csr": "_csr.Csr",
+    "Filter": "neighbors.code_filter.Filter",
+    "Maker": "neighbors.choose_index.Maker",
+    "Metric": "neighbors.metrics.Metric",
+    "Missing": "neighbors.missing_values.Missing",
+    "PackedRows": "neighbors.packed_bits.PackedRows",
+    "Room": "neighbors.living_rows.SpareRows",
+    "Scan": "neighbors.scan.Scan",
+    "Segments": "neighbors.living_rows.Segments",
+    "Sparse": "neighbors.inverted_index.Sparse",
+    "Tree": "neighbors.kdtree.Tree",
+}
+
+_TAGS = {path.rpartition(".")[2]: tag for tag, path in _CLASSES.items()}
+
+# The names of dtypes in a file. Strings of width 0 have no bytes to map.
+_NUMBERS = r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<[mM]8\[\d{0,6}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]"
+_STRINGS = r"<U[1-9]\d{0,7}|\|S[1-9]\d{0,7}"
+
+# What an array of objects may hold.
+_ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
+
+
+def find_class(name):
+    """The class of that name, if a file may hold its objects, or None."""
+    if name in _CLASSES:
+        module, _, attribute = _CLASSES[name].rpartition(".")
+        return getattr(import_module(f"fastclf.{module}"), attribute)
+    found = getattr(fastclf, name) if name in fastclf.ROOMS else None
+    return found if isinstance(found, type) and issubclass(found, Estimator) else None
+
+
+def dtype_name(dtype, kinds=f"{_NUMBERS}|{_STRINGS}"):
+    """The name in a file of a dtype, or None if a file cannot hold such arrays."""
+    name = dtype.newbyteorder("<").str
+    return name if re.fullmatch(kinds, name, re.ASCII) else None
+
+
+def _dtype(name, kinds=f"{_NUMBERS}|{_STRINGS}"):
+    if not re.fullmatch(kinds, _require(str, name), re.ASCII):
+        raise ValueError(f"the header names the dtype {name!r}")
+    return np.dtype(name)
+
+
+def encode(value, name):
+    """(JSON tree, arrays) of a value that errors call by `name`; an array that occurs twice is listed once."""
+    arrays, numbers = [], {}
+
+    def refuse(value, name):
+        what = f"{value!r}, a function" if callable(value) else f"of type {type(value).__name__}"
+        raise TypeError(f"{name} is {what}, which a file cannot hold; numbers, strings and arrays are wanted")
+
+    def array(value, name):
+        if value.dtype == object:
+            values = value.ravel().tolist()
+            for item in values:
+                if type(item) not in _ITEMS:
+                    refuse(item, f"an entry of {name}")
+            return {"objects": [list(value.shape), [tree(item, name) for item in values]]}
+        if dtype_name(value.dtype) is None:
+            raise TypeError(
+                f"{name} is an array of dtype {value.dtype}, which a file cannot hold; numbers, bools, strings of fixed"
+                " width or times are wanted"
+            )
+        if id(value) not in numbers:
+            numbers[id(value)] = len(arrays)
+            arrays.append(value)
+        return {"array": numbers[id(value)]}
+
+    def tree(value, name):
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is np.str_:
+            return str(value)
+        if kind is float:
+            return {"float": value.hex()}
+        if kind in (list, tuple):
+            items = [tree(item, f"{name}[{i}]") for i, item in enumerate(value)]
+            return items if kind is list else {"tuple": items}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"dict": {key: tree(item, f"{name}[{key!r}]") for key, item in value.items()}}
+        if kind is dict:
+            return {"items": [[tree(key, f"a key of {name}"), tree(item, name)] for key, item in value.items()]}
+        if kind in (np.ndarray, np.memmap):
+            return array(value, name)
+        if isinstance(value, np.generic) and dtype_name(value.dtype, _NUMBERS) is not None:
+            dtype = dtype_name(value.dtype)
+            return {"scalar": [dtype, np.asarray(value, dtype).tobytes().hex()]}
+        tag = _TAGS.get(kind.__name__, kind.__name__)
+        if find_class(tag) is not kind:
+            refuse(value, name)
+        attributes = value._asdict() if isinstance(value, tuple) else value.__getstate__()
+        if not isinstance(value, tuple) and not _is_template(value, attributes):
+            kind._check_state(value)
+        prefix = "" if value is root else f"{name}."
+        return {"object": [tag, {key: tree(item, prefix + key) for key, item in attributes.items()}]}
+
+    root = value
+    return tree(value, name), arrays
+
+
+def decode(tree, arrays):
+    """The value of a tree, with the arrays that it numbers; an altered tree is a ValueError, or what it says."""
+    if tree is None or type(tree) in (bool, int, str):
+        return tree
+    if type(tree) is list:
+        return [decode(item, arrays) for item in tree]
+    if type(tree) is not dict or len(tree) != 1:
+        raise ValueError("the header has an entry of no known kind")
+    [(tag, content)] = tree.items()
+    if tag == "float":
+        return float.fromhex(content)
+    if tag == "tuple":
+        return tuple(decode(_require(list, content), arrays))
+    if tag == "dict":
+        return {key: decode(item, arrays) for key, item in _require(dict, content).items()}
+    if tag == "items":
+        pairs = [_require(list, pair) for pair in _require(list, content)]
+        return {decode(key, arrays): decode(item, arrays) for key, item in pairs}
+    if tag == "array":
+        if not 0 <= _require(int, content) < len(arrays):
+            raise ValueError(f"the header names array {content} of {len(arrays)}")
+        return arrays[content]
+    first, second = _require(list, content)
+    if tag == "scalar":
+        dtype = _dtype(first, _NUMBERS)
+        [value] = view(np.frombuffer(bytes.fromhex(second), np.uint8), dtype, [1], 0, dtype.itemsize)
+        return value
+    if tag == "objects":
+        values = decode(_require(list, second), arrays)
+        flat = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):
+            flat[i] = value
+        return flat.reshape([_require(int, length) for length in first])
+    if tag == "object":
+        return _make(first, {key: decode(item, arrays) for key, item in _require(dict, second).items()})
+    raise ValueError("the header has an entry of no known kind")
+
+
+def _make(name, attributes):
+    """An object of the class of that name with these attributes, checked."""
+    cls = find_class(_require(str, name))
+    if cls is None:
+        raise ValueError(f"it holds a {name!r}, which fastclf {fastclf.__version__} does not know")
+    if issubclass(cls, tuple):
+        return cls(**attributes)
+    # an estimator begins with its defaults: a parameter may be younger than the file
+    made = cls() if issubclass(cls, Estimator) else cls.__new__(cls)
+    if hasattr(cls, "__setstate__"):
+        made.__setstate__(attributes)
+    else:
+        vars(made).update(attributes)
+    if not _is_template(made, attributes):
+        cls._check_state(made)
+    return made
+
+
+def _is_template(value, attributes):
+    """Whether it is an estimator that is not fitted, the parameter of another."""
+    return isinstance(value, Estimator) and "n_features_in_" not in attributes
+
+
+def _require(kind, value):
+    if type(value) is not kind:
+        raise ValueError(f"the header has a {type(value).__name__} where a {kind.__name__} is wanted")
+    return value
+
+
+def list_arrays(arrays):
+    """[dtype, shape] of each array, as a header lists it."""
+    return [[dtype_name(array.dtype), list(array.shape)] for array in arrays]
+
+
+def layout(listed, start):
+    """(dtype, shape, first byte, last byte + 1) of each listed array, the first of them after byte `start`.
+
+    Each begins at the next multiple of 64, so that a kernel's vectors lie in whole cache lines.
+    """
+    for entry in _require(list, listed):
+        name, shape = _require(list, entry)
+        dtype = _dtype(name)
+        shape = [_require(int, length) for length in _require(list, shape)]
+        # NumPy counts the bytes of an array without its axes of length 0
+        if len(shape) > 32 or any(n < 0 for n in shape) or dtype.itemsize * math.prod(n or 1 for n in shape) >= 1 << 62:
+            raise ValueError("the header has an array of an impossible shape")
+        start += -start % 64
+        stop = start + dtype.itemsize * math.prod(shape)
+        yield dtype, tuple(shape), start, stop
+        start = stop
+
+
+def view(raw, dtype, shape, start, stop):
+    """An array on bytes start..stop of `raw`, in this machine's byte order, with values that its dtype can have."""
+    array = raw[start:stop].view(dtype).reshape(shape)
+    if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+        raise ValueError("an array of bools holds something else")
+    if dtype.kind == "U" and (raw[start:stop].view("<u4") > 0x10FFFF).any():
+        raise ValueError("an array of strings holds what is no character")
+    if not array.dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+        array.flags.writeable = False
+    return array

@@ -1,0 +1,153 @@
+"""Sums of rows by class, in spans of rows that are added up in order: the number of threads changes no bit."""
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr, as_csr, is_sparse
+from .._threads import copy_rows, n_threads, ranges, run
+from .._validation import as_array, as_float, as_matrix, require_matrix
+
+kernels = _simd.load("sums._class_sums")
+
+# Types that kernels read as they are; bools are read as uint8.
+_NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
+
+# Rows, and numbers of X, in a span of rows that is summed by itself, and numbers of all spans' sums together, at most.
+_SPAN_ROWS = 1 << 13
+_SPAN = 1 << 20
+_SUMS = 1 << 23
+
+# Numbers of X below which one thread does it all.
+_THREAD_WORK = 1 << 18
+
+_ONES = np.empty(0)
+
+
+def as_number_rows(X, owner):
+    """X as a C-contiguous array of numbers in its own type, or as Csr.
+
+    Whether floats of an array are finite is not asked here: sums and scores tell, and `require_finite` says where.
+    """
+    if is_sparse(X):
+        return as_csr(X, owner)
+    array = as_array(X, "X")
+    require_matrix(array, "X", owner)
+    if array.dtype == bool:
+        array = array.view(np.uint8)
+    if array.dtype.name not in _NATIVE or not array.dtype.isnative:
+        return as_float(array, "X")
+    if not array.flags.c_contiguous:
+        return copy_rows(array, np.empty(array.shape, array.dtype))
+    return array
+
+
+def require_finite(X, owner):
+    """Raise if rows that gave sums or scores that are not finite hold NaN or infinity."""
+    if not isinstance(X, Csr) and X.dtype.kind == "f":
+        as_matrix(X, owner)
+
+
+def threads_for(X, n_jobs):
+    threads = n_threads(n_jobs)
+    return threads if X.size >= _THREAD_WORK else 1
+
+
+def over_spans(X, cells, n_jobs, begin, add, end=lambda state: state):
+    """What `end(state)` is of spans of rows in order: `begin()` makes a state, `add(state, start, stop)` adds rows.
+
+    `cells` is how many numbers a state has. Where spans begin depends on the shape of X alone.
+    """
+    n = len(X)
+    size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // n)), -(-n * cells // _SUMS), 1)
+    starts = range(0, n, size)
+    states = [None] * len(starts)
+    step = max(1, size // 8)
+
+    def work(number):
+        state = begin()
+        start = starts[number]
+        for piece in ranges(start, min(start + size, n), step):
+            add(state, *piece)
+            yield
+        states[number] = end(state)
+
+    run(work, range(len(starts)), threads_for(X, n_jobs))
+    return states
+
+
+def over_rows(X, n_jobs, add):
+    """Call `add(start, stop)` for ranges that cover all rows."""
+    n = len(X)
+    if X.size <= 1 << 14:
+        add(0, n)
+        return
+    threads = threads_for(X, n_jobs)
+    size = max(4, -(-n // (4 * threads)) // 4 * 4) if threads > 1 else n
+
+    def work(start):
+        for piece in ranges(start, min(start + size, n), max(4, (1 << 16) * n // X.size)):
+            add(*piece)
+            yield
+
+    run(work, range(0, n, size), threads)
+
+
+def divide(a, b):
+    """a / b, and 0 where b is."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
+
+
+def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
+    """Sums by class and column, or how often a threshold is exceeded, in one read of X."""
+    shape = (n_classes, X.shape[1])
+    weight = _ONES if weight is None else weight
+    if isinstance(X, Csr):
+        if X.size == 0:
+            return np.zeros(shape)
+
+        def add(out, start, stop):
+            kernels.sparse_sums(X.indptr, X.indices, X.data, codes, weight, start, stop, threshold, out)
+
+    else:
+
+        def add(out, start, stop):
+            kernels.sums(X, codes, weight, start, stop, threshold, out)
+
+    return sum(over_spans(X, n_classes * shape[1], n_jobs, lambda: np.zeros(shape), add))
+
+
+def class_counts(codes, weight, n_classes):
+    return np.bincount(codes, weight, minlength=n_classes).astype(np.float64)
+
+
+def count_categories(X, n_jobs, owner):
+    """How many categories, 0 and on, each column needs for its largest entry."""
+
+    def add(state, start, stop):
+        bad = kernels.largest(X, start, stop, state)
+        if bad >= 0:
+            require_finite(X, owner)
+            [column, *_] = np.flatnonzero(~((X[bad] >= 0) & (X[bad] < 2**31)))
+            what = "Negative values in data" if X[bad, column] < 0 else "Values too large"
+            raise ValueError(
+                f"{what} passed to {owner} (input X): {X[bad, column]} in row {bad}, column {column}; categories 0, 1,"
+                " 2, ... are wanted"
+            )
+
+    states = over_spans(X, X.shape[1], n_jobs, lambda: np.zeros(X.shape[1], X.dtype), add)
+    return np.max(states, axis=0).astype(np.int64) + 1
+
+
+def category_counts(X, codes, weight, n_classes, first, n_jobs):
+    """Counts of shape (categories of all columns, n_classes), those of column j from first[j] on."""
+    shape = (int(first[-1]), n_classes)
+    weight = _ONES if weight is None else weight
+    return sum(
+        over_spans(
+            X,
+            shape[0] * n_classes,
+            n_jobs,
+            lambda: np.zeros(shape),
+            lambda out, i, j: kernels.categories(X, codes, weight, i, j, first, out),
+        )
+    )

@@ -1,0 +1,188 @@
+"""Newton's method on the free alphas of a dual, for the end of a fit, where steps of two rows are slow.
+
+With s the change of y alpha of the free rows, whose f are given,
+
+    min  f's + 1/2 s'Ks    subject to  1's = 0  and the box.
+
+Without the box it is K s + b 1 = -f, solved by a Cholesky factor of K. Where that leaves the box the best point is
+taken of those where it is first left and of some on the path that is bent to stay within; rows that came to a bound are
+no longer free, and the next step is of the others. f then goes down at every step, until a step is within the box.
+"""
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from .. import _simd
+from .._threads import ranges, run
+from ..kernels import values as kernel_values
+
+compiled = _simd.load("svm._cholesky")
+
+# A pivot that is below this share of the diagonal is lost to rounding.
+_LOST = 1e-15
+
+# Rows that are dropped with one factor, and rounds in which what the box cut off is made good.
+_DROPPED, _ROUNDS = 64, 20
+
+# The steps that are tried: to where the first row meets the box, the fifth and so on.
+_MET = 0, 4, 16
+
+
+def room_of(m):
+    return m * (m + _DROPPED)
+
+
+def most_rows(room):
+    """The most m whose room_of(m) is within it."""
+    return int(np.sqrt(room + (_DROPPED / 2) ** 2) - _DROPPED / 2)
+
+
+def factorise(A, threads):
+    """A generator that makes A, symmetric, what `_cholesky.pyx` says; A's diagonal is to be kept."""
+    m, least = len(A), _LOST * A.diagonal()
+    packed = np.empty((-(-m // compiled.WIDE) + 1) * compiled.WIDE * compiled.PANEL)
+    for k in range(0, m, compiled.PANEL):
+        compiled.begin(A, least, k)
+        after = k + compiled.PANEL
+        if after >= m:
+            break
+
+        # more pieces than threads, as the first rows are the longest
+        pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
+        for kernel, first, last in (
+            (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
+            (compiled.take_off, after, m),
+        ):
+            call = partial(kernel, A, k, packed)
+            run(
+                partial(_in_ranges, call),
+                pairwise([first + (last - first) * i // pieces for i in range(pieces + 1)]),
+                threads,
+            )
+            yield
+
+
+def _in_ranges(call, bounds):
+    for start, stop in ranges(*bounds, 1 << 8):
+        call(start, stop)
+        yield
+
+
+def within(s, down, up, weight):
+    """s brought into the box [-down, up], with a sum of 0; or None."""
+    for _ in range(_ROUNDS):
+        s = np.clip(s, -down, up)
+        excess = float(s.sum())
+        inside = np.where((s > -down) & (s < up), weight, 0.0)
+        if abs(excess) <= 1e-15 * float(np.abs(s).sum()):
+            return s
+        if not inside.any():
+            return None
+        shift = excess / float(inside.sum())
+        if not np.isfinite(shift):
+            return None
+        s = s - inside * shift
+    return None
+
+
+class Step:
+    """Newton's steps on free rows of a gram, each of which may take some from the free, with one factor for all.
+
+    Where d is the step of all rows, that with 0 in the rows D is d - V (V_D)^-1 d_D, of the columns V_j = K^-1 e_j.
+    """
+
+    def __init__(self, A, V):
+        self.A, self.V, self.m = A, V, len(A)
+        self.diagonal = A.diagonal().copy()
+        self.dropped = np.empty(0, np.intp)
+
+    def factorised(self, threads):
+        yield from factorise(self.A, threads)
+        self.one = np.ones((1, self.m))
+        compiled.solve(self.A, self.one)
+
+    def has_room(self, n):
+        return len(self.dropped) + n <= len(self.V)
+
+    def drop(self, rows):
+        first = len(self.dropped)
+        self.dropped = np.append(self.dropped, rows)
+        new = self.V[first : len(self.dropped)]
+        new[:] = 0
+        new[np.arange(len(rows)), rows] = 1
+        compiled.solve(self.A, new)
+
+    def direction(self, g):
+        """(d, the weight with which what is cut off is made good); d is 0 in the rows dropped."""
+        both = np.stack([self.one[0], -g])
+        compiled.solve(self.A, both[1:])
+        if len(self.dropped):
+            V = self.V[: len(self.dropped)]
+            both -= np.linalg.solve(V[:, self.dropped].T, both[:, self.dropped].T).T @ V
+            both[:, self.dropped] = 0
+        one, d = both
+        if one.sum() > 0:
+            d = d - one * (d.sum() / one.sum())
+        return d, np.abs(one)
+
+    def best(self, g, down, up):
+        """The best step along d within the box, K times it, and whether no other is left to make."""
+        nothing = np.zeros(self.m), np.zeros(self.m), True
+        try:
+            d, weight = self.direction(g)
+        except np.linalg.LinAlgError:  # rows dropped that rounding cannot tell apart
+            return nothing
+        if not np.isfinite(d).all():
+            return nothing
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            reach = np.where(d > 0, up / d, np.where(d < 0, -down / d, np.inf))
+        met = np.sort(reach[reach < 1])
+        lengths = [met[k] for k in _MET if k < len(met)] + [1.0] * (len(met) <= _MET[-1])
+        best, found = 0.0, nothing
+        for length in lengths:
+            s = within(length * d, down, up, weight)
+            if s is None:
+                continue
+            Ks = np.zeros(self.m)
+            compiled.multiply(self.A, self.diagonal, s, Ks)
+            value = float(g @ s) + 0.5 * float(s @ Ks)
+            if value < best:
+                best, found = value, (s, Ks, not len(met))
+        return found
+
+
+def steps(gram, rows, y, alpha, C, f, room):
+    """A generator of Newton steps on the free among `rows`; returns (these, the changes of y alpha, whether it ended).
+
+    alpha is changed, f is not. room: a buffer of doubles, `room_of(number of free rows)` at least.
+    """
+    # the rows of a class, one after another, would lose more pivots to rounding
+    free = np.sort(rows[(alpha[rows] > 0) & (alpha[rows] < C[rows])])
+    m, g = len(free), f[free]
+    A, V = room[: m * m].reshape(m, m), room[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)
+    for start in range(0, m, kernel_values.BLOCK):
+        block = free[start : start + kernel_values.BLOCK]
+        gram.fill(gram.pack(block), free, A[start : start + len(block)])
+        yield
+    step = Step(A, V)
+    yield from step.factorised(gram.threads)
+    bound, sign = C[free], y[free]
+    a, total, stays = alpha[free], np.zeros(m), np.ones(m, bool)
+    while True:
+        up, down = np.where(sign > 0, bound - a, a), np.where(sign > 0, a, bound - a)
+        s, Ks, done = step.best(g, np.where(stays, down, 0), np.where(stays, up, 0))
+        g = g + Ks
+        total += s
+        at_up, at_down = stays & (s == up), stays & (s == -down)
+        a = np.clip(a + sign * s, 0, bound)
+        a[at_up], a[at_down] = np.where(sign > 0, bound, 0)[at_up], np.where(sign > 0, 0, bound)[at_down]
+        new = np.flatnonzero(at_up | at_down)
+        yield
+        if done or not step.has_room(len(new)):
+            break
+        step.drop(new)
+        stays[new] = False
+    alpha[free] = a
+    return free, total, done

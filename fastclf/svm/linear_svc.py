@@ -1,0 +1,414 @@
+"""The linear support vector machine."""
+
+import copy
+import sys
+import warnings
+
+import numpy as np
+
+from .._threads import Progress, n_threads, run
+from .._validation import (
+    as_sample_weight,
+    as_seed,
+    as_targets,
+    encode_labels,
+    require_array,
+    require_choice,
+    require_integer,
+    require_number,
+)
+from ..linear_model.scores import LinearClassifier, as_unchecked_rows
+from .coordinate_descent import Descent
+from .proximal_newton import Newton
+from .soft_margin import Problem, Proof, square_norms
+
+# Rows of so many columns are for Newton's method, which factorises matrices of that size; so are as few rows, which a
+# QR decomposition gives as few columns, if they have no more numbers than that.
+_NEWTON_SIZE = 1024
+_QR_NUMBERS = 1 << 24
+# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
+# given up where ten times C takes less than a share of what is too much off.
+_BUDGET_SHARE = 1e-3
+_MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
+
+
+class LinearSVC(LinearClassifier):
+    """Linear support vector machine: the plane of the widest margin that rows are allowed to violate at a price.
+
+    Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w x_i + b))^p, where y_i is +1 or -1, s_i the weight of row i and
+    p 1 or 2. With more than two classes each has its own plane, against the rest.
+
+    Parameters
+    ----------
+    penalty : {'l2'}, default='l2'
+        For scikit-learn's signature.
+    loss : {'hinge', 'squared_hinge'}, default='squared_hinge'
+        p = 1 or p = 2.
+    dual : 'auto' or bool, default='auto'
+        For scikit-learn's signature; it changes nothing.
+    tol : float > 0, default=1e-4
+        `fit` stops where `violation_` is at most this.
+    C : float > 0, default=1.0
+        The price of a violation; not used where `lam` or `budget` is given.
+    multi_class : {'ovr'}, default='ovr'
+        For scikit-learn's signature.
+    fit_intercept : bool, default=True
+        Whether there is a b.
+    intercept_scaling : float > 0 or None, default=1
+        The intercept is this times the weight of a column of this value, which is penalised as all others are
+        (LIBLINEAR's way). None: the intercept is not penalised.
+    class_weight : dict, 'balanced' or None, default=None
+        Factor of C for the rows of each class, 1 for one that a dict does not name; 'balanced' is n_samples /
+        (n_classes * rows of the class), by weight. Against the rest only the plane's own class has it, as in
+        scikit-learn.
+    verbose : int, default=0
+        1 shows the steps and the violation on stderr.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws samples and orders of the rows, which change the result within `tol`; None is a fixed seed.
+    max_iter : int >= 1, default=1000
+        Steps of Newton's method or sweeps of coordinate descent at most, for a plane at one C. Not to converge within
+        is warned of.
+    lam : float > 0 or None, default=None
+        The same objective as sum of losses + lam |w|^2: C is 1 / (2 lam).
+    budget : float > 0 or None, default=None
+        The same as the least |w|^2 at which the sum of s_i max(0, ...)^p (for the hinge, of the slacks) is within the
+        budget: C is found, so that a plane spends 99.9 % of it or more. Each plane has the budget for itself.
+    n_jobs : int or None, default=None
+        Threads; None is all CPUs that the process may use. It changes no bit of the result.
+    callback : callable or None, default=None
+        Called as callback(step, None, violation) after each step or sweep; returning True stops there. The violation
+        is the least so far, a bound of that of the rows the step was for (at first a sample), or in coordinate descent
+        what the sweep met.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 or n_classes, n_features), float64
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Steps or sweeps, the most of any plane.
+    C_ : ndarray of shape (1 or n_classes,)
+        C of each plane: the parameter, 1 / (2 lam) or what the budget led to (0: w = 0 is within it).
+    violation_ : float
+        How far the dual variables alpha of the solution are from optimal, over all rows, in units of the margin; the
+        largest of all planes. With g_i = y_i w x_i - 1 (for p = 2, + alpha_i / 2 C s_i) and w = sum_i alpha_i y_i x_i
+        it is the largest less the smallest projected gradient, LIBLINEAR's measure; where the intercept is not
+        penalised it is m(alpha) - M(alpha), LIBSVM's.
+    primal_objective_, dual_objective_, duality_gap_ : float, or ndarray of shape (n_classes,)
+        The objective at the solution, that of the dual problem, a lower bound of the minimum, and their difference.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    Up to 1024 columns (or as few dense rows) it is Newton's method within a proximal method of multipliers: a sample of
+    the rows leads near the solution, and the last steps are made with the rows near the margin alone, so that there
+    are about ten passes over all rows: O(n d) each, and O(m d^2) a step for the second derivatives of m rows near the
+    margin. Else it is dual coordinate descent, O(n d) a sweep (CSR: of the entries). Memory beyond X is O(n), a
+    quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums, 64 MB at most.
+
+    X is not converted, sparse rows stay so, and all sums are float64.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi, Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
+    Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in convex programming.
+    Keerthi, DeCoste (2005), A modified finite Newton method for fast solution of large scale linear SVMs.
+
+    Examples
+    --------
+    >>> from fastclf import LinearSVC
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [4.0, 0.0]], [0, 0, 1, 1]
+    >>> model = LinearSVC(loss="hinge", C=100, intercept_scaling=None).fit(X, y)
+    >>> model.coef_.round(3).tolist(), model.intercept_.round(3).tolist()
+    ([[0.8, 0.4]], [-1.8])
+    >>> model.predict([[1.5, 0.0], [2.5, 1.0]]).tolist()
+    [0, 1]
+    >>> model.violation_ <= 1e-4
+    True
+    """
+
+    def __init__(
+        self,
+        penalty="l2",
+        loss="squared_hinge",
+        *,
+        dual="auto",
+        tol=1e-4,
+        C=1.0,
+        multi_class="ovr",
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        verbose=0,
+        random_state=None,
+        max_iter=1000,
+        lam=None,
+        budget=None,
+        n_jobs=None,
+        callback=None,
+    ):
+        self._take(locals())
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the planes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : array-like of shape (n_samples,)
+            Labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factor of C for each row. A row of weight 0 counts as missing, one of weight 2 as two rows.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_each([self], X, y, sample_weight)[0]
+
+    @staticmethod
+    def _fit_each(models, X, y, sample_weight=None):
+        """Fit models that differ in C alone, each from where the one before ends."""
+        self, Cs = models[0], [model._check_parameters() for model in models]
+        threads, name = n_threads(self.n_jobs), type(self).__name__
+        rows = as_unchecked_rows(X, name)
+        y = as_targets(y, len(rows), name, labels=True)
+        if y.ndim != 1:
+            raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
+        weights = as_sample_weight(sample_weight, len(rows))
+        weights = np.ones(len(rows)) if weights is None else weights
+        squares = square_norms(rows, name, threads)
+        classes, codes, factors = self._labels(y, weights)
+        planes = [1] if len(classes) == 2 else range(len(classes))
+        seed = 0 if self.random_state is None else as_seed(self.random_state)
+        threads_each = max(1, threads // len(planes))
+        found = {}
+        with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
+
+            def find(k):
+                own = codes == k
+                factor = np.where(own, factors[k], factors[0] if len(classes) == 2 else 1.0)
+                signs = np.where(own, 1.0, -1.0)
+                plane = Plane(self, rows, squares, signs, weights * factor, threads_each, progress, seed)
+                if Cs[0] is None:
+                    found[0, k] = yield from plane.within(self.budget)
+                else:
+                    for i, C in enumerate(Cs):
+                        yield from plane.at(C)
+                        found[i, k] = copy.copy(plane)
+
+            run(find, planes, threads)
+        columns = self._fitted_columns(X, rows)
+        for i, model in enumerate(models):
+            model._take_on([found[i, k] for k in planes], classes, columns)
+        return models
+
+    def _take_on(self, found, classes, columns):
+        self._tell_of_violations(found)
+        one = (lambda values: values[0]) if len(found) == 1 else np.array
+        primal, dual = (np.array([getattr(plane, each) for plane in found]) for each in ("primal", "dual"))
+        self._become(
+            classes_=classes,
+            coef_=np.array([plane.coef for plane in found]),
+            intercept_=np.array([plane.intercept for plane in found]),
+            n_iter_=max(plane.n_iter for plane in found),
+            C_=np.array([plane.C for plane in found]),
+            violation_=max(plane.violation for plane in found),
+            primal_objective_=one(primal.tolist()),
+            dual_objective_=one(dual.tolist()),
+            duality_gap_=one(np.maximum(primal - dual, 0).tolist()),
+            **columns,
+        )
+
+    def _check_parameters(self):
+        """C, or None if there is a budget."""
+        if self.penalty != "l2":
+            raise ValueError(f"penalty is {self.penalty!r}; 'l2' is wanted, as there is no other here")
+        require_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
+            raise ValueError(f"dual is {self.dual!r}; 'auto', True or False is wanted")
+        if self.multi_class != "ovr":
+            raise ValueError(f"multi_class is {self.multi_class!r}; 'ovr' is wanted, as there is no other here")
+        _require_finite("tol", self.tol)
+        if self.intercept_scaling is not None:
+            _require_finite("intercept_scaling", self.intercept_scaling)
+        require_integer("max_iter", self.max_iter, 1)
+        C = _require_finite("C", self.C)
+        if self.lam is not None and self.budget is not None:
+            raise ValueError(f"lam is {self.lam!r} and budget {self.budget!r}; one of them is wanted, or none")
+        if self.budget is not None:
+            _require_finite("budget", self.budget)
+            return None
+        return C if self.lam is None else 0.5 / _require_finite("lam", self.lam)
+
+    def _labels(self, y, weights):
+        """(classes, codes, factor of C for each class); rows of weight 0 have code -1."""
+        kept = weights > 0
+        if not kept.any():
+            raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
+        classes, of_kept = encode_labels(y[kept])
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+            )
+        codes = np.full(len(y), -1)
+        codes[kept] = of_kept
+        factors = np.ones(len(classes))
+        if isinstance(self.class_weight, str):
+            require_choice("class_weight", self.class_weight, ("balanced",))
+            heavy = np.bincount(of_kept, weights[kept], len(classes))
+            factors = heavy.sum() / (len(classes) * heavy)
+        elif self.class_weight is not None:
+            if not hasattr(self.class_weight, "items"):
+                raise TypeError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
+            for label, factor in self.class_weight.items():
+                factors[classes == label] = _require_finite(f"class_weight[{label!r}]", factor)
+        return classes, codes, factors
+
+    def _tell_of_violations(self, planes):
+        worst = max(planes, key=lambda plane: plane.violation)
+        if worst.violation <= self.tol or any(plane.called_off for plane in planes):
+            return
+        why = "rounding allows no further step"
+        if any(plane.n_iter >= self.max_iter and plane.violation > self.tol for plane in planes):
+            why = f"max_iter={self.max_iter} was reached"
+        loaded = sys.modules.get("sklearn.exceptions")
+        warnings.warn(
+            f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}",
+            UserWarning if loaded is None else loaded.ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _check_state(self):
+        super()._check_state()
+        require_array("C_", self.C_, [np.float64], (len(self.coef_),))
+        require_integer("n_iter_", self.n_iter_, 0)
+
+
+class Plane:
+    """The search for one plane, and what it ends with: coef, intercept, C, primal, dual, violation, n_iter.
+
+    Parameters
+    ----------
+    model : LinearSVC
+    X : ndarray or Csr
+    squares, signs, weights : ndarray of shape (n,)
+        Squared lengths of the rows, +1.0 or -1.0, factors of C.
+    threads : int
+    progress : Progress
+    seed : int
+    """
+
+    def __init__(self, model, X, squares, signs, weights, threads, progress, seed):
+        self.model, self.X, self.squares, self.signs, self.weights = model, X, squares, signs, weights
+        self.threads, self.progress, self.seed = threads, progress, seed
+        self.called_off, self.n_iter, self.last = False, 0, None
+        n, d = X.shape
+        self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
+        self.newton = self.few_rows or d <= _NEWTON_SIZE
+        self.free = bool(model.fit_intercept) and model.intercept_scaling is None
+        if self.few_rows:
+            # rows of n numbers with the same products
+            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
+
+    def at(self, C):
+        """A generator that finds the plane at C, from that of the last one."""
+        self.n_iter = 0
+        self.last = yield from self._solve(C, self.last)
+        self._keep(self.last, C)
+
+    def within(self, budget):
+        """A generator that finds the plane of the least |w| whose losses are within the budget."""
+        nothing = self._nothing()
+        if self._spent(nothing) <= budget:
+            self._keep(nothing, 0.0)
+            return self
+        low = high = None  # (log C, log of what is spent) above the budget and within it
+        C, found, best = 1.0, None, nothing
+        while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
+            found = yield from self._solve(C, found)
+            spent = self._spent(found)
+            if spent <= budget:
+                best, high = found, (np.log(C), np.log(max(spent, 1e-300)))
+            else:
+                idle = low is not None and C >= _LARGE_C and np.exp(low[1]) - spent < _LEAST_FALL * (spent - budget)
+                low = (np.log(C), np.log(spent))
+            if self.called_off or (high is not None and low is not None and high[0] - low[0] < 1e-9):
+                break
+            if low is None:
+                C /= 10
+            elif high is None:
+                if C >= _MOST_C or idle:
+                    raise ValueError(
+                        f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}"
+                    )
+                C *= 10
+            else:
+                # the chord, but not close to an end
+                goal = np.log(budget * (1 - 0.5 * _BUDGET_SHARE))
+                share = (goal - low[1]) / (high[1] - low[1])
+                C = float(np.exp(low[0] + min(max(share, 0.05), 0.95) * (high[0] - low[0])))
+        self._keep(found if high is None else best, float(C if high is None else np.exp(high[0])))
+        return self
+
+    def _solve(self, C, start=None):
+        """A generator that returns the proof of the solution at C."""
+        model = self.model
+        cost = C * self.weights
+        self.bias = self._bias(cost)
+        squared = model.loss == "squared_hinge"
+        parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
+        rng = np.random.default_rng(self.seed)
+        solver = (Newton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
+        if not self.few_rows:
+            found = yield from solver.solve(Problem(self.X, *parts), start)
+        else:
+            reduced = yield from solver.solve(Problem(self.reduced, *parts))
+            problem = Problem(self.X, *parts)
+            found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, model.tol)
+        self.n_iter = max(self.n_iter, solver.n_iter)
+        return found
+
+    def _bias(self, cost):
+        """The value of the column whose weight makes the intercept."""
+        if not self.model.fit_intercept:
+            return 0.0
+        if not self.free:
+            return float(self.model.intercept_scaling)
+        # proximal steps that are long beside what the losses and the rows allow; coordinate descent is slow at longer
+        by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
+        return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
+
+    def _advance(self, violation, *arguments):
+        """Tell of a step, after which the violation is violation(*arguments); whether it was called off."""
+        self.called_off |= self.progress.watched and self.progress.advance(1, violation(*arguments))
+        return self.called_off
+
+    def _spent(self, proof):
+        """The sum of the losses."""
+        z = np.maximum(proof.z, 0)
+        return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
+
+    def _nothing(self):
+        """The best plane of w = 0."""
+        b = 0.0
+        if self.free:
+            up, down = self.weights[self.signs > 0].sum(), self.weights[self.signs < 0].sum()
+            b = (up - down) / (up + down) if self.model.loss == "squared_hinge" else float(np.sign(up - down))
+        none = np.zeros(len(self.signs))
+        self.bias = 0.0
+        return Proof(np.zeros(self.X.shape[1] + 1), b, none, 1 - self.signs * b, 0.0, 0.0, 0.0)
+
+    def _keep(self, proof, C):
+        self.coef, self.intercept, self.C = proof.w[:-1], self.bias * proof.w[-1] + proof.b, C
+        self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
+
+
+def _require_finite(name, value):
+    value = require_number(name, value, 0, open_low=True)
+    if value == np.inf:
+        raise ValueError(f"{name} is inf; a finite number is wanted")
+    return value

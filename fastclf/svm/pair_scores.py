@@ -1,0 +1,135 @@
+"""What one machine for each pair of classes gives: scores, votes and Platt's probabilities."""
+
+import numpy as np
+
+from .. import _simd
+from ..kernels import values as kernel_values
+
+smo = _simd.load("svm._smo")
+
+# Numbers of a block of kernel values that is made for a few new rows.
+_VALUES = 1 << 20
+
+# Up to so many new rows are packed, and the support vectors meet them; else the other way round.
+_FEW = 8
+
+
+def pairs_of(n_classes):
+    """Pairs (a, b) of classes, a < b, in the order of the columns."""
+    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+
+
+def partial_scores(kernel, support, X, coef, starts, dtype, threads):
+    """S[i, c, o]: the sum of coef[o, j] k(support vector j, row i) over those of class c; `Rows` of both."""
+    n_classes, n_outputs = len(starts) - 1, len(coef)
+    if len(X) <= _FEW:
+        out = np.zeros((len(X), n_classes, n_outputs))
+        if len(support):
+            K = np.empty((len(X), len(support)), dtype)
+            kernel_values.fill(kernel, support, kernel_values.Packed(X, np.arange(len(X)), dtype), K, threads)
+            smo.combine(K, coef, starts, out)
+        return out
+    out = np.zeros((n_classes, n_outputs, len(X)))
+    for c in range(n_classes):
+        for start in range(starts[c], starts[c + 1], kernel_values.BLOCK):
+            rows = np.arange(start, min(start + kernel_values.BLOCK, starts[c + 1]))
+            Z = kernel_values.Packed(support, rows, dtype)
+            kernel_values.add(kernel, X, Z, Z.all, np.ascontiguousarray(coef[:, rows]), out[c], threads)
+    return out.transpose(2, 0, 1)
+
+
+def table_scores(values, n, coef, starts):
+    """The same from a function that gives the kernel values of rows [start, stop) and all support vectors."""
+    out = np.zeros((n, len(starts) - 1, len(coef)))
+    step = max(1, _VALUES // max(1, coef.shape[1]))
+    for start in range(0, n, step):
+        stop = min(n, start + step)
+        smo.combine(np.ascontiguousarray(values(start, stop)), coef, starts, out[start:stop])
+    return out
+
+
+def pair_scores(S, intercept):
+    """Scores (n, n_pairs), positive for the first class of the pair, from partial scores."""
+    pairs = pairs_of(S.shape[1])
+    scores = np.empty((len(S), len(pairs)))
+    for p, (a, b) in enumerate(pairs):
+        scores[:, p] = S[:, a, b - 1] + S[:, b, a] + intercept[p]
+    return scores
+
+
+def votes(scores, n_classes):
+    """How many pairs each class wins (n, n_classes); a score of 0 is the second class's, as in LIBSVM."""
+    out = np.zeros((len(scores), n_classes))
+    for p, (a, b) in enumerate(pairs_of(n_classes)):
+        won = scores[:, p] > 0
+        out[:, a] += won
+        out[:, b] += ~won
+    return out
+
+
+def one_for_each_class(scores, n_classes):
+    """Votes, and within equal votes the sums of the scores, squashed to less than a third, as scikit-learn has it."""
+    won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+    for p, (a, b) in enumerate(pairs_of(n_classes)):
+        second = scores[:, p] < 0
+        won[:, a] += ~second
+        won[:, b] += second
+        confidence[:, a] += scores[:, p]
+        confidence[:, b] -= scores[:, p]
+    return won + confidence / (3 * (np.abs(confidence) + 1))
+
+
+def fit_sigmoid(score, positive):
+    """A, B of P(positive) = 1 / (1 + exp(A score + B)), by Newton's method (Lin, Lin, Weng 2007)."""
+    n_positive = int(positive.sum())
+    n_negative = len(score) - n_positive
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    A, B = 0.0, np.log((n_negative + 1) / (n_positive + 1))
+
+    def loss(A, B):
+        z = A * score + B
+        return float((np.logaddexp(0, z) - (1 - target) * z).sum())
+
+    value = loss(A, B)
+    for _ in range(100):
+        z = A * score + B
+        p = np.exp(-np.logaddexp(0, z))
+        q = p * (1 - p)
+        slope = target - p
+        gradient = np.array([score @ slope, slope.sum()])
+        if np.abs(gradient).max() < 1e-5:
+            break
+        mixed = float(score @ q)
+        hessian = np.array([[score**2 @ q + 1e-12, mixed], [mixed, q.sum() + 1e-12]])
+        step = -np.linalg.solve(hessian, gradient)
+        descent, length = float(gradient @ step), 1.0
+        while length >= 1e-10:
+            new = loss(A + length * step[0], B + length * step[1])
+            if new < value + 1e-4 * length * descent:
+                A, B, value = A + length * step[0], B + length * step[1], new
+                break
+            length /= 2
+        else:
+            break
+    return A, B
+
+
+def sigmoid(score, A, B):
+    z = A * score + B
+    return np.where(z >= 0, np.exp(-np.abs(z)), 1) / (1 + np.exp(-np.abs(z)))
+
+
+def couple(R):
+    """Probabilities (n, K) from those of each pair, R[:, a, b] = P(a | a or b), by method 2 of Wu, Lin, Weng (2004)."""
+    n, K, _ = R.shape
+    Q = -np.swapaxes(R, 1, 2) * R
+    index = np.arange(K)
+    Q[:, index, index] = (np.swapaxes(R, 1, 2) ** 2).sum(axis=2) - R[:, index, index] ** 2
+    # minimise p'Qp with sum p = 1
+    system = np.zeros((n, K + 1, K + 1))
+    system[:, :K, :K] = Q
+    system[:, :K, K] = system[:, K, :K] = 1
+    right = np.zeros((n, K + 1, 1))
+    right[:, K] = 1
+    p = np.clip(np.linalg.solve(system, right)[:, :K, 0], 0, None)
+    return p / p.sum(axis=1, keepdims=True)

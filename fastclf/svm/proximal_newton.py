@@ -1,0 +1,263 @@
+"""The soft-margin plane by Newton's method: the fastest where the rows have few columns.
+
+The dual variables follow from the plane and a centre: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. The
+plane is optimal for them where w = sum_i alpha_i y_i x_i, the minimum of a function that is quadratic in pieces;
+Newton's method with an exact search along each direction ends there. Then alpha becomes the centre and the gain grows
+(the proximal method of multipliers, Rockafellar 1976): what is left of the violation is at most cost / gain.
+"""
+
+import numpy as np
+
+from .._threads import ranges
+from .soft_margin import added, kernels
+
+# cost / gain from 0: where a plane of 0 has all rows, at z = 1, well inside of what is quadratic.
+_FIRST_WIDTH = 4.0
+# A sample has so many rows a parameter, and at least so many; it is an eighth of the rows it is for.
+_SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
+# cost / gain falls by this factor.
+_FALL = 8.0
+# The gain times the square of the longest row's length is limited: times a margin's rounding it makes margins.
+_MOST_GAIN = 1e10
+# Centres in a row that do not lower the violation by a tenth, after which rounding is taken as its cause.
+_IDLE = 4
+# A bound of the violation of so much of `tol` is enough: what it is over all rows differs by rounding.
+_ENOUGH = 0.9
+# Rows of a Cholesky factor that are made first, before any is timed.
+_FIRST_ROWS = 256
+# Trials of a search along a direction.
+_TRIALS = 40
+
+
+class Newton:
+    """A solver with its counts.
+
+    Parameters
+    ----------
+    tol : float
+        Largest violation wanted.
+    rng : numpy.random.Generator
+        Draws samples of the rows.
+    max_iter : int
+        Most steps.
+    advance : callable
+        advance(call, *arguments) after each step, where call(*arguments) is the violation; true if this was the last.
+    """
+
+    def __init__(self, tol, rng, max_iter, advance):
+        self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
+        self.n_iter, self.stopped, self.least = 0, False, np.inf
+
+    def solve(self, problem, start=None):
+        """A generator that pauses after each step and returns the proof of its solution.
+
+        `start` is the proof of a similar problem's solution on the same rows.
+        """
+        n, D = problem.n, problem.d + 1
+        if start is not None:
+            w, b, width = start.w, start.b, _FIRST_WIDTH
+        else:
+            w, b, width = yield from self._first(problem)
+        h = width
+        z = 1 - problem.y * (problem.scores(w) + b)
+        alpha = np.zeros(n)
+        while True:
+            self.least = np.inf
+            if width < 1 and not problem.squared:
+                w, z, alpha, gap = yield from self._centred(problem, 0, w, alpha, h, z)
+                if _violation(problem, w, z, alpha, gap) <= _ENOUGH * self.tol:
+                    proof = problem.proof(alpha, w, b, self.tol)
+                    if proof.violation <= self.tol:
+                        return proof
+                h = self._following(h)
+            else:
+                alpha = _clipped(problem, alpha, h, z)
+            near = (z > -2 * width) if problem.squared else np.abs(z) < 2 * width
+            rows = np.flatnonzero(near | ((alpha > 0) & (alpha < problem.most)))
+            rest = np.zeros(D)
+            if not 0 < len(rows) <= n // 2:
+                rows, part = None, problem
+            else:
+                part = problem.take(rows)
+                rest = problem.combine(alpha * problem.y) - part.combine(alpha[rows] * part.y)
+            own = alpha if rows is None else alpha[rows]
+            w, b, own = yield from self._refine(part, rest, w, b, own, h)
+            if rows is None:
+                alpha = own
+            else:
+                alpha[rows] = own
+            proof = problem.proof(alpha, w, b, self.tol)
+            if rows is None or self.stopped or proof.violation <= self.tol:
+                return proof
+            # rows that were left out, and are on the other side of the margin now
+            w, b, z = proof.w, proof.b, proof.z
+            ascent = z - problem.ridge * alpha
+            odd = np.where(ascent > 0, alpha < problem.most, alpha > 0)
+            odd[rows] = False
+            if not odd.any():
+                return proof
+            h = width = min(1.0, 2 * float(np.abs(ascent[odd]).max()))
+            alpha = proof.alpha
+
+    def _first(self, problem):
+        """(w, b, about how far its margins are from the solution's)."""
+        n, D = problem.n, problem.d + 1
+        size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
+        if n < 2 * size:
+            return np.zeros(D), 0.0, _FIRST_WIDTH
+        rows = np.sort(self.rng.choice(n, size, replace=False))
+        if not (problem.y[rows].min() < 0 < problem.y[rows].max()):
+            return np.zeros(D), 0.0, _FIRST_WIDTH
+        error = min(1.0, 2 * np.sqrt(D / size))
+        solver = Newton(max(self.tol, 2 * error), self.rng, self.max_iter, self.advance)
+        found = yield from solver.solve(problem.take(rows, n / size))
+        self.stopped = solver.stopped
+        return found.w, found.b, error
+
+    def _following(self, h):
+        """The next cost / gain: no smaller than what `tol` needs, as small ones take more steps."""
+        enough = 0.4 * self.tol
+        return max(h / _FALL, enough) if h > enough else h / _FALL
+
+    def _refine(self, problem, rest, w, b, alpha, h):
+        """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
+        alpha_i y_i x_i over all others."""
+        y = problem.y
+        least, idle = np.inf, 0
+        w = w.copy()
+        while True:
+            z = 1 - y * (problem.scores(w) + b)
+            w, z, alpha, gap = yield from self._centred(problem, rest, w, alpha, h, z)
+            violation = _violation(problem, w, z, alpha, gap)
+            if problem.free:
+                b, w[-1] = b + problem.bias * w[-1], 0.0
+            idle = 0 if violation < 0.9 * least else idle + 1
+            least = min(least, violation)
+            if self.stopped or violation <= _ENOUGH * self.tol or idle == _IDLE:
+                return w, b, alpha
+            h = self._following(h)
+
+    def _centred(self, problem, rest, w, alpha, h, z):
+        """Newton's method with alpha as centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+        y, most = problem.y, problem.most
+        gain = _gain(problem, h)
+        centre = _centre(problem, alpha, gain)
+        alpha = np.clip(centre + gain * z, 0, most)
+        v = rest + problem.combine(alpha * y)
+        reach, gap = _reach(problem), float(np.linalg.norm(w - v))
+        products, weight = 0, np.zeros(problem.n)
+        while True:
+            gradient = w - v
+            before, weight = weight, np.where((alpha > 0) & (alpha < most), gain, 0)
+            change = weight - before
+            if np.count_nonzero(change) < np.count_nonzero(weight):
+                products = products + problem.products(change)
+            else:
+                products = problem.products(weight)
+            direction = _solve(products, gradient)
+            fall = float(gradient @ direction)
+            if not fall < 0 or self.stopped:
+                break
+            q = y * problem.scores(direction)
+            length = _search(problem, w, direction, rest, z, q, centre, gain, fall)
+            if length == 0:
+                break
+            w = w + length * direction
+            z = z - length * q
+            new = np.clip(centre + gain * z, 0, most)
+            changed = new != alpha
+            if np.count_nonzero(changed) > problem.n // 2:
+                v = rest + problem.combine(new * y)
+            else:
+                v = v + problem.combine(np.where(changed, (new - alpha) * y, 0))
+            alpha = new
+            moved = length * float(np.abs(q).max())
+            before, gap = gap, float(np.linalg.norm(w - v))
+            self.n_iter += 1
+            called_off = self.advance(self._least_violation, problem, w, z, alpha, gap)
+            self.stopped = called_off or self.n_iter >= self.max_iter
+            yield
+            near = moved <= 0.1 * min(h, 1.0) and gap * reach <= 0.1 * max(min(h, 1.0), self.tol)
+            if near or (moved <= 1e-3 * self.tol and gap >= 0.5 * before):
+                break
+        return w, z, alpha, gap
+
+    def _least_violation(self, *state):
+        """The least so far: at a new centre or gain it is large again for some steps."""
+        self.least = min(self.least, _violation(*state))
+        return self.least
+
+
+def _reach(problem):
+    """The length of the longest row."""
+    return float(np.sqrt(problem.squares.max() + problem.bias**2))
+
+
+def _violation(problem, w, z, alpha, gap):
+    """A bound of alpha's violation: its margins are at most gap * reach from z, and the intercept's next shift."""
+    ascent = z - problem.ridge * alpha
+    rise = np.max(ascent, where=alpha < problem.most, initial=0)
+    fall = np.max(-ascent, where=alpha > 0, initial=0)
+    shift = abs(problem.bias * w[-1]) if problem.free else 0.0
+    return 2 * float(max(rise, fall) + shift + gap * _reach(problem))
+
+
+def _gain(problem, h):
+    """alpha's derivative by z: of squared losses that of the optimum itself, if rounding allows."""
+    gain = 2 * problem.cost if problem.squared else problem.cost / h
+    return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
+
+
+def _centre(problem, alpha, gain):
+    """(z - ridge alpha) gain is alpha's way from here, solved for alpha."""
+    return alpha * (1 - problem.ridge * gain)
+
+
+def _clipped(problem, alpha, h, z):
+    gain = _gain(problem, h)
+    return np.clip(_centre(problem, alpha, gain) + gain * z, 0, problem.most)
+
+
+def _solve(products, gradient):
+    """-(1 + products)^-1 gradient, with columns scaled to a diagonal of ones."""
+    matrix = products.copy()
+    matrix[np.diag_indices_from(matrix)] += 1
+    scale = 1 / np.sqrt(np.diag(matrix))
+    matrix *= scale
+    matrix *= scale[:, None]
+    x = -scale * gradient
+    for start, stop in ranges(0, len(x), _FIRST_ROWS):
+        kernels.solve(matrix, x, start, stop)
+    return scale * x
+
+
+def _search(problem, w, direction, rest, z, q, centre, gain, fall):
+    """The length at which the slope along the direction is 0, to a share of what it is at 0."""
+    along, bend = float((w - rest) @ direction), float(direction @ direction)
+
+    def slope(length):
+        first, second = added(
+            problem.n,
+            8,
+            2,
+            lambda start, stop, out: kernels.slope(z, q, centre, gain, problem.most, length, start, stop, out),
+            problem.threads,
+        )
+        return along + length * bend - first, bend + second
+
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(_TRIALS):
+        at, change = slope(length)
+        if abs(at) <= 1e-3 * abs(fall):
+            return length
+        if at < 0:
+            low = length
+        else:
+            high = length
+        following = length - at / change if change > 0 else np.inf
+        if not low < following < high:
+            following = 2 * length if high == np.inf else 0.5 * (low + high)
+        if following == length:
+            return length
+        length = following
+    return low

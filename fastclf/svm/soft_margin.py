@@ -1,0 +1,233 @@
+"""The soft-margin problem of one separating plane: its sums over rows, and the proof of a solution."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+from .._csr import Csr
+from .._threads import run
+from .._validation import require_finite
+from ..linear_model.scores import _arrays, linear_scores
+from ..sums.moments import kernels as moments
+
+kernels = _simd.load("svm._soft_margin")
+
+# Rows are added up in at most so many blocks, and these in order: as many as the work allows, whatever n_jobs is.
+_BLOCKS = 64
+_BLOCK_WORK = 1 << 18
+_PARTIAL_NUMBERS = 1 << 23
+# Multiplications between two pauses, some ms: what ranges start with is added up apart, so that time may not cut them.
+_RANGE_WORK = 1 << 22
+
+
+def in_blocks(n, work, most_blocks, call, threads):
+    """call(block, start, stop) for ranges of n rows, each of `work` multiplications; blocks are 0, 1, ..."""
+    if n * work <= _BLOCK_WORK:
+        call(0, 0, n)
+        return
+    n_blocks = max(1, min(_BLOCKS, n, n * work // _BLOCK_WORK, most_blocks))
+    bounds = list(pairwise([n * i // n_blocks for i in range(n_blocks + 1)]))
+    size = 1 + _RANGE_WORK // work
+
+    def block(i):
+        first, last = bounds[i]
+        for start in range(first, last, size):
+            call(i, start, min(start + size, last))
+            yield
+
+    run(block, range(n_blocks), threads)
+
+
+def added(n, work, shape, add, threads):
+    """The sum over rows that add(start, stop, sum_out) adds to, from 0, in blocks."""
+    partial = {}
+
+    def call(block, start, stop):
+        if block not in partial:
+            partial[block] = np.zeros(shape)
+        add(start, stop, partial[block])
+
+    in_blocks(n, work, _PARTIAL_NUMBERS // int(np.prod(shape)), call, threads)
+    total = partial.pop(0)
+    for i in sorted(partial):
+        total += partial[i]
+    return total
+
+
+def square_norms(X, owner, threads):
+    """Squares of the lengths of the rows of X, dense or Csr; refuses, in the name of `owner`, what is not finite."""
+    squares = np.empty(len(X))
+    arrays = _arrays(X)
+    kernel = kernels.square_norms if len(arrays) == 1 else kernels.square_norms_sparse
+    work = 1 + X.size // len(X)
+    in_blocks(len(X), work, _BLOCKS, lambda _, start, stop: kernel(*arrays, start, stop, squares), threads)
+    longest = np.max(squares)
+    if not longest < 1e300:
+        if not isinstance(X, Csr):
+            require_finite(X, "X", owner)
+        row = int(np.argmax(squares))
+        raise ValueError(f"row {row} of X is longer than 1e150; smaller numbers are wanted")
+    return squares
+
+
+class Problem:
+    """min |w|^2 / 2 + sum_i cost_i max(0, 1 - y_i (w x_i + b))^p, p = 1 or 2, over rows of cost 0 or more.
+
+    The planes are arrays of d + 1 numbers: w, and that of a column which is `bias` everywhere.
+
+    Parameters
+    ----------
+    X : ndarray or Csr
+    y : ndarray of shape (n,)
+        1.0 and -1.0.
+    cost : ndarray of shape (n,)
+    squares : ndarray of shape (n,)
+        Squared lengths of the rows.
+    squared : bool
+        Whether p is 2.
+    bias : float
+        0: no intercept.
+    free : bool
+        Whether the intercept is not penalised. Then `bias` is that of a proximal step towards it.
+    threads : int
+    """
+
+    def __init__(self, X, y, cost, squares, squared, bias, free, threads):
+        self.X, self.y, self.cost, self.squares = X, y, cost, squares
+        self.squared, self.bias, self.free, self.threads = squared, bias, free, threads
+        self.n, self.d = X.shape
+        there = cost > 0
+        self.most = np.where(there, np.inf, 0.0) if squared else cost
+        self.ridge = 0.5 / np.where(there, cost, 0.5) if squared else np.zeros(self.n)
+        self.work = max(1, X.size // self.n)
+
+    def take(self, rows, factor=1.0):
+        """The problem of these rows alone, at `factor` times their cost."""
+        return Problem(
+            self.X[rows],
+            self.y[rows],
+            self.cost[rows] * factor,
+            self.squares[rows],
+            self.squared,
+            self.bias,
+            self.free,
+            self.threads,
+        )
+
+    def scores(self, w):
+        """w x_i, with the bias column."""
+        return linear_scores(self.X, w[None, :-1], [self.bias * w[-1]], self.threads)[:, 0]
+
+    def combine(self, a):
+        """sum_i a_i x_i, with the bias column."""
+        arrays = _arrays(self.X)
+        kernel = kernels.combine if len(arrays) == 1 else kernels.combine_sparse
+        total = added(
+            self.n, self.work, self.d, lambda start, stop, out: kernel(*arrays, a, start, stop, out), self.threads
+        )
+        return np.append(total, self.bias * a.sum())
+
+    def products(self, weight):
+        """sum_i weight_i x_i x_i', with the bias column, of weights of any sign; rows of weight 0 cost nothing."""
+        d, total_weight = self.d, weight.sum()
+        rows = np.flatnonzero(weight)
+        if isinstance(self.X, Csr):
+            arrays = _arrays(self.X)
+            work = 1 + (1 + self.work**2) * len(rows) // self.n
+            total = added(
+                self.n,
+                work,
+                (d, d + 1),
+                lambda start, stop, out: kernels.add_products_sparse(*arrays, weight, start, stop, out),
+                self.threads,
+            )
+            sums, gram = total[:, -1], np.triu(total[:, :-1])
+        else:
+            if weight.min() < 0:
+                return self.products(np.maximum(weight, 0)) - self.products(np.maximum(-weight, 0))
+            X, width = self.X, -(-d // moments.TILE) * moments.TILE
+            if len(rows) < self.n // 4:
+                X, weight = X[rows], weight[rows]
+            codes, shift = np.zeros(len(X), np.intp), np.zeros(d)
+
+            def add(start, stop, out):
+                panel = aligned((moments.PANEL_ROWS, width), np.float64)
+                sums = out[0, :d].reshape(1, d)
+                moments.add_products(X, codes, weight, shift, start, stop, panel, sums, out[1:])
+
+            total = added(len(X), d * d, (1 + width, width), add, self.threads)
+            sums, gram = total[0, :d], np.triu(total[1 : 1 + d, :d])
+        gram += np.triu(gram, 1).T
+        found = np.empty((d + 1, d + 1))
+        found[:d, :d] = gram
+        found[:d, d] = found[d, :d] = self.bias * sums
+        found[d, d] = self.bias**2 * total_weight
+        return found
+
+    def losses(self, z):
+        """sum_i cost_i max(0, z_i)^p"""
+        z = np.maximum(z, 0)
+        return float(np.sum(self.cost * z * z if self.squared else self.cost * z))  # BLAS would not obey n_jobs
+
+    def proof(self, alpha, w, b, tol):
+        """The plane of alpha, or if that is not optimal to `tol` and (w, b) has a smaller objective, this one."""
+        if self.free:
+            alpha = self._balanced(alpha, w, b)
+        v = self.combine(alpha * self.y)
+        if self.free:
+            v[-1] = 0
+        scores = self.scores(v)
+        ascent = 1 - self.y * scores - self.ridge * alpha
+        may_rise, may_fall = alpha < self.most, alpha > 0
+        if self.free:
+            # m(alpha) - M(alpha), between which b lies (Fan, Chen, Lin 2005)
+            up = np.where(self.y > 0, may_rise, may_fall)
+            low = np.where(self.y > 0, may_fall, may_rise)
+            m = np.max(self.y * ascent, where=up, initial=-np.inf)
+            M = np.min(self.y * ascent, where=low, initial=np.inf)
+            violation, offset = max(0.0, float(m - M)), float(m + M) / 2
+        else:
+            # the largest less the smallest projected gradient, as LIBLINEAR has it
+            rise = np.max(ascent, where=may_rise, initial=0)
+            fall = np.max(-ascent, where=may_fall, initial=0)
+            violation, offset = float(rise + fall), 0.0
+        z = 1 - self.y * (scores + offset)
+        dual = float(alpha.sum() - 0.5 * (v @ v) - 0.5 * np.sum(self.ridge * alpha * alpha))
+        found = Proof(v, offset, alpha, z, 0.5 * float(v @ v) + self.losses(z), dual, violation)
+        if violation > tol:
+            z = 1 - self.y * (self.scores(w) + b)
+            primal = 0.5 * float(w @ w) + self.losses(z)
+            if primal < found.primal:
+                return found._replace(w=w, b=b, z=z, primal=primal)
+        return found
+
+    def _balanced(self, alpha, w, b):
+        """alpha, moved within its bounds to where sum_i alpha_i y_i is 0."""
+        excess = float(np.sum(alpha * self.y))
+        falls = self.y * excess > 0
+        room = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))
+        inside = (alpha > 0) & (alpha < self.most)
+        if room[inside].sum() >= abs(excess):
+            share = np.where(inside, room, 0)
+            share *= abs(excess) / max(share.sum(), 1e-300)
+        else:
+            order = np.argsort(np.abs(1 - self.y * (self.scores(w) + b) - self.ridge * alpha), kind="stable")
+            before = np.cumsum(room[order]) - room[order]
+            share = np.empty(self.n)
+            share[order] = np.clip(abs(excess) - before, 0, room[order])
+        return np.clip(alpha + np.where(falls, -share, share), 0, self.most)
+
+
+class Proof(NamedTuple):
+    """A plane (w with that of the bias column, b beside it), its dual variables and how far both are from optimal."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    z: np.ndarray  # 1 - y_i (w x_i + b)
+    primal: float
+    dual: float
+    violation: float

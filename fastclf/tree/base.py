@@ -1,0 +1,391 @@
+"""What the trees for labels and for numbers share: parameters, growth, pruning, the way of rows to leaves."""
+
+import math
+from functools import partial
+from inspect import cleandoc
+from typing import NamedTuple
+
+import numpy as np
+
+from .._estimator import Estimator
+from .._threads import Progress, n_threads
+from .._validation import as_seed, require_array, require_choice, require_integer, require_number
+from .categories import as_features, find_categories
+from .growth import Growth, Limits
+from .nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
+from .parameters import as_monotonic, as_row_count, n_features_drawn
+from .pruning import (
+    FoldErrors,
+    chosen,
+    fold_of_rows,
+    fold_risks,
+    link_alphas,
+    middles,
+    pruned,
+    summed_over_visits,
+    weakest_links,
+)
+from .sorted_columns import Packed, Sorted, Target
+
+_SHARED = """
+splitter : {'best'}, default='best'
+    'random' is not supported.
+max_depth : int >= 1, default=None
+    A node so deep is a leaf; None: no limit.
+min_samples_split : int >= 2 or float in (0, 1], default=2
+    A node of fewer rows is a leaf; a float is a share of all rows, rounded up.
+min_samples_leaf : int >= 1 or float in (0, 1), default=1
+    Each side of a split has at least so many rows; a float is a share of all rows, rounded up.
+min_weight_fraction_leaf : float in [0, 0.5], default=0.0
+    Each side of a split has at least this share of the weight of all rows.
+max_features : int, float in (0, 1], 'sqrt', 'log2' or None, default=None
+    How many features, drawn anew at each node, are searched; features that are constant in the node do not count.
+random_state : int, RandomState, Generator or None, default=None
+    Seeds that draw. Nothing else is random.
+max_leaf_nodes : int >= 2, default=None
+    At most so many leaves, those of the nodes with the largest improvement, which are split first. The whole tree is
+    grown for it.
+min_impurity_decrease : float >= 0, default=0.0
+    A split that reduces the weighted impurity of all rows by less is not made."""
+
+_SHARED_END = """
+ccp_alpha : float >= 0 or 'cv', default=0.0
+    The tree is pruned to its smallest subtree of least total risk plus `ccp_alpha` times the number of leaves; 0: not
+    pruned; 'cv': by the alpha whose trees err least on folds that they were not grown on, the smallest tree of equal
+    ones. One tree is grown a fold, which gives the error of every alpha.
+cv : int >= 2, default=10
+    Folds for 'cv', drawn with the seed `random_state` (None: 0), the classes spread evenly.
+one_se : bool, default=False
+    With 'cv' take the smallest tree whose error is within one standard error of the least.
+monotonic_cst : array-like of shape (n_features,) of -1, 0 or 1, default=None
+    1: the prediction (of two classes, the share of the second) must not fall while the feature grows, -1: must not
+    rise. One output, two classes at most.
+categorical_features : 'from_dtype', None, or array-like of int, str or bool, default='from_dtype'
+    The features that are split by subsets of their values: those of a table's columns of strings and categories, none,
+    or the ones named.
+n_jobs : int, default=None
+    Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS; -1: every
+    CPU, -2: all but one; 1: the calling thread alone. The tree does not depend on it.
+verbose : int, default=0
+    1 shows the progress of `fit` on stderr.
+callback : callable, default=None
+    Called as `callback(step, total, value)` after each piece of `fit`, in rows that have come to a leaf; value is None.
+    Returning True stops `fit`, which then raises RuntimeError."""
+
+_ATTRIBUTES = """
+tree_ : Tree
+    The arrays of the nodes under scikit-learn's names, in pre-order: `children_left`, `children_right`, `feature`,
+    `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value`, `missing_go_to_left`.
+feature_importances_ : ndarray of shape (n_features,), float64
+    The total reduction of impurity by each feature's splits, as shares of the whole.
+cv_results_ : dict of ndarray
+    With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` and `standard_errors` over the folds:
+    shares of wrong labels or mean costs, mean squared or absolute errors, or mean Poisson deviances.
+ccp_alpha_ : float
+    The alpha that the tree was pruned with.
+categories_ : list of ndarray or None
+    Only where there are categories: those of each feature, sorted, None for one of numbers.
+features_with_missing_ : ndarray of shape (n_features,), bool
+    Those that had missing values in `fit`; of the others texts and rules do not say where such go.
+max_features_ : int
+n_features_in_, n_outputs_ : int
+feature_names_in_ : ndarray of str
+    Only when X was a table with string column names."""
+
+_NOTES = """
+Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
+scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
+that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
+O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' 12 a cell; where each
+row has its own leaf, as with numbers, 120 a row, with 'cv' 350, and at least 200 in all.
+
+A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is
+the best of all subsets; else the best of such orders, one for each class or number, is taken. For absolute errors the
+mean is a heuristic too. Missing values (NaN, None) go with each threshold to the side that is better, or alone to the
+right; of a categorical feature they are a category of their own. Where a node saw none, they go to the larger side, and
+so does a category that the node or the training did not see.
+
+References
+----------
+Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees.
+Fisher (1958), On grouping for maximum homogeneity."""
+
+
+def document(cls):
+    doc = cleandoc(cls.__doc__)
+    for name, text in [("shared", _SHARED), ("end", _SHARED_END), ("attributes", _ATTRIBUTES), ("notes", _NOTES)]:
+        doc = doc.replace("{" + name + "}", text.strip())
+    cls.__doc__ = doc
+    return cls
+
+
+LABEL_CRITERIA = ("gini", "entropy", "misclassification")
+
+
+class Training(NamedTuple):
+    """The rows that count, of which `rows` (None: all of X) are the numbers."""
+
+    X: np.ndarray
+    rows: np.ndarray | None
+    target: Target
+    weight: np.ndarray | None
+    n_codes: np.ndarray | None  # of each feature the number of categories
+
+    @classmethod
+    def of(cls, X, target, weight, categories):
+        """Without rows of weight 0; weights of 1 are none."""
+        rows = None
+        if weight is not None and not weight.all():
+            rows = np.flatnonzero(weight)
+            if len(rows) == 0:
+                raise ValueError("sample_weight is zero for all rows; a row that counts is wanted")
+            target, weight = target.of(rows), weight[rows]
+        if weight is not None and (weight == 1).all():
+            weight = None
+        if weight is not None and not 1e-100 <= weight.max() <= 1e100:
+            raise ValueError(
+                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
+                " square neither vanishes nor overflows"
+            )
+        n_codes = None
+        if categories is not None:
+            n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
+        return cls(X, rows, target, weight, n_codes)
+
+    def __len__(self):
+        return len(self.X) if self.rows is None else len(self.rows)
+
+    def total_weight(self, rows=None):
+        """Of all, or of those rows."""
+        if self.weight is None:
+            return float(len(self) if rows is None else len(rows))
+        return float((self.weight if rows is None else self.weight[rows]).sum())
+
+
+def _fold_errors(nodes, alpha, data, rows, loss):
+    """The FoldErrors of a tree on the rows that it was not grown on."""
+
+    def costs(row, visited):
+        cost = loss(rows[row], visited)
+        w = 1.0 if data.weight is None else data.weight[rows[row]]
+        return w * cost, w * cost * cost
+
+    X = data.X[rows if data.rows is None else data.rows[rows]]
+    return FoldErrors.of(nodes, alpha, *summed_over_visits(nodes, X, costs))
+
+
+class DecisionTree(Estimator):
+    """What both trees share. A subclass has `_n_classes`, of each output, 1 for numbers."""
+
+    @property
+    def tree_(self):
+        self._require_fitted()
+        return Tree(self._nodes, self.n_features_in_, self._n_classes)
+
+    @property
+    def feature_importances_(self):
+        return self.tree_.compute_feature_importances()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_state(self):
+        super()._check_state()
+        categories = getattr(self, "categories_", None)
+        if categories is not None:
+            if not isinstance(categories, list) or len(categories) != self.n_features_in_:
+                raise ValueError(f"categories_ is no list of {self.n_features_in_} entries")
+            for known in categories:
+                if known is not None:
+                    require_array("categories_", known, None, (None,))
+        require_array("features_with_missing_", self.features_with_missing_, [np.bool_], (self.n_features_in_,))
+        check_nodes(self._nodes, categories, self.n_features_in_, int(self._n_classes.sum()))
+
+    def _limits(self, criterion, data):
+        """The parameters, checked."""
+        n, d = len(data), data.X.shape[1]
+        require_choice("splitter", self.splitter, ["best"])
+        max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
+        min_split = as_row_count("min_samples_split", self.min_samples_split, n, 2, 1.0)
+        min_leaf = as_row_count("min_samples_leaf", self.min_samples_leaf, n, 1, np.nextafter(1.0, 0))
+        fraction = require_number("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0)
+        if fraction > 0.5:
+            raise ValueError(f"min_weight_fraction_leaf is {fraction}; a number from 0 to 0.5 is wanted")
+        min_weight = fraction * data.total_weight()
+        if data.weight is None:
+            min_leaf, min_weight = max(min_leaf, math.ceil(min_weight)), 0.0
+        min_decrease = require_number("min_impurity_decrease", self.min_impurity_decrease, 0)
+        if self.max_leaf_nodes is not None:
+            require_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
+        if isinstance(self.ccp_alpha, str):
+            require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
+            folds = require_integer("cv", self.cv, 2)
+            if folds > n:
+                raise ValueError(f"cv is {folds} and X has {n} rows that count; at most one fold a row is wanted")
+        else:
+            require_number("ccp_alpha", self.ccp_alpha, 0)
+        n_classes = np.diff(data.target.first_value).max() if criterion in LABEL_CRITERIA else 0
+        return Limits(
+            criterion=criterion,
+            max_depth=min(max_depth, n),
+            min_split=min(min_split, n + 1),
+            min_leaf=min(min_leaf, n),
+            min_leaf_weight=min_weight,
+            min_decrease=min_decrease,
+            max_features=n_features_drawn(self.max_features, d),
+            seed=as_seed(self.random_state),
+            monotonic=as_monotonic(self.monotonic_cst, d, len(data.target.first_value) - 1, n_classes),
+        )
+
+    def _features(self, X):
+        """(X as a matrix, its categories or None) to fit on."""
+        name = type(self).__name__
+        categories = find_categories(X, self.categorical_features, name)
+        return as_features(X, name, categories), categories
+
+    def _grow(self, data, criterion, valued, risk, loss, orders):
+        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns.
+
+        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
+        loss(nodes) a function of rows and of a node for each, what its prediction costs.
+        """
+        threads = n_threads(self.n_jobs)
+        limits = self._limits(criterion, data)
+        by_folds = self.ccp_alpha == "cv"
+        n, total = len(data), data.total_weight()
+        with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
+            plain = self._is_plain(limits, data)
+            if orders is not None and plain and data.rows is None and data.n_codes is None:
+                lists = orders.lists(data.target, threads)
+            else:
+                lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, plain)
+            found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
+            packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
+
+            def grown(lists, weight):
+                growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
+                part = growth.grow(threads, progress)
+                if part is None:
+                    raise RuntimeError("the callback stopped fit")
+                nodes = made_nodes(data.X, data.rows, part, data.n_codes, data.target.n_values, valued)
+                if self.max_leaf_nodes is not None:
+                    nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
+                return nodes
+
+            def weighed(nodes):
+                return nodes, None if risk is None else risk(nodes)
+
+            def errors_without(test):
+                rows = np.flatnonzero(~test)
+                nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
+                return _fold_errors(nodes, link_alphas(*weighed(nodes))[0], data, np.flatnonzero(test), loss(nodes))
+
+            nodes = grown(lists, total)
+            if not by_folds:
+                found["ccp_alpha_"] = float(self.ccp_alpha)
+                if self.ccp_alpha > 0:
+                    nodes = pruned(nodes, self.ccp_alpha, weakest_links(*weighed(nodes)))
+                return found | {"_nodes": nodes}
+            links = weakest_links(*weighed(nodes))
+            path = links.path
+            fold = fold_of_rows(n, self.cv, data.target.codes, self._fold_seed())
+            folds = (errors_without(fold == number) for number in range(self.cv))
+            error, standard_error = fold_risks(folds, middles(path.ccp_alphas), total, n)
+        found["cv_results_"] = {
+            "ccp_alphas": path.ccp_alphas,
+            "n_leaves": path.n_leaves,
+            "errors": error,
+            "standard_errors": standard_error,
+        }
+        found["ccp_alpha_"] = float(path.ccp_alphas[chosen(error, standard_error, self.one_se)])
+        return found | {"_nodes": pruned(nodes, found["ccp_alpha_"], links)}
+
+    @staticmethod
+    def _is_plain(limits, data):
+        """Whether the kernels have loops of their own for the criterion, which let lists leave rows out."""
+        if data.weight is not None or limits.monotonic is not None:
+            return False
+        if limits.criterion == "squared_error":
+            return data.target.n_values == 1
+        return limits.criterion in ("gini", "entropy") and data.target.codes is not None
+
+    @property
+    def _shares_orders(self):
+        """Whether trees of one output on different rows can be grown from the same orders of numbers."""
+        criteria = ("gini", "entropy", "log_loss", "squared_error")
+        weighted = getattr(self, "class_weight", None) is not None
+        return self.criterion in criteria and not weighted and self.monotonic_cst is None
+
+    def _fold_seed(self):
+        return 0 if self.random_state is None else as_seed(self.random_state)
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        path : dict, the entries also as attributes
+            `ccp_alphas` ascending from 0, `impurities` the total risk of the leaves of the subtree from that
+            alpha on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
+        """
+        model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
+        return weakest_links(model._nodes, model._risk()).path
+
+    def _risk(self):
+        """The risk of each node that pruning weighs; None: its impurity."""
+        return
+
+    def _asked(self, X):
+        self._require_fitted()
+        return self._new_samples(X, partial(as_features, categories=getattr(self, "categories_", None)))
+
+    def apply(self, X, check_input=True):
+        """The node of `tree_` that each row ends in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        check_input : bool, default=True
+            Ignored: the check is what makes the answer safe.
+
+        Returns
+        -------
+        leaf : ndarray of shape (n_samples,), int64
+        """
+        X = self._asked(X)
+        return leaves_of(self._nodes, X, self.n_jobs)
+
+    def decision_path(self, X, check_input=True):
+        """The nodes that each row goes through.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        path : scipy.sparse.csr_matrix of shape (n_samples, n_nodes), int64
+            1 where a row goes through a node. Needs SciPy.
+        """
+        return self.tree_.decision_path(self._asked(X))
+
+    def get_depth(self):
+        """The largest depth of a leaf; a tree of one node has depth 0."""
+        self._require_fitted()
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """The number of leaves."""
+        self._require_fitted()
+        return self.tree_.n_leaves

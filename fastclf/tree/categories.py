@@ -1,0 +1,98 @@
+"""Columns of categories as columns of codes, which trees split by subsets."""
+
+import numpy as np
+
+from .._columns import as_columns
+from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
+
+# The types of columns of categories, of pandas, polars and pyarrow.
+_CATEGORICAL = ("category", "Categorical", "Enum", "dictionary")
+
+
+def as_features(X, owner, categories):
+    """X as a matrix of floats (NaN: missing), the codes of the categories in place of them.
+
+    categories: of each feature its sorted categories, or None; None: there are none. One that is not listed is missing.
+    """
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        X = X.toarray()
+    if categories is None:
+        return as_matrix(X, owner, allow_nan=True)
+    columns = as_columns(X, owner)[0]
+    if len(columns) != len(categories):
+        raise ValueError(f"X has {len(columns)} features, but {owner} is expecting {len(categories)} features as input")
+    small = all(column.dtype == np.float32 for column in columns)
+    matrix = np.empty((len(columns[0]), len(columns)), np.float32 if small else np.float64)
+    for j, (column, known) in enumerate(zip(columns, categories)):
+        if known is not None:
+            matrix[:, j] = _codes(column, known)
+        elif column.dtype == object:
+            raise ValueError(f"column {j} of X holds strings, and {owner} was fitted with numbers; numbers are wanted")
+        else:
+            matrix[:, j] = column
+    return matrix
+
+
+def find_categories(X, categorical_features, owner):
+    """What `as_features` takes: the categories of those features that are named or, 'from_dtype', of their dtypes."""
+    if categorical_features is None:
+        return None
+    if isinstance(categorical_features, str):
+        require_choice("categorical_features", categorical_features, ["from_dtype"])
+        kinds = _column_types(X)
+        if all(kind.lower().startswith(("int", "uint", "float", "bool", "double")) for kind in kinds):
+            return None
+        columns = as_columns(X, owner)[0]
+        chosen = [kind.startswith(_CATEGORICAL) or column.dtype == object for kind, column in zip(kinds, columns)]
+    else:
+        chosen = _chosen(X, categorical_features)
+        if not chosen.any():
+            return None
+        columns = as_columns(X, owner)[0]
+    return [_sorted_categories(column) if is_one else None for column, is_one in zip(columns, chosen)]
+
+
+def _column_types(X):
+    """The names of the types of a table's columns; of an array none."""
+    if hasattr(X, "column_names"):  # pyarrow
+        return [str(field.type) for field in X.schema]
+    return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
+
+
+def _chosen(X, given):
+    """Which columns are named: by a mask, by places or by names."""
+    names = feature_names(X)
+    d = len(names) if names is not None else as_array(X, "X").shape[-1]
+    given = np.asarray(given)
+    chosen = np.zeros(d, bool)
+    if given.dtype == bool:
+        if given.shape != (d,):
+            raise ValueError(f"categorical_features has shape {given.shape}; ({d},), one a feature, is wanted")
+        return given
+    known = {} if names is None else {name: j for j, name in enumerate(names)}
+    for item in given.ravel().tolist():
+        if isinstance(item, str):
+            if item not in known:
+                raise ValueError(f"categorical_features names {item!r}, which is no column of X; one of X is wanted")
+            chosen[known[item]] = True
+        else:
+            chosen[require_integer("categorical_features", item, 0, d - 1)] = True
+    return chosen
+
+
+def _sorted_categories(column):
+    if column.dtype == object:
+        return np.array(sorted({value for value in column.tolist() if value is not None}), dtype=object)
+    found = np.unique(column)
+    return found[~np.isnan(found)] if found.dtype.kind == "f" else found
+
+
+def _codes(column, known):
+    """The place of each value among the sorted ones, NaN where it is not among them."""
+    if column.dtype == object or known.dtype == object:
+        place = {value: float(code) for code, value in enumerate(known.tolist())}
+        return np.array([place.get(value, np.nan) for value in column.tolist()])
+    if not len(known):
+        return np.full(len(column), np.nan)
+    code = np.minimum(np.searchsorted(known, column), len(known) - 1)
+    return np.where(known[code] == column, code, np.nan)

@@ -1,0 +1,261 @@
+"""Decision trees by exact search, grown on lists that are sorted once."""
+
+import numpy as np
+
+from .._estimator import Classifier
+from .._validation import (
+    as_sample_weight,
+    as_targets,
+    encode_labels,
+    require_array,
+    require_choice,
+)
+from .base import LABEL_CRITERIA, DecisionTree, Training, document
+from .growth import VALUES
+from .parameters import as_cost_matrix, class_weighted
+from .sorted_columns import Target
+
+
+@document
+class DecisionTreeClassifier(DecisionTree, Classifier):
+    """Decision tree for labels.
+
+    Parameters
+    ----------
+    criterion : {'gini', 'entropy', 'log_loss', 'misclassification'}, default='gini'
+        What a split reduces; 'log_loss' is 'entropy', in bits.
+    {shared}
+    class_weight : dict, list of dict, 'balanced' or None, default=None
+        Weight of the rows of each class, which multiplies `sample_weight`; a class that is not named has 1. 'balanced':
+        n_samples / (n_classes * rows of the class). A list has one entry an output.
+    cost_matrix : array-like of shape (n_classes, n_classes), default=None
+        cost_matrix[true, predicted], from 0 up; a leaf predicts the label of the least expected cost. None: every
+        wrong label costs 1. One output.
+    ccp_risk : {'impurity', 'error'}, default='impurity'
+        The risk of a leaf in pruning: its impurity, as in scikit-learn, or what its label costs on average, as in CART
+        and rpart.
+    {end}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The distinct labels, sorted, of several outputs a list.
+    n_classes_ : int or list of int
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        Only where one is given.
+    {attributes}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> from fastclf import DecisionTreeClassifier
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
+    >>> model = DecisionTreeClassifier(criterion="entropy").fit(X, ["a", "a", "b", "b"])
+    >>> model.predict([[1.4, 9.0], [1.6, 9.0]])
+    array(['a', 'b'], dtype='<U1')
+    >>> float(model.tree_.threshold[0])
+    1.5
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        cost_matrix=None,
+        ccp_alpha=0.0,
+        ccp_risk="impurity",
+        cv=10,
+        one_se=False,
+        monotonic_cst=None,
+        categorical_features="from_dtype",
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    @property
+    def _labels(self):
+        """The classes of each output."""
+        return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+
+    @property
+    def _n_classes(self):
+        return np.array([len(labels) for labels in self._labels])
+
+    def _check_state(self):
+        for labels in self._labels:
+            require_array("classes_", labels, None, (None,))
+        if hasattr(self, "cost_matrix_"):
+            require_array("cost_matrix_", self.cost_matrix_, [np.float64], (len(self.classes_),) * 2)
+        super()._check_state()
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
+            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels of one sortable type an output.
+        sample_weight : array-like of shape (n_samples,), default=None
+            From 0 up; rows of weight 0 do not count.
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None, orders=None):
+        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
+        name = type(self).__name__
+        criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
+        require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
+        matrix, categories = self._features(X)
+        y = as_targets(y, len(matrix), name, labels=True)
+        weight = as_sample_weight(sample_weight, len(matrix))
+        found = [encode_labels(column) for column in np.atleast_2d(y.T)]
+        labels, codes = [classes for classes, _ in found], np.column_stack([column for _, column in found])
+        weight = class_weighted(self.class_weight, labels, codes, weight)
+        first = np.cumsum([0, *map(len, labels)]).astype(np.int32)
+        if y.ndim == 1:
+            target = Target(codes[:, 0].astype(np.int32), None, first)
+        else:
+            target = Target(None, (codes + first[:-1]).astype(np.float64), first)
+        fitted = {
+            "classes_": labels if y.ndim == 2 else labels[0],
+            "n_classes_": [len(classes) for classes in labels] if y.ndim == 2 else len(labels[0]),
+            "n_outputs_": len(labels),
+        }
+        cost = as_cost_matrix(self.cost_matrix, len(labels[0]), len(labels))
+        if cost is not None:
+            fitted["cost_matrix_"] = cost
+        if categories is not None:
+            fitted["categories_"] = categories
+        data = Training.of(matrix, target, weight, categories)
+        decide = _Decision(first, cost)
+        grown = self._grow(
+            data,
+            criterion.replace("log_loss", "entropy"),
+            lambda nodes, numbers: _shares(numbers, first),
+            decide.risk if self.ccp_risk == "error" else None,
+            lambda nodes: decide.loss(nodes, data.target),
+            orders,
+        )
+        return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
+
+    @property
+    def _decision(self):
+        return _Decision(np.cumsum([0, *self._n_classes]), getattr(self, "cost_matrix_", None))
+
+    def _risk(self):
+        return self._decision.risk(self._nodes) if self.ccp_risk == "error" else None
+
+    def predict(self, X, check_input=True):
+        """The label of each row: the class with the largest weight in its leaf, the first of equal ones.
+
+        With a cost matrix it is the class of the least expected cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        leaf = self.apply(X)
+        value = self._nodes["value"]
+        few = len(leaf) < len(value)
+        if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):  # a single row's time counts
+            return self.classes_[value[leaf].argmax(axis=1)]
+        best = self._decision.codes(value[leaf] if few else value)
+        columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
+        return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)
+
+    def predict_proba(self, X, check_input=True):
+        """The share of each class in each row's leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one an output
+        """
+        leaf = self.apply(X)
+        shares = self._nodes["value"][leaf]
+        if not isinstance(self.classes_, list):
+            return shares
+        return [np.ascontiguousarray(part) for part in np.split(shares, np.cumsum(self._n_classes)[:-1], axis=1)]
+
+    def predict_log_proba(self, X):
+        """The logarithm of `predict_proba`; -inf where a class has no share."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(part) for part in shares] if isinstance(shares, list) else np.log(shares)
+
+
+def _shares(numbers, first):
+    """The shares of the classes of each output in each node; with bounds of the second's they lie within them."""
+    weights, bounds = numbers[:, VALUES : VALUES + first[-1]], numbers[:, VALUES + first[-1] :]
+    shares = np.concatenate(
+        [part / part.sum(axis=1, keepdims=True) for part in np.split(weights, first[1:-1], axis=1)], axis=1
+    )
+    if bounds.size:
+        shares[:, 1] = np.clip(shares[:, 1], *bounds.T)
+        shares[:, 0] = 1 - shares[:, 1]
+    return shares
+
+
+class _Decision:
+    """Which classes the shares in a node predict, the values of output o being [first[o], first[o + 1])."""
+
+    def __init__(self, first, cost):
+        self.first, self.cost = first, cost
+
+    def _outputs(self, shares):
+        return [shares[:, a:b] for a, b in zip(self.first[:-1], self.first[1:])]
+
+    def codes(self, shares):
+        """Of each output the codes of the classes."""
+        if self.cost is not None:
+            return [(shares @ self.cost).argmin(axis=1)]
+        return [part.argmax(axis=1) for part in self._outputs(shares)]
+
+    def risk(self, nodes):
+        """What the prediction of each node costs on average."""
+        if self.cost is not None:
+            return (nodes["value"] @ self.cost).min(axis=1)
+        return np.mean([1 - part.max(axis=1) for part in self._outputs(nodes["value"])], axis=0)
+
+    def loss(self, nodes, target):
+        """The function of rows of the target, and of a node for each, that says what its prediction costs."""
+        predicted = np.column_stack(self.codes(nodes["value"]))
+        true = target.codes[:, None] if target.y is None else target.y - self.first[:-1]
+        if self.cost is not None:
+            return lambda rows, at: self.cost[true[rows, 0], predicted[at, 0]]
+        return lambda rows, at: (true[rows] != predicted[at]).mean(axis=1)

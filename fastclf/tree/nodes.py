@@ -1,0 +1,332 @@
+"""The nodes of a tree as arrays: made from what grew, cut short, gone down, shown under scikit-learn's names."""
+
+import heapq
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .._threads import n_threads, ranges, run
+from .._validation import require_array
+from . import _descend, _prune
+from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
+
+# Rows that go down a tree in 30 ms at first.
+_ROWS = 1 << 14
+
+# Fewer rows than this are not worth a second thread.
+_FEW_ROWS = 1 << 13
+
+# Bits beside a step's feature, as in `_descend.pyx`.
+_MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
+
+
+def made_nodes(X, rows, grown, n_codes, n_values, valued):
+    """A dict of arrays, as an estimator keeps it; valued(nodes, numbers): the values of nodes. Uses up `grown`.
+
+    steps : (n_nodes, 2) int64; subsets: (n_words,) uint64, for `_descend.pyx`
+    impurity, weighted_n_node_samples : (n_nodes,) float64
+    n_node_samples : (n_nodes,) int64
+    value : (n_nodes, n_values) float64
+    """
+    n = grown.n_nodes
+    made = {
+        "steps": np.empty((n, 2), np.int64),
+        "subsets": grown.subsets if len(grown.subsets) else np.zeros(1, np.uint64),
+        "impurity": np.empty(n),
+        "n_node_samples": np.empty(n, np.int64),
+        "weighted_n_node_samples": np.empty(n),
+        "value": np.empty((n, n_values)),
+    }
+    size, (feature, right) = made["n_node_samples"], made["steps"].view(np.int32).T[2:]
+    missing, leaf = np.empty(n, np.int8), np.empty(n, np.uint8)
+    start = 0
+    grown.blocks.reverse()
+    while grown.blocks:
+        nodes, numbers = grown.blocks.pop()
+        block = slice(start, start + len(nodes))
+        start = block.stop
+        made["value"][block] = valued(nodes, numbers)
+        made["impurity"][block], made["weighted_n_node_samples"][block] = numbers[:, IMPURITY], numbers[:, WEIGHT]
+        subset = by_subset(nodes, n_codes)
+        made["steps"].view(np.float64)[block, 0] = _thresholds(X, rows, nodes, subset)
+        feature[block] = np.maximum(nodes[:, FEATURE], 0) | _SUBSET * subset
+        size[block], missing[block], leaf[block] = nodes[:, SIZE], nodes[:, MISSING], nodes[:, FEATURE] < 0
+    children = np.empty(n, np.int32)
+    _prune.right_children(leaf, children)
+    right[:] = children
+    for start in range(0, n, _ROWS):
+        inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
+        # where none were missing, they would go to the larger side
+        left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
+        feature[inner] |= _MISSING_LEFT * left
+    return made
+
+
+def _thresholds(X, rows, nodes, subset):
+    """The middle of the two values beside it, or the left one if the middle is rounded to the right one.
+
+    Infinity where only missing values go right, the place of the subset where there is one, and NaN in leaves.
+    """
+    inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
+    sides = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
+    below, above = (X[side, nodes[inner, FEATURE]].astype(np.float64) + 0.0 for side in sides)
+    middle = below / 2 + above / 2
+    threshold = np.full(len(nodes), np.nan)
+    threshold[inner] = np.where((middle >= below) & (middle < above), middle, below)
+    threshold[inner[np.isnan(above)]] = np.inf
+    threshold[subset] = nodes[subset, BELOW]
+    return threshold
+
+
+def packed(threshold, feature, right):
+    steps = np.empty((len(right), 2), np.int64)
+    _descend.pack(threshold, feature, right, steps)
+    return steps
+
+
+def unpacked(nodes):
+    """(threshold, feature with bits, right) of each node; a leaf is its own right child."""
+    n = len(nodes["steps"])
+    columns = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
+    _descend.unpack(nodes["steps"], *columns)
+    return columns
+
+
+class Steps(NamedTuple):
+    """What `_descend.pyx` packs, by node; of a leaf the threshold is NaN and the right child the leaf itself."""
+
+    threshold: np.ndarray
+    feature: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    by_subset: np.ndarray
+
+    def members(self, subsets, node):
+        """Which codes go left, of a node that splits by a subset."""
+        words = subsets[int(self.threshold[node]) :]
+        n = int(words[0])
+        return np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")[:n] > 0
+
+
+def split_steps(nodes):
+    threshold, feature, right = unpacked(nodes)
+    bits = [feature & bit > 0 for bit in (_MISSING_LEFT, _SUBSET)]
+    return Steps(threshold, feature & (_SUBSET - 1), right, *bits)
+
+
+def check_nodes(nodes, categories, n_features, n_values):
+    """Refuse, as ValueError, what is no such dict; `categories`: of each feature, or None."""
+    wanted = {"steps", "subsets", "impurity", "n_node_samples", "weighted_n_node_samples", "value"}
+    if not isinstance(nodes, dict) or set(nodes) != wanted:
+        raise ValueError(f"_nodes is not a dict of {', '.join(sorted(wanted))}")
+    require_array("steps", nodes["steps"], [np.int64], (None, 2))
+    require_array("subsets", nodes["subsets"], [np.uint64], (None,))
+    n = len(nodes["steps"])
+    if not 0 < n < 1 << 31:
+        raise ValueError(f"the tree has {n} nodes; 1 to 2147483647 are wanted")
+    threshold, feature, right = unpacked(nodes)
+    leaf = right == np.arange(n)
+    bits, column = feature & (_SUBSET | _MISSING_LEFT), feature & (_SUBSET - 1)
+    if feature.min() < 0 or column.max() >= n_features or not _descend.is_tree(right) or bits[leaf].any():
+        raise ValueError("steps does not describe a tree")
+    if (np.isnan(threshold) != leaf).any():
+        raise ValueError("steps has a leaf with a threshold, or a node without")
+    _check_subsets(nodes["subsets"], threshold, column, bits & _SUBSET > 0, categories)
+    require_array("n_node_samples", nodes["n_node_samples"], [np.int64], (n,))
+    for name in ("impurity", "weighted_n_node_samples"):
+        require_array(name, nodes[name], [np.float64], (n,))
+    require_array("value", nodes["value"], [np.float64], (n, n_values))
+
+
+def _check_subsets(subsets, threshold, column, subset, categories):
+    """Refuse a subset that is not all there, or not of the feature's categories."""
+    start = threshold[subset]
+    if not len(subsets) or (subset.any() and not ((start >= 0) & (start < len(subsets))).all()):
+        raise ValueError("steps has a subset that is not there")
+    for first, feature in zip(start.astype(np.intp).tolist(), column[subset].tolist()):
+        listed = None if categories is None else categories[feature]
+        if listed is None or subsets[first] != len(listed) or first + 1 + (len(listed) + 63) // 64 > len(subsets):
+            raise ValueError("subsets does not fit the categories")
+
+
+def inner_nodes(right):
+    return np.flatnonzero(right != np.arange(len(right)))
+
+
+def improvements(nodes, right):
+    """By how much each inner node's split reduces the weighted impurity of the whole."""
+    risk = nodes["impurity"] * nodes["weighted_n_node_samples"]
+    inner = inner_nodes(right)
+    gain = np.zeros(len(right))
+    gain[inner] = (risk[inner] - risk[inner + 1] - risk[right[inner]]) / nodes["weighted_n_node_samples"][0]
+    return gain
+
+
+def best_first(nodes, max_leaf_nodes):
+    """Which nodes become leaves where the node of the largest improvement, the first of equal ones, is split first."""
+    right = unpacked(nodes)[2]
+    gain = improvements(nodes, right)
+    collapsed = np.ones(len(right), np.uint8)
+    waiting, n_leaves = [(-gain[0], 0)], 1
+    while waiting and n_leaves < max_leaf_nodes:
+        node = heapq.heappop(waiting)[1]
+        if right[node] != node:
+            collapsed[node] = 0
+            n_leaves += 1
+            for child in (node + 1, int(right[node])):
+                heapq.heappush(waiting, (-gain[child], child))
+    return collapsed
+
+
+def cut_short(nodes, collapsed):
+    """The nodes without what is below the collapsed ones (uint8), which become leaves."""
+    threshold, feature, right = unpacked(nodes)
+    kept = np.empty(len(right), np.uint8)
+    _descend.keep(right, collapsed, kept)
+    stays = np.flatnonzero(kept)
+    number = (np.cumsum(kept, dtype=np.int64) - 1).astype(np.int32)
+    leaf = (collapsed[stays] != 0) | (right[stays] == stays)
+    threshold = np.where(leaf, np.nan, threshold[stays])
+    feature = np.where(leaf, 0, feature[stays]).astype(np.int32)
+    right = np.where(leaf, np.arange(len(stays)), number[right[stays]]).astype(np.int32)
+    made = {"steps": packed(threshold, feature, right), "subsets": nodes["subsets"]}
+    return {name: made[name] if name in made else np.ascontiguousarray(array[stays]) for name, array in nodes.items()}
+
+
+def leaves_of(nodes, X, n_jobs):
+    """The leaf of each row of X, int64."""
+    leaf = np.empty(len(X), np.int64)
+
+    def work(rows):
+        for start, stop in ranges(*rows, _ROWS):
+            _descend.apply(nodes["steps"], nodes["subsets"], X, start, stop, leaf)
+            yield
+
+    if len(X) < _FEW_ROWS:
+        _descend.apply(nodes["steps"], nodes["subsets"], X, 0, len(X), leaf)
+        return leaf
+    threads = n_threads(n_jobs)
+    edges = np.linspace(0, len(X), threads + 1).astype(int).tolist()
+    run(work, list(pairwise(edges)), threads)
+    return leaf
+
+
+def paths_of(nodes, depths, X, leaf):
+    """(indptr, indices): the nodes that each row goes through, in which `depths` are those of the nodes."""
+    indptr = np.concatenate([[0], np.cumsum(depths[leaf] + 1)])
+    indices = np.empty(indptr[-1], np.int64)
+    for start, stop in ranges(0, len(X), _ROWS):
+        _descend.paths(nodes["steps"], nodes["subsets"], X, start, stop, indptr, indices)
+    return indptr, indices
+
+
+class Tree:
+    """The arrays of a fitted tree under scikit-learn's names, made when they are asked for; a leaf's children are -1.
+
+    Attributes
+    ----------
+    node_count, n_leaves, max_depth, n_features, n_outputs, max_n_classes : int
+    n_classes : ndarray of shape (n_outputs,)
+    children_left, children_right : ndarray of shape (node_count,), int64
+    feature : ndarray of shape (node_count,), int64
+        -2 in leaves.
+    threshold : ndarray of shape (node_count,), float64
+        Rows with x <= threshold go left; -2 in leaves, NaN where a subset of categories goes left.
+    value : ndarray of shape (node_count, n_outputs, max_n_classes or 1)
+        Shares of the classes, or the mean or median.
+    impurity, weighted_n_node_samples : ndarray of shape (node_count,), float64
+    n_node_samples : ndarray of shape (node_count,), int64
+    missing_go_to_left : ndarray of shape (node_count,), uint8
+    """
+
+    def __init__(self, nodes, n_features, n_classes):
+        self._nodes, self.n_features, self.n_classes = nodes, n_features, n_classes
+        self.impurity, self.n_node_samples = nodes["impurity"], nodes["n_node_samples"]
+        self.weighted_n_node_samples = nodes["weighted_n_node_samples"]
+        self.node_count = self.capacity = len(self.impurity)
+        self.n_outputs, self.max_n_classes = len(n_classes), int(n_classes.max())
+
+    @cached_property
+    def value(self):
+        flat = self._nodes["value"]
+        if self.n_outputs == 1 or self.max_n_classes == 1:
+            return flat.reshape(self.node_count, self.n_outputs, self.max_n_classes)
+        value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
+        for o, part in enumerate(np.split(flat, np.cumsum(self.n_classes)[:-1], axis=1)):
+            value[:, o, : part.shape[1]] = part
+        return value
+
+    @cached_property
+    def _steps(self):
+        return split_steps(self._nodes)
+
+    @cached_property
+    def _leaf(self):
+        return self._steps.right == np.arange(self.node_count)
+
+    @cached_property
+    def depths(self):
+        """The depth of each node, 0 for the root."""
+        depth = np.empty(self.node_count, np.int64)
+        _descend.depths(self._steps.right, depth)
+        return depth
+
+    @cached_property
+    def threshold(self):
+        return np.where(self._leaf, -2.0, np.where(self._steps.by_subset, np.nan, self._steps.threshold))
+
+    @cached_property
+    def feature(self):
+        return np.where(self._leaf, -2, self._steps.feature).astype(np.int64)
+
+    @cached_property
+    def children_left(self):
+        return np.where(self._leaf, -1, np.arange(self.node_count) + 1)
+
+    @cached_property
+    def children_right(self):
+        return np.where(self._leaf, -1, self._steps.right).astype(np.int64)
+
+    @cached_property
+    def missing_go_to_left(self):
+        return self._steps.missing_left.astype(np.uint8)
+
+    def codes_left(self, node):
+        """The codes of the categories that go left, or None where a threshold is the split."""
+        if not self._steps.by_subset[node]:
+            return None
+        return np.flatnonzero(self._steps.members(self._nodes["subsets"], node))
+
+    @property
+    def n_leaves(self):
+        return int(np.count_nonzero(self._leaf))
+
+    @property
+    def max_depth(self):
+        return int(self.depths.max())
+
+    def compute_feature_importances(self, normalize=True):
+        """The total improvement by the splits of each feature, as shares of the whole unless told otherwise."""
+        inner = np.flatnonzero(~self._leaf)
+        gain = improvements(self._nodes, self._steps.right)[inner]
+        total = np.bincount(self.feature[inner], np.maximum(gain, 0), minlength=self.n_features)
+        return total / total.sum() if normalize and total.sum() > 0 else total
+
+    def apply(self, X):
+        """The leaf of each row of a C-contiguous array of float32 or float64, categories as their codes."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
+        return leaves_of(self._nodes, X, 1)
+
+    def predict(self, X):
+        """The value of each row's leaf."""
+        return self.value[self.apply(X)]
+
+    def decision_path(self, X):
+        """A SciPy CSR matrix that has 1 where a row (its row) goes through a node (its column)."""
+        from scipy.sparse import csr_matrix
+
+        indptr, indices = paths_of(self._nodes, self.depths, X, self.apply(X))
+        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), self.node_count))

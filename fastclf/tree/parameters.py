@@ -1,0 +1,107 @@
+"""The parameters of trees, checked, as the numbers that growing takes."""
+
+import math
+from numbers import Real
+
+import numpy as np
+
+from .._validation import require_choice, require_integer, require_number
+
+
+def scaled(y, centred=True):
+    """(y', centre, scale): y = centre + scale y' with y' at most 1 in size, whose squares do not overflow."""
+    with np.errstate(over="ignore"):
+        low, high = (y.min(axis=0), y.max(axis=0)) if centred else (-abs(y).max(axis=0), abs(y).max(axis=0))
+        centre = np.where(low == high, low, low / 2 + high / 2)
+        spread = (high / 2 - low / 2).max()
+    if spread > 1e150:
+        raise ValueError(
+            f"y lies between {y.min():g} and {y.max():g}, whose squares overflow; values within 1e150 are wanted"
+        )
+    scale = 2.0 ** np.ceil(np.log2(spread)) if spread > 1e-150 else 1.0
+    return (y - centre) / scale, centre, scale
+
+
+def as_monotonic(value, d, n_outputs, n_classes):
+    """monotonic_cst as int8, or None where nothing is constrained."""
+    if value is None:
+        return None
+    cst = np.asarray(value)
+    if cst.shape != (d,):
+        raise ValueError(f"monotonic_cst has shape {cst.shape}; ({d},), one a feature, is wanted")
+    if not np.isin(cst, (-1, 0, 1)).all():
+        raise ValueError(f"monotonic_cst is {value!r}; None or -1, 0 or 1 for each feature is wanted")
+    if n_classes > 2:
+        raise ValueError(f"monotonic_cst is set and y has {n_classes} classes; at most two are wanted")
+    if n_outputs > 1:
+        raise ValueError(f"monotonic_cst is set and y has {n_outputs} outputs; one is wanted")
+    return np.ascontiguousarray(cst, np.int8) if cst.any() and n_classes != 1 else None
+
+
+def as_cost_matrix(value, n_classes, n_outputs):
+    """cost_matrix as float64, or None."""
+    if value is None:
+        return None
+    cost = np.ascontiguousarray(value, np.float64)
+    if n_outputs > 1:
+        raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; one is wanted")
+    if cost.shape != (n_classes, n_classes):
+        raise ValueError(f"cost_matrix has shape {cost.shape}; ({n_classes}, {n_classes}), of the classes, is wanted")
+    if not (np.isfinite(cost) & (cost >= 0)).all():
+        raise ValueError("cost_matrix has an entry that is negative, NaN or infinite; costs from 0 up are wanted")
+    return cost
+
+
+def as_row_count(name, value, n, low, high):
+    """A number of rows from a whole number or from a share of n rows, in (0, high]."""
+    if isinstance(value, Real) and not hasattr(value, "__index__"):
+        if not 0 < value <= high:
+            raise ValueError(f"{name} is {value}; a whole number of at least {low} or a share from 0 to 1 is wanted")
+        return max(low, math.ceil(value * n))
+    return require_integer(name, value, low)
+
+
+def n_features_drawn(value, d):
+    if value is None:
+        return d
+    if isinstance(value, str):
+        require_choice("max_features", value, ["sqrt", "log2"])
+        return max(1, int(math.sqrt(d) if value == "sqrt" else math.log2(d)))
+    if isinstance(value, Real) and not hasattr(value, "__index__"):
+        if not 0 < value <= 1:
+            raise ValueError(f"max_features is {value}; a whole number, a share above 0 up to 1, or a name is wanted")
+        return max(1, int(value * d))
+    return min(d, require_integer("max_features", value, 1))
+
+
+def class_weighted(class_weight, classes, codes, weight):
+    """sample_weight times the weights of each row's classes; None: all are 1. A list has one entry an output."""
+    if class_weight is None:
+        return weight
+    listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
+    if len(listed) != len(classes):
+        raise ValueError(f"class_weight has {len(listed)} entries; {len(classes)}, one an output, are wanted")
+    if isinstance(class_weight, dict) and len(classes) > 1:
+        raise ValueError("class_weight is a dict and y has several outputs; a list of dicts or 'balanced' is wanted")
+    for given, labels, column in zip(listed, classes, codes.T):
+        factors = _class_factors(given, labels, column)
+        weight = factors[column] if weight is None else weight * factors[column]
+    return weight
+
+
+def _class_factors(given, labels, codes):
+    if isinstance(given, str):
+        require_choice("class_weight", given, ["balanced"])
+        return len(codes) / (len(labels) * np.bincount(codes, minlength=len(labels)))
+    if not isinstance(given, dict):
+        raise TypeError(f"class_weight is {given!r}; a dict, 'balanced' or None is wanted")
+    known = {label: i for i, label in enumerate(labels.tolist())}
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is no label of y; labels of y are wanted")
+    factors = np.ones(len(labels))
+    for label, factor in given.items():
+        factors[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
+    if not np.isfinite(factors).all():
+        raise ValueError(f"class_weight is {given!r}; finite weights are wanted")
+    return factors

@@ -1,0 +1,147 @@
+"""Cost-complexity pruning: every subtree that is the smallest best one for some alpha, and the best by folds."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _descend, _prune
+from .nodes import cut_short, leaves_of, paths_of, unpacked
+
+# Alphas that agree to this share of the largest, or of themselves, are one: what differs is rounding.
+_SAME = 1e-12
+
+# An alpha that leaves no tree but its root.
+_BEYOND = 1e300
+
+# Nodes on the ways of rows that are kept at a time, or a quarter of a larger tree's.
+_VISITS = 1 << 13
+
+
+class PruningPath(dict):
+    """`ccp_alphas`, `impurities` and `n_leaves` of the subtrees, from the whole tree to the root; also attributes."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Links(NamedTuple):
+    """Where the nodes of a tree become leaves."""
+
+    alpha: np.ndarray  # (n_nodes,): from which on a node is a leaf, if none above it is; infinite for leaves
+    path: PruningPath
+
+
+def link_alphas(nodes, risk=None):
+    """(alpha as in Links, by how many leaves each link makes the tree smaller, the shares of the risk).
+
+    risk: of each node (None: its impurity), which its share of the rows is to weigh.
+    """
+    right = unpacked(nodes)[2]
+    risk = nodes["impurity"] if risk is None else risk
+    risk = risk * (nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0])
+    alpha, fewer = np.empty(len(right)), np.empty(len(right), np.int64)
+    _prune.links(right, risk, alpha, fewer, np.empty((3, len(right)), np.int32))
+    return alpha, fewer, risk
+
+
+def weakest_links(nodes, risk=None):
+    """The Links of a tree; risk as for `link_alphas`."""
+    alpha, fewer, risk = link_alphas(nodes, risk)
+    leaf = np.isinf(alpha)
+    breaks = np.flatnonzero(fewer)
+    breaks = breaks[np.argsort(alpha[breaks], kind="stable")]
+    at = alpha[breaks]
+    first = (
+        np.concatenate([[True], at[1:] > at[:-1] * (1 + _SAME) + _SAME * abs(risk[0])])
+        if len(at)
+        else np.empty(0, bool)
+    )
+    ends = np.append(np.flatnonzero(first)[1:], len(at))[: first.sum()] - 1
+    n_leaves = np.count_nonzero(leaf) - np.cumsum(fewer[breaks])[ends]
+    impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
+    start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
+    columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
+    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits that gain nothing are no subtree of their own
+        columns = [column[1:] for column in columns]
+        columns[0][0] = 0.0
+    return Links(alpha, PruningPath(ccp_alphas=columns[0], impurities=columns[1], n_leaves=columns[2].astype(np.int64)))
+
+
+def pruned(nodes, ccp_alpha, links):
+    """The smallest subtree of least risk plus ccp_alpha times the number of leaves."""
+    return cut_short(nodes, (links.alpha <= ccp_alpha * (1 + _SAME)).astype(np.uint8))
+
+
+class FoldErrors(NamedTuple):
+    """The errors on rows left out of a fold's tree: what each node adds from one alpha to below another."""
+
+    low: np.ndarray
+    high: np.ndarray
+    loss: np.ndarray
+    square: np.ndarray
+
+    @classmethod
+    def of(cls, nodes, alpha, loss, square):
+        """From what the rows cost in total that go through a node, and the sum of the squares, if it is a leaf."""
+        right = unpacked(nodes)[2]
+        high = np.empty(len(right))
+        _prune.least_above(right, alpha, high)
+        low = np.where(np.isinf(alpha), 0.0, alpha)
+        shown = np.flatnonzero((low < high) & (loss != 0))
+        return cls(low[shown], high[shown], loss[shown], square[shown])
+
+
+def summed_over_visits(nodes, X, costs):
+    """Sums for each node over the rows of X that go through it: costs(rows, nodes) gives lists of terms."""
+    right = unpacked(nodes)[2]
+    depths = np.empty(len(right), np.int64)
+    _descend.depths(right, depths)
+    leaf = leaves_of(nodes, X, 1)
+    ends = np.cumsum(depths[leaf] + 1)
+    starts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], max(_VISITS, len(right) // 4))))
+    sums = 0.0
+    for start, stop in zip(starts, [*starts[1:], len(X)]):
+        indptr, visited = paths_of(nodes, depths, X[start:stop], leaf[start:stop])
+        row = np.repeat(np.arange(start, stop), np.diff(indptr))
+        sums = sums + np.stack([np.bincount(visited, terms, len(right)) for terms in costs(row, visited)])
+    return sums
+
+
+def fold_risks(folds, alphas, total_weight, n_rows):
+    """(error, its standard error) of each alpha, ascending, over the rows of all folds."""
+    sums = np.zeros((2, len(alphas) + 1))
+    reached = np.asarray(alphas) * (1 + _SAME)
+    for fold in folds:
+        first, last = np.searchsorted(reached, fold.low), np.searchsorted(reached, fold.high)
+        for line, amount in zip(sums, (fold.loss, fold.square)):
+            np.add.at(line, first, amount)
+            np.subtract.at(line, last, amount)
+    error, square = np.cumsum(sums, axis=1)[:, :-1] / total_weight
+    error = np.where(abs(error) > _SAME * abs(error).max(), error, 0.0)
+    return error, np.sqrt(np.maximum(square - error**2, 0) / n_rows)
+
+
+def middles(alphas):
+    """Between each two neighbours their geometric mean, and one beyond all (Breiman et al. 1984, section 3.4)."""
+    return np.append(np.sqrt(alphas[:-1] * alphas[1:]), _BEYOND)
+
+
+def chosen(error, standard_error, one_se):
+    """The last, of the smallest tree, of the least errors, or of those within a standard error of the least."""
+    best = np.flatnonzero(error <= error.min() + _SAME * abs(error).max())[-1]
+    if one_se:
+        best = np.flatnonzero(error <= error[best] + standard_error[best])[-1]
+    return int(best)
+
+
+def fold_of_rows(n, folds, groups, seed):
+    """The fold of each row, drawn; those of a group (None: all rows are one) are spread evenly."""
+    order = np.random.default_rng(seed).permutation(n)
+    if groups is not None:
+        order = order[np.argsort(groups[order], kind="stable")]
+    fold = np.empty(n, np.intp)
+    fold[order] = np.arange(n) % folds
+    return fold

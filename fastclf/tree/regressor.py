@@ -1,0 +1,168 @@
+"""Decision trees that predict numbers."""
+
+import numpy as np
+
+from .._estimator import Regressor
+from .._validation import (
+    as_numbers,
+    as_sample_weight,
+    as_targets,
+    require_choice,
+    require_integer,
+)
+from .base import DecisionTree, Training, document
+from .growth import BELOW, FEATURE, IMPURITY, VALUES
+from .parameters import scaled
+from .sorted_columns import Target
+
+
+@document
+class DecisionTreeRegressor(DecisionTree, Regressor):
+    """Decision tree for numbers.
+
+    Parameters
+    ----------
+    criterion : {'squared_error', 'absolute_error', 'poisson'}, default='squared_error'
+        What a split reduces. 'absolute_error' takes O(n log n) a feature and level, and leaves predict medians;
+        'poisson' is half the deviance, for numbers from 0 up, not all 0.
+    {shared}
+    {end}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> from fastclf import DecisionTreeRegressor
+    >>> model = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 5.0, 6.0])
+    >>> model.predict([[-1.0], [9.0]])
+    array([1.5, 5.5])
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        cv=10,
+        one_se=False,
+        monotonic_cst=None,
+        categorical_features="from_dtype",
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    @property
+    def _n_classes(self):
+        return np.ones(self.n_outputs_, np.int64)
+
+    def _check_state(self):
+        require_integer("n_outputs_", self.n_outputs_, 1)
+        super()._check_state()
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
+            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            From 0 up; rows of weight 0 do not count.
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None, orders=None):
+        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
+        name = type(self).__name__
+        criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
+        matrix, categories = self._features(X)
+        y = as_numbers(as_targets(y, len(matrix), name, labels=False)).reshape(len(matrix), -1)
+        weight = as_sample_weight(sample_weight, len(matrix))
+        n_outputs = y.shape[1]
+        counted = y if weight is None else y[weight > 0]
+        if criterion == "poisson" and len(counted) and ((y < 0).any() or not counted.any(axis=0).all()):
+            raise ValueError("y has a negative entry or is all 0; for criterion='poisson' numbers from 0 up are wanted")
+        unit, centre, scale = scaled(y, centred=criterion == "squared_error")
+        data = Training.of(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
+        y = y if data.rows is None else y[data.rows]
+
+        def values(nodes, numbers):
+            """In the units of y, and those of a pure node y itself, where no bound forbids it."""
+            value = numbers[:, VALUES : VALUES + n_outputs]
+            pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
+            if numbers.shape[1] > VALUES + n_outputs:
+                own, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
+                pure &= (own == value)[:, 0]
+            value = centre + scale * value
+            value[pure] = y[nodes[pure, BELOW]]
+            numbers[:, IMPURITY] *= scale**2 if criterion == "squared_error" else scale
+            return value
+
+        grown = self._grow(data, criterion, values, None, lambda nodes: _losses(criterion, y, nodes["value"]), orders)
+        if categories is not None:
+            grown["categories_"] = categories
+        return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))
+
+    def predict(self, X, check_input=True):
+        """The mean of each row's leaf, or its median with criterion='absolute_error'.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
+        """
+        leaf = self.apply(X)
+        values = self._nodes["value"][leaf]
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+
+def _losses(criterion, y, value):
+    """The function of rows of y, and of a node for each, that says what its prediction costs."""
+    if criterion == "poisson" and not value[0].all():
+        raise ValueError(
+            "y is 0 in all rows outside one of the folds; fewer folds (cv), or another random_state, are wanted"
+        )
+
+    def squared(rows, at):
+        return ((y[rows] - value[at]) ** 2).mean(axis=1)
+
+    def absolute(rows, at):
+        return abs(y[rows] - value[at]).mean(axis=1)
+
+    def deviance(rows, at):
+        true, predicted = y[rows], value[at]
+        logs = np.log(np.where(true > 0, true, predicted) / predicted)
+        return 2 * (true * logs - true + predicted).mean(axis=1)
+
+    return {"squared_error": squared, "absolute_error": absolute, "poisson": deviance}[criterion]

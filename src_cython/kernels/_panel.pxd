@@ -1,0 +1,104 @@
+# Panels of `_values.pyx`: rows of a matrix side by side, in two halves of HALF vectors a line.
+from cython cimport floating
+from libc.stdint cimport int32_t, int64_t
+
+from kernels._matrix cimport matrix_t
+from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
+
+cdef enum:
+    HALF = 4        # vectors in a line of half a panel
+
+ctypedef struct packed_t:
+    Py_ssize_t n_lines
+    const int32_t* line      # of each column, or -1
+    const int32_t* column    # of each line
+    const int64_t* indptr    # NULL: rows of n_lines values
+    const int32_t* index
+    const double* norm
+
+
+cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
+    return i if columns == NULL else columns[i]
+
+
+cdef inline void put_four(
+    const floating* a, const floating* b, const floating* c, const floating* d, const packed_t* Z, vec* panel,
+    Py_ssize_t place
+) noexcept nogil:
+    """Write four dense rows side by side into the panel's lines, from `place` on."""
+    cdef Py_ssize_t at, j
+    cdef floating p, q, r, s
+    for at in range(Z.n_lines):
+        j = Z.column[at]
+        p, q, r, s = a[j], b[j], c[j], d[j]
+        if vec is vec_f:
+            (<float*> panel)[place] = <float> p
+            (<float*> panel)[place + 1] = <float> q
+            (<float*> panel)[place + 2] = <float> r
+            (<float*> panel)[place + 3] = <float> s
+            place += HALF * LANES_F
+        else:
+            (<double*> panel)[place] = p
+            (<double*> panel)[place + 1] = q
+            (<double*> panel)[place + 2] = r
+            (<double*> panel)[place + 3] = s
+            place += HALF * LANES_D
+
+
+cdef inline void put_dense(
+    const floating* x, Py_ssize_t d, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
+    vec* panel
+) noexcept nogil:
+    """Four rows at a time; past the last row comes the last again."""
+    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, last = start + n - 1
+    for i in range(start, start + n, 4):
+        put_four(
+            x + row_of(columns, i) * d, x + row_of(columns, min(i + 1, last)) * d,
+            x + row_of(columns, min(i + 2, last)) * d, x + row_of(columns, min(i + 3, last)) * d,
+            Z, panel if i - start < width else panel + Z.n_lines * HALF, (i - start) % width
+        )
+
+
+cdef inline void put_entries(
+    const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
+) noexcept nogil:
+    """Write the entries of a sparse row into its place of the panel's lines, or zeros (`clear`)."""
+    cdef Py_ssize_t j, at
+    for j in range(n):
+        at = Z.line[index[j]]
+        if at < 0:
+            continue
+        if vec is vec_f:
+            (<float*> panel)[at * HALF * LANES_F + place] = 0 if clear else <float> x[j]
+        else:
+            (<double*> panel)[at * HALF * LANES_D + place] = 0 if clear else x[j]
+
+
+cdef inline void put_sparse(
+    const floating* x, const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
+    vec* panel, bint clear
+) noexcept nogil:
+    cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, row, first
+    for i in range(n):
+        row = row_of(columns, start + i)
+        first = X.indptr[row]
+        put_entries(
+            x + first, X.index + first, X.indptr[row + 1] - first, Z, panel if i < width else panel + Z.n_lines * HALF,
+            i % width, clear
+        )
+
+
+cdef inline void put_panel(
+    const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
+) noexcept nogil:
+    """Write rows start..start + n (of the list `columns`, if there is one) into the panel, or clear what they wrote."""
+    if X.indptr != NULL:
+        if X.single != NULL:
+            put_sparse(X.single, X, Z, columns, start, n, panel, clear)
+        else:
+            put_sparse(X.double_, X, Z, columns, start, n, panel, clear)
+    elif not clear:  # dense rows write all lines
+        if X.single != NULL:
+            put_dense(X.single, X.d, Z, columns, start, n, panel)
+        else:
+            put_dense(X.double_, X.d, Z, columns, start, n, panel)

@@ -1,0 +1,24 @@
+/* Which SIMD levels this processor and its operating system have: 1 or 0 from each. */
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define HAS(feature) __builtin_cpu_supports(feature)
+#if !defined(__clang__) && __GNUC__ >= 12
+#define HAS_V3 HAS("x86-64-v3")
+#else  /* every processor with these has the rest of the level */
+#define HAS_V3 (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
+#endif
+static int has_v3(void)
+{
+    __builtin_cpu_init();
+    return HAS_V3 ? 1 : 0;
+}
+static int has_v4(void)
+{
+    return has_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq")
+           && HAS("avx512vl");
+}
+static int has_vnni(void) { return has_v4() && HAS("avx512vnni"); }
+#else
+static int has_v3(void) { return 0; }
+static int has_v4(void) { return 0; }
+static int has_vnni(void) { return 0; }
+#endif

@@ -1,0 +1,469 @@
+# Exact nearest neighbours by codes of a byte a coordinate: a lower bound of each distance says which rows to measure.
+#
+# in:      the codes of all rows, a block of queries with theirs, a metric
+# changed: as in `_search.pxd`; per query a list of rows that may be near, not yet measured
+# needs:   row ranges that begin at multiples of 256 rows; one list is refined to the end before the heap is read
+#
+# `_code_bound.pxd` says what is coded, and has the proof of the bound.
+from cython cimport floating
+from libc.limits cimport INT_MAX
+from libc.math cimport INFINITY, floor, sqrt
+
+from neighbors._raw_queries cimport prepare
+from neighbors._code_bound cimport BLOCK, PANEL
+from neighbors._distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
+from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
+from _model cimport model_t, search_f
+from neighbors._search cimport (
+    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
+    screen_row, search_t,
+)
+from _vector cimport (
+    LANES_D, LANES_F, add_differences, add_products, at_least_i, at_most_l, lowest_bit, prefetch, require, spread_i,
+    spread_l, vec_d, vec_f, vec_i, vec_l,
+)
+from fastclf._heap cimport precedes, push, sort as sort_heap
+from _status cimport FASTCLF_OK
+
+BLOCK_ROWS = BLOCK
+
+# So many rows of a list are measured, or more than k at first, before it is looked at again.
+cdef enum:
+    FEW = 8
+    MOST_SORTED = 64
+
+# Raw queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
+cdef enum:
+    STEP = 64
+    SAMPLED = 64
+
+ctypedef fused coded_t:
+    euclidean_t
+    cosine_t
+    manhattan_t
+    dot_t
+
+cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
+    """tau in units of the codes, with the query's slack."""
+    cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
+    if coded_t is euclidean_t:
+        if metric.squared:
+            tau = sqrt(tau)
+        tau = tau * up + sqrt(<double> s.d) * 4e-162
+    elif coded_t is cosine_t:
+        tau = sqrt(2 * (tau + (2 * s.d + 8) * 1.2e-16)) * up + 1e-15
+    elif coded_t is dot_t:
+        tau = tau + f.query_shift[query]
+    else:
+        tau = tau * up
+    return tau * f.query_per[query] + f.query_slack[query]
+
+
+cdef inline int key_limit(
+    const coded_t* metric, const filter_t* f, double reached, Py_ssize_t query, Py_ssize_t block
+) noexcept nogil:
+    """The largest key of a row within reach of a query: rows of a block whose key is larger are farther than tau."""
+    cdef double slack = f.slack[block], limit
+    if coded_t is dot_t:
+        limit = (
+            reached + f.query_slack[query] * (f.length[block] - 1) + f.query_length[query] * slack
+            - f.query_base[query]
+        )
+        limit = limit + 1e-12 * (1 + (limit if limit > 0 else -limit))
+    elif coded_t is manhattan_t:
+        limit = (reached + slack) * (1 + 1e-12)
+    else:
+        limit = reached + slack
+        limit = 0.5 * limit * limit * (1 + 1e-12) - f.query_base[query]
+    if not limit < INT_MAX:
+        return INT_MAX
+    return <int> floor(limit) if limit > -INT_MAX else -INT_MAX
+
+
+cdef void refine(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
+) noexcept nogil:
+    """Measure the most promising rows of a query's list and drop those that are then out of reach."""
+    cdef Py_ssize_t* row = f.list_row + query * f.capacity
+    cdef int* key = f.list_key + query * f.capacity
+    cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
+    cdef Py_ssize_t first = FEW if s.tau[query] < INFINITY else FEW + s.k, wanted = first, block
+    cdef double reached
+    cdef int limit = 0
+    cdef bint beyond
+    while n:
+        reached = reach(metric, s, f, query)
+        kept = 0
+        block = -1
+        for i in range(n):
+            if row[i] // BLOCK != block:
+                block = row[i] // BLOCK
+                limit = key_limit(metric, f, reached, query, block)
+            key[kept] = key[i]
+            row[kept] = row[i]
+            kept += key[i] <= limit
+        n = kept
+        if not to_the_end and n <= f.capacity // 2 and wanted > first:
+            break
+        n_best = min(n, wanted)
+        if n_best == n:
+            for i in range(n):
+                f.best_row[i] = row[i]
+            n = 0
+        else:
+            for i in range(n_best):
+                f.best_key[i] = INFINITY
+                f.best_row[i] = s.n_rows
+            for i in range(n):
+                push(f.best_key, f.best_row, n_best, key[i], row[i])
+            kept = 0
+            for i in range(n):
+                beyond = precedes(f.best_key[0], f.best_row[0], key[i], row[i])
+                key[kept] = key[i]
+                row[kept] = row[i]
+                kept += beyond
+            n = kept
+        measure_rows(metric, s, X, f.best_row, f.best_key, n_best, query)
+        f.n_measured += n_best
+        wanted = min(2 * wanted, f.n_best)
+    f.n_refined += 1
+    f.list_size[query] = n
+    f.list_mark[query] = min(f.capacity, max(128 + 2 * s.k, 2 * n))
+
+
+cdef inline void prefetch_row(const floating* x, Py_ssize_t d) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    while j < d:
+        prefetch(x + j)
+        j += 64 // <Py_ssize_t> sizeof(floating)
+
+
+cdef void measure_rows(
+    const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
+    Py_ssize_t query
+) noexcept nogil:
+    """Measure scattered rows, the lines of the next ones asked for in advance; `near` is room for n numbers.
+
+    They are screened first, and few that pass go in the order of their screens: the first make tau small for the rest.
+    """
+    cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
+    cdef const floating* x
+    cdef const floating* q = <const floating*> s.screen_query + query * d
+    cdef double screen
+    for i in range(min(n, 4)):
+        prefetch_row(X + row[i] * d, ahead)
+    for i in range(n):
+        if i + 4 < n:
+            prefetch_row(X + row[i + 4] * d, ahead)
+        if coded_t is cosine_t:  # whose rows must be scaled for a screen
+            measure(metric, s, X, row[i], query)
+            continue
+        x = X + row[i] * d
+        if floating is float:
+            screen = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
+        else:
+            screen = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
+        if screen <= s.bound[query]:
+            at = row[i]
+            j = n_near
+            while 0 < j < MOST_SORTED and near[j - 1] > screen:
+                near[j] = near[j - 1]
+                row[j] = row[j - 1]
+                j -= 1
+            near[j] = screen
+            row[j] = at
+            n_near += 1
+    for i in range(n_near):
+        if near[i] <= s.bound[query]:
+            measure(metric, s, X, row[i], query)
+    measure_waiting(metric, s, X)
+
+
+cdef inline void note(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, int key, Py_ssize_t query
+) noexcept nogil:
+    """Put a row on the query's list."""
+    cdef Py_ssize_t at
+    if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]) or (s.own != NULL and s.own[query] == row):
+        return
+    if f.list_size[query] >= f.list_mark[query]:
+        refine(metric, s, f, X, query, False)
+    at = query * f.capacity + f.list_size[query]
+    require(f.list_size[query] < f.capacity)
+    f.list_row[at] = row
+    f.list_key[at] = key
+    f.list_size[query] += 1
+
+
+cdef inline void products_tile(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    const int* limit
+) noexcept nogil:
+    """4 queries against 2 vectors of rows: note the rows whose product, less half the square, reaches the limit."""
+    cdef Py_ssize_t n = f.width // 4, g, i, r
+    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
+    cdef const unsigned char* y = (
+        f.code + (row + LANES_F) // PANEL * PANEL * f.width + (row + LANES_F) % PANEL * 4
+    )
+    cdef const int* q0 = <const int*> (f.query_code + query * f.width)
+    cdef const int* q1 = q0 + n
+    cdef const int* q2 = q1 + n
+    cdef const int* q3 = q2 + n
+    cdef vec_i a0 = spread_i(0), a1 = a0, b0, b1, c0, c1, d0, d1
+    cdef vec_i sums[8]
+    cdef unsigned int near[4]
+    if coded_t is not dot_t:
+        a0 = -(<const vec_i*> (f.half + row))[0]
+        a1 = -(<const vec_i*> (f.half + row + LANES_F))[0]
+    b0 = c0 = d0 = a0
+    b1 = c1 = d1 = a1
+    for g in range(n):
+        a0 = add_products(a0, x, q0[g])
+        a1 = add_products(a1, y, q0[g])
+        b0 = add_products(b0, x, q1[g])
+        b1 = add_products(b1, y, q1[g])
+        c0 = add_products(c0, x, q2[g])
+        c1 = add_products(c1, y, q2[g])
+        d0 = add_products(d0, x, q3[g])
+        d1 = add_products(d1, y, q3[g])
+        x += 4 * PANEL
+        y += 4 * PANEL
+    near[0] = at_least_i(a0, spread_i(-limit[0])) | at_least_i(a1, spread_i(-limit[0])) << LANES_F
+    near[1] = at_least_i(b0, spread_i(-limit[1])) | at_least_i(b1, spread_i(-limit[1])) << LANES_F
+    near[2] = at_least_i(c0, spread_i(-limit[2])) | at_least_i(c1, spread_i(-limit[2])) << LANES_F
+    near[3] = at_least_i(d0, spread_i(-limit[3])) | at_least_i(d1, spread_i(-limit[3])) << LANES_F
+    if near[0] | near[1] | near[2] | near[3]:
+        sums[0] = a0
+        sums[1] = a1
+        sums[2] = b0
+        sums[3] = b1
+        sums[4] = c0
+        sums[5] = c1
+        sums[6] = d0
+        sums[7] = d1
+        for i in range(min(4, s.n_queries - query)):
+            while near[i]:
+                r = lowest_bit(near[i])
+                near[i] &= near[i] - 1
+                note(metric, s, f, X, row + r, -(<const int*> sums)[2 * LANES_F * i + r], query + i)
+
+
+cdef inline void products_row(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    int limit
+) noexcept nogil:
+    """One query against a panel of rows, read in the order of memory."""
+    cdef Py_ssize_t n = f.width // 4, g, i, r
+    cdef const unsigned char* x = f.code + row * f.width
+    cdef const int* q = <const int*> (f.query_code + query * f.width)
+    cdef vec_i sums[PANEL]  # PANEL // LANES_F of them are used; without vectors all are
+    cdef unsigned int near
+    for i in range(PANEL // LANES_F):
+        sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
+    for g in range(n):
+        prefetch(x + 2048)
+        for i in range(PANEL // LANES_F):
+            sums[i] = add_products(sums[i], x + 4 * LANES_F * i, q[g])
+        x += 4 * PANEL
+    for i in range(PANEL // LANES_F):
+        near = at_least_i(sums[i], spread_i(-limit))
+        while near:
+            r = lowest_bit(near)
+            near &= near - 1
+            note(metric, s, f, X, row + i * LANES_F + r, -(<const int*> &sums[i])[r], query)
+
+
+cdef inline void differences_tile(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
+    const int* limit
+) noexcept nogil:
+    """4 queries against 2 vectors of rows: note the rows whose sum of differences is within the limit."""
+    cdef Py_ssize_t n = f.width // 8, g, i, r
+    cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
+    cdef const unsigned char* y = (
+        f.code + (row + LANES_D) // PANEL * PANEL * f.width + (row + LANES_D) % PANEL * 8
+    )
+    cdef const long long* q0 = <const long long*> (f.query_code + query * f.width)
+    cdef const long long* q1 = q0 + n
+    cdef const long long* q2 = q1 + n
+    cdef const long long* q3 = q2 + n
+    cdef vec_l a0 = spread_l(0), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0
+    cdef vec_l sums[8]
+    cdef unsigned int near[4]
+    for g in range(n):
+        a0 = add_differences(a0, x, q0[g])
+        a1 = add_differences(a1, y, q0[g])
+        b0 = add_differences(b0, x, q1[g])
+        b1 = add_differences(b1, y, q1[g])
+        c0 = add_differences(c0, x, q2[g])
+        c1 = add_differences(c1, y, q2[g])
+        d0 = add_differences(d0, x, q3[g])
+        d1 = add_differences(d1, y, q3[g])
+        x += 8 * PANEL
+        y += 8 * PANEL
+    near[0] = at_most_l(a0, spread_l(limit[0])) | at_most_l(a1, spread_l(limit[0])) << LANES_D
+    near[1] = at_most_l(b0, spread_l(limit[1])) | at_most_l(b1, spread_l(limit[1])) << LANES_D
+    near[2] = at_most_l(c0, spread_l(limit[2])) | at_most_l(c1, spread_l(limit[2])) << LANES_D
+    near[3] = at_most_l(d0, spread_l(limit[3])) | at_most_l(d1, spread_l(limit[3])) << LANES_D
+    if near[0] | near[1] | near[2] | near[3]:
+        sums[0] = a0
+        sums[1] = a1
+        sums[2] = b0
+        sums[3] = b1
+        sums[4] = c0
+        sums[5] = c1
+        sums[6] = d0
+        sums[7] = d1
+        for i in range(min(4, s.n_queries - query)):
+            while near[i]:
+                r = lowest_bit(near[i])
+                near[i] &= near[i] - 1
+                note(metric, s, f, X, row + r, <int> (<const long long*> sums)[2 * LANES_D * i + r], query + i)
+
+
+cdef inline void set_limits(
+    const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
+) noexcept nogil:
+    """The limits of 4 queries for a block of rows; queries of the padding reach nothing."""
+    cdef Py_ssize_t i
+    for i in range(4):
+        limit[i] = -INT_MAX
+        if query + i < s.n_queries:
+            limit[i] = key_limit(metric, f, reach(metric, s, f, query + i), query + i, block)
+
+
+cdef void scan_blocks(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t stride, bint sampled
+) noexcept nogil:
+    """Blocks first..last: every stride-th if `sampled`, else all others; with a stride of 0 all."""
+    cdef Py_ssize_t block, query, row, n_refined
+    cdef int limit[4]
+    for block in range(first, last):
+        if stride and (block % stride == 0) != sampled:
+            continue
+        for query in range(0, s.n_queries, 4):
+            row = block * BLOCK
+            n_refined = -1
+            while row < block * BLOCK + BLOCK:
+                if n_refined != f.n_refined:
+                    n_refined = f.n_refined
+                    set_limits(metric, s, f, query, block, limit)
+                if coded_t is manhattan_t:
+                    differences_tile(metric, s, f, X, row, query, limit)
+                    row += 2 * LANES_D
+                elif s.n_queries == 1:
+                    products_row(metric, s, f, X, row, query, limit[0])
+                    row += PANEL
+                else:
+                    products_tile(metric, s, f, X, row, query, limit)
+                    row += 2 * LANES_F
+        if s.k == 0:
+            for query in range(s.n_queries):
+                refine(metric, s, f, X, query, True)
+
+
+cdef void scan_metric(
+    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t stride, bint sampled
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        scan_blocks(&m.euclidean, s, f, X, first, last, stride, sampled)
+    elif m.code == MANHATTAN:
+        scan_blocks(&m.manhattan, s, f, X, first, last, stride, sampled)
+    elif m.code == COSINE:
+        scan_blocks(&m.cosine, s, f, X, first, last, stride, sampled)
+    else:
+        scan_blocks(&m.dot, s, f, X, first, last, stride, sampled)
+
+
+cdef void refine_metric(
+    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    cdef Py_ssize_t query
+    for query in range(first, last):
+        if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+            refine(&m.euclidean, s, f, X, query, True)
+        elif m.code == MANHATTAN:
+            refine(&m.manhattan, s, f, X, query, True)
+        elif m.code == COSINE:
+            refine(&m.cosine, s, f, X, query, True)
+        else:
+            refine(&m.dot, s, f, X, query, True)
+
+
+def scan(
+    const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride, bint sampled, metric, index, block,
+    hits=None,
+):
+    """Search the blocks first..last of 256 rows: every stride-th if `sampled`, else all others; all if stride is 0.
+
+    `index` and `block` are those of `fastclf/neighbors/code_filter.py`, `metric` and `hits` as in `_scan.scan`. Returns
+    the number of hits, or without `hits` how many rows were measured; `finish` measures what is then left on the lists.
+    """
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, hits, X[0, 0])
+    fill_filter(&f, index, block)
+    with nogil:
+        scan_metric(&m, &s, &f, &X[0, 0], first, last, stride, sampled)
+    return f.n_measured if hits is None else s.n_hits
+
+
+def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, metric, index, block):
+    """Measure what is left on the lists of queries first..last; returns how many rows that were."""
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, None, X[0, 0])
+    fill_filter(&f, index, block)
+    with nogil:
+        refine_metric(&m, &s, &f, &X[0, 0], first, last)
+    return f.n_measured
+
+
+cdef int find_block(
+    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
+    Py_ssize_t* index, char* room
+) noexcept nogil:
+    cdef search_t s
+    cdef filter_t f
+    cdef metrics_t m = model.neighbors.metrics
+    cdef char* begin = room
+    cdef Py_ssize_t n_blocks = (model.neighbors.n_rows + BLOCK - 1) // BLOCK, first, last = 0, n_before, query
+    cdef Py_ssize_t stride = max(2, n_blocks // SAMPLED)
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    if status != FASTCLF_OK:
+        return status
+    prepare_codes(model, &m, &s, &f, &room)
+    scan_metric(&m, &s, &f, X, 0, n_blocks, stride, True)
+    while last < n_blocks:
+        first = last
+        last = min(first + STEP, n_blocks)
+        n_before = f.n_measured
+        scan_metric(&m, &s, &f, X, first, last, stride, False)
+        if 8 * (f.n_measured - n_before) > (last - first) * BLOCK * n:
+            return model.neighbors.scan(model, queries, n, k, distance, index, begin)
+    refine_metric(&m, &s, &f, X, 0, n)
+    for query in range(n):
+        sort_heap(distance + query * k, index + query * k, k)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """As `find_rows` of `_scan.pyx`, by codes where these pay."""
+    if 16 * k > model.neighbors.n_rows:
+        return model.neighbors.scan(model, queries, n, k, distance, index, room)
+    if model.neighbors.narrow:
+        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
+    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+
+
+cdef search_f _find_rows = find_rows
+ADDRESSES = {"search": <size_t> _find_rows}

@@ -1,0 +1,496 @@
+# Exact nearest neighbours in few dimensions, by a kd-tree that `_kdtree_layout.pxd` describes.
+#
+# A box is screened as its nearest point to the query would be, by the terms
+#
+#     gap_j = max(low_j - q_j, q_j - high_j, 0)
+#
+# A row x in the box has |x_j - q_j| >= gap_j, after rounding too, and products, sums and maxima of numbers that are not
+# negative are monotone, fused or not, rounded or not. So no row's screen is smaller than its box's, and a box beyond
+# the bound of `_distance.pxd` holds only rows beyond tau. For Minkowski, whose powers need not be monotone, the box's
+# sum is off by a relative (d + 6) u as a row's is, for which that bound has room.
+from cython cimport floating
+from libc.math cimport isnan
+
+from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, prepare
+from neighbors._distance cimport (
+    chebyshev_t, euclidean_t, exact_term, exact_terms, manhattan_t, minkowski_t, root, screen_bound, screen_terms,
+)
+from neighbors._kdtree_layout cimport FAN, FAN_BITS, LEAF, MAX_HEIGHT
+from _model cimport model_t, search_f
+from neighbors._search cimport (
+    CHEBYSHEV, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, offer, search_t,
+)
+from _vector cimport (
+    LANES_D, LANES_F, at_most, larger, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen,
+)
+from fastclf._heap cimport precedes, sort as sort_heap
+from _status cimport FASTCLF_OK
+
+cdef enum:
+    STACK = (FAN + 1) * MAX_HEIGHT
+    LIST = 32      # the largest k whose pairs are kept in order
+
+STACK_SIZE = STACK
+
+# What a walk ends with: every query is answered; its budget is spent; the hits have no room for the next query's.
+cdef enum:
+    DONE
+    SPENT
+    FULL
+FINISHED, PAUSED, OUT_OF_ROOM = DONE, SPENT, FULL
+
+
+ctypedef fused box_metric_t:
+    euclidean_t
+    manhattan_t
+    chebyshev_t
+    minkowski_t
+
+
+ctypedef struct tree_t:
+    Py_ssize_t d
+    Py_ssize_t n_rows
+    Py_ssize_t height                # the root's level; leaves are level 0
+    Py_ssize_t n_nodes[MAX_HEIGHT]   # of a level
+    Py_ssize_t first[MAX_HEIGHT]     # the number in `boxes` of a level's first node
+    const Py_ssize_t* rows
+
+
+cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
+    cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
+    tree.d = d
+    tree.n_rows = n_rows
+    tree.rows = rows
+    tree.height = 0
+    tree.n_nodes[0] = n
+    while tree.height == 0 or n > 1:
+        n = (n + FAN - 1) // FAN
+        tree.height += 1
+        tree.n_nodes[tree.height] = n
+        tree.first[tree.height] = first
+        first += n
+
+
+cdef inline unsigned int screen_boxes(
+    const box_metric_t* metric, const vec* low, const vec* q, Py_ssize_t d, double bound, double* near_out
+) noexcept nogil:
+    """The screens of a node's boxes, and as bits those within the bound."""
+    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
+    cdef Py_ssize_t width = FAN // lanes, i, j, c
+    cdef const vec* high = low + d * width
+    cdef float narrow[FAN]
+    cdef unsigned int within = 0
+    cdef vec s, x, zero, limit
+    if vec is vec_f:
+        zero = spread_f(0)
+        limit = spread_f(<float> bound)
+    else:
+        zero = spread_d(0)
+        limit = spread_d(bound)
+    for i in range(width):
+        s = zero
+        for j in range(d):
+            x = spread(q, j)
+            s = screen_terms(metric, s, larger(larger(low[j * width + i] - x, x - high[j * width + i]), zero), zero)
+        within |= at_most(s, limit) << (i * lanes)
+        if vec is vec_f:
+            (<vec_f*> narrow)[i] = s
+        else:
+            (<vec_d*> near_out)[i] = s
+    if vec is vec_f:
+        for c in range(FAN):
+            near_out[c] = narrow[c]
+    return within
+
+
+cdef inline unsigned int children_within(
+    const box_metric_t* metric, const tree_t* tree, const floating* boxes, Py_ssize_t level, Py_ssize_t node,
+    const search_t* s, Py_ssize_t query, double bound, double* near_out
+) noexcept nogil:
+    cdef Py_ssize_t d = tree.d, c, j
+    cdef const floating* low = boxes + (tree.first[level] + node) * 2 * d * FAN
+    cdef const floating* q = <const floating*> s.screen_query + query * d
+    cdef Py_ssize_t n = min(<Py_ssize_t> FAN, tree.n_nodes[level - 1] - node * FAN)
+    cdef unsigned int within = 0
+    cdef double x, gap, sum
+    if box_metric_t is minkowski_t:
+        for c in range(n):
+            sum = 0
+            for j in range(d):
+                x = s.query[query * d + j]
+                gap = max(low[j * FAN + c] - x, x - low[(d + j) * FAN + c])
+                if gap > 0:
+                    sum = exact_term(metric, sum, gap, 0, j)
+            near_out[c] = sum
+            within |= <unsigned int> (sum <= bound) << c
+    elif floating is float:
+        within = screen_boxes(metric, <const vec_f*> low, <const vec_f*> q, d, bound, near_out)
+    else:
+        within = screen_boxes(metric, <const vec_d*> low, <const vec_d*> q, d, bound, near_out)
+    return within & ((<unsigned int> 1 << n) - 1)
+
+
+cdef inline unsigned int sum_leaf(
+    const box_metric_t* metric, const double* panel, const double* q, Py_ssize_t d, double bound, double* s_out
+) noexcept nogil:
+    """The exact sums of a leaf's rows, and as bits those within the bound."""
+    cdef const vec_d* x = <const vec_d*> panel
+    cdef vec_d* out = <vec_d*> s_out
+    cdef vec_d s0, s1, s2, s3, spread_q, limit = spread_d(bound)
+    cdef Py_ssize_t width = LEAF // LANES_D, i, j
+    cdef unsigned int within = 0
+    for i in range(0, width, 4):
+        s0 = s1 = s2 = s3 = spread_d(0)
+        for j in range(d):
+            spread_q = spread_d(q[j])
+            s0 = exact_terms(metric, s0, x[j * width + i], spread_q)
+            s1 = exact_terms(metric, s1, x[j * width + i + 1], spread_q)
+            s2 = exact_terms(metric, s2, x[j * width + i + 2], spread_q)
+            s3 = exact_terms(metric, s3, x[j * width + i + 3], spread_q)
+        out[i] = s0
+        out[i + 1] = s1
+        out[i + 2] = s2
+        out[i + 3] = s3
+        within |= (
+            at_most(s0, limit) | at_most(s1, limit) << LANES_D | at_most(s2, limit) << 2 * LANES_D
+            | at_most(s3, limit) << 3 * LANES_D
+        ) << (i * LANES_D)
+    return within
+
+
+cdef inline unsigned int screen_leaf(
+    const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
+    double* s_out
+) noexcept nogil:
+    """As bits the rows of a leaf whose screens are within the bound, and their exact sums."""
+    cdef const vec_f* x = <const vec_f*> panel
+    cdef vec_d* out = <vec_d*> s_out
+    cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
+    cdef vec_d s
+    cdef Py_ssize_t width = LEAF // LANES_F, i, j
+    cdef unsigned int within = 0
+    for i in range(0, width, 2):
+        s0 = s1 = spread_f(0)
+        for j in range(d):
+            spread_q = spread_f(q[j])
+            s0 = screen_terms(metric, s0, x[j * width + i], spread_q)
+            s1 = screen_terms(metric, s1, x[j * width + i + 1], spread_q)
+        within |= (at_most(s0, limit) | at_most(s1, limit) << LANES_F) << (i * LANES_F)
+    if within:
+        for i in range(LEAF // LANES_D):
+            if within >> (i * LANES_D) & ((1 << LANES_D) - 1):
+                s = spread_d(0)
+                for j in range(d):
+                    s = exact_terms(metric, s, widen(panel + j * LEAF + i * LANES_D), spread_d(exact_q[j]))
+                out[i] = s
+    return within
+
+
+cdef inline void take(
+    const box_metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
+) noexcept nogil:
+    """`offer`, with the pairs of a small k in ascending order.
+
+    A short list takes a pair with one branch that is hard to predict, a heap with several, and then it is to be sorted.
+    """
+    cdef Py_ssize_t hole = s.k - 1
+    cdef double* D = s.distance + query * s.k
+    cdef Py_ssize_t* index = s.index + query * s.k
+    if s.k == 0 or s.k > LIST:
+        offer(metric, s, distance, row, query, like)
+        return
+    require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
+    if not precedes(distance, row, D[hole], index[hole]):
+        return
+    if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
+        return
+    while hole > 0 and precedes(distance, row, D[hole - 1], index[hole - 1]):
+        D[hole] = D[hole - 1]
+        index[hole] = index[hole - 1]
+        hole -= 1
+    D[hole] = distance
+    index[hole] = row
+    if D[s.k - 1] < s.tau[query]:
+        s.tau[query] = D[s.k - 1]
+        s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
+
+
+cdef inline void visit_leaf(
+    const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
+    Py_ssize_t query
+) noexcept nogil:
+    cdef Py_ssize_t d = tree.d, r, j
+    cdef const floating* panel = panels + leaf * d * LEAF
+    cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
+    cdef Py_ssize_t n = min(<Py_ssize_t> LEAF, tree.n_rows - leaf * LEAF)
+    cdef const double* q = s.query + query * d
+    cdef double bound = s.bound[query]
+    cdef double sums[LEAF]
+    cdef unsigned int within = 0
+    require(0 < n)
+    if box_metric_t is minkowski_t:
+        for r in range(n):
+            sums[r] = 0
+            for j in range(d):
+                sums[r] = exact_term(metric, sums[r], panel[j * LEAF + r], q[j], j)
+                if sums[r] > bound:
+                    break
+            within |= <unsigned int> (sums[r] <= bound) << r
+    elif floating is float:
+        within = screen_leaf(
+            metric, panel, <const float*> s.screen_query + query * d, q, d, bound, sums
+        )
+    else:
+        within = sum_leaf(metric, panel, q, d, bound, sums)
+    within &= <unsigned int> ((<unsigned long long> 1 << n) - 1)
+    while within:
+        r = lowest_bit(within)
+        within &= within - 1
+        if sums[r] <= s.bound[query]:
+            take(metric, s, root(metric, sums[r], d, rows[r], query), rows[r], query, panel[0])
+
+
+# A walk can be left and taken up again. Its stack holds nodes that may have near rows, as (screen of its box, number
+# and level), a nearer one of the same parent above a farther one; and below these the path from the query's home, a
+# node of level 1, to the root, whose nodes have one child that is done already.
+ctypedef struct walk_t:
+    Py_ssize_t* n_begun           # queries of the order that were begun
+    Py_ssize_t* height            # of the stack
+    Py_ssize_t* n_hits            # in the buffer
+    Py_ssize_t* n_kept            # ... of queries that are done
+    double* near
+    Py_ssize_t* node              # its number, level and whether it is on the path, packed
+
+
+cdef inline void stack_node(
+    walk_t* w, Py_ssize_t base, double near, Py_ssize_t level, Py_ssize_t node, bint on_path
+) noexcept nogil:
+    """Put a node on the stack, below nearer ones down to height `base`."""
+    cdef Py_ssize_t place = w.height[0]
+    require(place < STACK)
+    while place > base and w.near[place - 1] < near:
+        w.near[place] = w.near[place - 1]
+        w.node[place] = w.node[place - 1]
+        place -= 1
+    w.near[place] = near
+    w.node[place] = (node * MAX_HEIGHT + level) * 2 + on_path
+    w.height[0] += 1
+
+
+cdef inline Py_ssize_t nearest_child(const double* near, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t c, best = 0
+    cdef double least = near[0]
+    for c in range(1, n):
+        best = c if near[c] < least else best
+        least = near[c] if near[c] < least else least
+    return best
+
+
+cdef void open_node(
+    const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
+    Py_ssize_t query, Py_ssize_t home, Py_ssize_t level, Py_ssize_t node, bint on_path, walk_t* w
+) noexcept nogil:
+    """Visit the leaves, or stack the nodes, that may hold rows within the bound."""
+    cdef double near[FAN]
+    cdef Py_ssize_t c, base = w.height[0]
+    cdef unsigned int within = children_within(metric, tree, boxes, level, node, s, query, s.bound[query], near)
+    if level == 1:
+        if on_path:
+            c = nearest_child(near, min(<Py_ssize_t> FAN, tree.n_nodes[0] - node * FAN))
+            visit_leaf(metric, s, tree, panels, node * FAN + c, query)
+            within &= ~(<unsigned int> 1 << c)
+        while within:
+            c = lowest_bit(within)
+            within &= within - 1
+            if near[c] <= s.bound[query]:
+                visit_leaf(metric, s, tree, panels, node * FAN + c, query)
+    else:
+        if on_path:
+            within &= ~(<unsigned int> 1 << (home >> FAN_BITS * (level - 2) & (FAN - 1)))
+        while within:
+            c = lowest_bit(within)
+            within &= within - 1
+            stack_node(w, base, near[c], level - 1, node * FAN + c, False)
+
+
+cdef int walk_tree(
+    const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
+    const Py_ssize_t* order, const Py_ssize_t* homes, Py_ssize_t budget, walk_t* w
+) noexcept nogil:
+    cdef Py_ssize_t query, level, node
+    cdef Py_ssize_t k = s.k
+    while True:
+        if w.height[0] == 0:
+            if w.n_begun[0] == s.n_queries:
+                return DONE
+            query = order[w.n_begun[0]]
+            w.n_begun[0] += 1
+            if k == 0:
+                s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, panels[0])
+            for level in range(tree.height, 0, -1):
+                stack_node(w, w.height[0], 0, level, homes[query] >> FAN_BITS * (level - 1), True)
+        else:
+            query = order[w.n_begun[0] - 1]
+        while w.height[0]:
+            if k == 0 and s.capacity - s.n_hits < FAN * LEAF:
+                w.n_begun[0] -= 1
+                w.height[0] = 0
+                s.n_hits = w.n_kept[0]
+                return FULL
+            if budget == 0:
+                return SPENT
+            budget -= 1
+            w.height[0] -= 1
+            if w.near[w.height[0]] <= s.bound[query]:
+                node = w.node[w.height[0]]
+                level = node // 2 % MAX_HEIGHT
+                open_node(
+                    metric, s, tree, panels, boxes, query, homes[query], level, node // (2 * MAX_HEIGHT), node & 1, w
+                )
+        w.n_kept[0] = s.n_hits
+        if k > LIST:
+            sort_heap(s.distance + query * k, s.index + query * k, k)
+
+
+cdef void find_homes(
+    const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t start,
+    Py_ssize_t stop, Py_ssize_t* homes_out
+) noexcept nogil:
+    cdef double near[FAN]
+    cdef Py_ssize_t query, level, node
+    for query in range(start, stop):
+        node = 0
+        for level in range(tree.height, 1, -1):
+            children_within(metric, tree, boxes, level, node, s, query, 0, near)
+            node = node * FAN + nearest_child(near, min(<Py_ssize_t> FAN, tree.n_nodes[level - 1] - node * FAN))
+        homes_out[query] = node
+
+
+cdef void find_homes_by(
+    const metrics_t* m, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t* homes_out
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        find_homes(&m.euclidean, s, tree, boxes, start, stop, homes_out)
+    elif m.code == MANHATTAN:
+        find_homes(&m.manhattan, s, tree, boxes, start, stop, homes_out)
+    elif m.code == CHEBYSHEV:
+        find_homes(&m.chebyshev, s, tree, boxes, start, stop, homes_out)
+    else:
+        find_homes(&m.minkowski, s, tree, boxes, start, stop, homes_out)
+
+
+cdef int walk_tree_by(
+    const metrics_t* m, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
+    const Py_ssize_t* order, const Py_ssize_t* homes, Py_ssize_t budget, walk_t* w
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        return walk_tree(&m.euclidean, s, tree, panels, boxes, order, homes, budget, w)
+    if m.code == MANHATTAN:
+        return walk_tree(&m.manhattan, s, tree, panels, boxes, order, homes, budget, w)
+    if m.code == CHEBYSHEV:
+        return walk_tree(&m.chebyshev, s, tree, panels, boxes, order, homes, budget, w)
+    return walk_tree(&m.minkowski, s, tree, panels, boxes, order, homes, budget, w)
+
+
+def homes(
+    const floating[:, :, :, ::1] boxes, const Py_ssize_t[::1] rows, metric, block, Py_ssize_t start, Py_ssize_t stop
+):
+    """For queries start..stop of a block the node of level 1 where a walk begins: the nearest child of the nearest."""
+    cdef search_t s
+    cdef metrics_t m
+    cdef tree_t tree
+    cdef Py_ssize_t[::1] found = block.homes
+    fill_metric(&m, metric, block)
+    fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
+    fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
+    with nogil:
+        find_homes_by(&m, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
+
+
+def walk(
+    const floating[:, :, ::1] panels, const floating[:, :, :, ::1] boxes, const Py_ssize_t[::1] rows, metric, block,
+    Py_ssize_t budget,
+):
+    """Answer the queries of a block in block.order, beginning where block.position says, opening `budget` nodes.
+
+    Returns FINISHED, PAUSED, or where block.hits are full OUT_OF_ROOM: then those of the queries that are done are
+    there, block.position[3] in number, and the walk goes on with the query after them.
+    """
+    cdef search_t s
+    cdef metrics_t m
+    cdef tree_t tree
+    cdef walk_t w
+    cdef int outcome
+    cdef const Py_ssize_t[::1] order = block.order
+    cdef const Py_ssize_t[::1] found = block.homes
+    cdef Py_ssize_t[::1] position = block.position
+    cdef double[::1] near = block.near
+    cdef Py_ssize_t[::1] node = block.node
+    fill_metric(&m, metric, block)
+    fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
+    fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
+    w.n_begun = &position[0]
+    w.height = &position[1]
+    w.n_hits = &position[2]
+    w.n_kept = &position[3]
+    w.near = &near[0]
+    w.node = &node[0]
+    s.n_hits = w.n_hits[0]
+    with nogil:
+        outcome = walk_tree_by(
+            &m, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
+        )
+    w.n_hits[0] = s.n_hits
+    return outcome
+
+
+cdef int find_block(
+    const model_t* model, const floating* panels, const floating* boxes, const double* queries, Py_ssize_t n,
+    Py_ssize_t k, double* distance, Py_ssize_t* index, char* room
+) noexcept nogil:
+    cdef search_t s
+    cdef metrics_t m = model.neighbors.metrics
+    cdef tree_t tree
+    cdef walk_t w
+    cdef Py_ssize_t order[QUERIES]
+    cdef Py_ssize_t homes[QUERIES]
+    cdef Py_ssize_t position[4]
+    cdef double near[STACK]
+    cdef Py_ssize_t node[STACK]
+    cdef Py_ssize_t i
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, panels[0])
+    if status != FASTCLF_OK:
+        return status
+    fill_tree(&tree, model.n_features, model.neighbors.n_rows, model.neighbors.rows)
+    for i in range(4):
+        position[i] = 0
+    for i in range(n):
+        order[i] = i
+    w.n_begun = position
+    w.height = position + 1
+    w.n_hits = position + 2
+    w.n_kept = position + 3
+    w.near = near
+    w.node = node
+    find_homes_by(&m, &s, &tree, boxes, 0, n, homes)
+    walk_tree_by(&m, &s, &tree, panels, boxes, order, homes, PY_SSIZE_T_MAX, &w)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """As `find_rows` of `_scan.pyx`."""
+    cdef const void* panels = model.neighbors.panels
+    cdef const void* boxes = model.neighbors.boxes
+    if model.neighbors.narrow:
+        return find_block(
+            model, <const float*> panels, <const float*> boxes, queries, n, k, distance, index, room
+        )
+    return find_block(model, <const double*> panels, <const double*> boxes, queries, n, k, distance, index, room)
+
+
+cdef search_f _find_rows = find_rows
+ADDRESSES = {"search": <size_t> _find_rows}

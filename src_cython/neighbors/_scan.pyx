@@ -1,0 +1,402 @@
+# Exact nearest neighbours by scanning: the k smallest (distance, row) pairs of a block of queries, or every row
+# within a radius.
+#
+# in:      rows X[start:stop], a block of queries, a metric
+# changed: per query a heap of the k best pairs (`_heap.pxd`) with its largest distance tau, or the list of hits
+# needs:   ranges of one block in any order and any cut: the answer is a set under a total order, so cutting the
+#          work differently cannot change it
+#
+# Each (row, query) pair is screened, and only rows whose screen is within the bound of `_distance.pxd` are measured
+# exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
+# read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
+from cython cimport floating
+from libc.math cimport sqrt
+from libc.stdlib cimport free, malloc
+
+from neighbors._raw_queries cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, prepare, scratch_bytes
+from neighbors._distance cimport (
+    ROWS_D, ROWS_F, cosine_t, dot_t, euclidean_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
+)
+from _model cimport distances_double_f, distances_float_f, model_t, piece, search_f
+from neighbors._search cimport (
+    CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, fill_metric, fill_search, measure,
+    measure_waiting, metrics_t, offer, screen_row, search_t,
+)
+from _vector cimport (
+    LANES_D, LANES_F, at_most, lowest_bit, prefetch, require, spread, spread_d, spread_f, transpose_4_by_4_d,
+    transpose_4_by_4_f, vec, vec_d, vec_f,
+)
+from fastclf._heap cimport push, sort as sort_heap
+from _status cimport FASTCLF_OK
+
+CODES = {
+    "euclidean": EUCLIDEAN, "sqeuclidean": SQEUCLIDEAN, "manhattan": MANHATTAN, "chebyshev": CHEBYSHEV,
+    "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
+}
+
+# A block of queries is padded to a multiple of this many, with bounds that nothing meets.
+GROUP = 4
+
+# The rows of a panel, by X's type.
+PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
+
+cdef inline void pack(
+    const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
+    floating* panel
+) noexcept nogil:
+    """panel[j][r] = X[first + r][j], for cosine divided by minus the row's norm; zero from n_rows on.
+
+    4 rows by 4 coordinates at a time in registers, a cache line of each row after the other, while the lines of the
+    next panel are asked for: 10 queries of 1M x 128 take 5 ms each in place of 10.
+    """
+    cdef Py_ssize_t line = 64 // <Py_ssize_t> sizeof(floating), ahead = width * d
+    cdef Py_ssize_t i, j = 0, r, last
+    cdef double scale
+    cdef const floating* x
+    require(0 < n_rows <= width)
+    if metric_t is cosine_t:
+        for r in range(n_rows):
+            x = X + (first + r) * d
+            scale = metric.norm2[first + r]
+            scale = -1 / sqrt(scale) if scale > 0 else 0
+            for j in range(d):
+                panel[j * width + r] = <floating> (x[j] * scale)
+    else:
+        while j < d:
+            last = min(j + line, d)
+            r = 0
+            while r + 4 <= n_rows:
+                x = X + (first + r) * d
+                prefetch(x + ahead + j)
+                prefetch(x + ahead + d + j)
+                prefetch(x + ahead + 2 * d + j)
+                prefetch(x + ahead + 3 * d + j)
+                i = j
+                while i + 4 <= last:
+                    if floating is float:
+                        transpose_4_by_4_f(x + i, d, panel + i * width + r, width)
+                    else:
+                        transpose_4_by_4_d(x + i, d, panel + i * width + r, width)
+                    i += 4
+                while i < last:
+                    panel[i * width + r] = x[i]
+                    panel[i * width + r + 1] = x[d + i]
+                    panel[i * width + r + 2] = x[2 * d + i]
+                    panel[i * width + r + 3] = x[3 * d + i]
+                    i += 1
+                r += 4
+            while r < n_rows:
+                for i in range(j, last):
+                    panel[i * width + r] = X[(first + r) * d + i]
+                r += 1
+            j = last
+    for r in range(n_rows, width):
+        for j in range(d):
+            panel[j * width + r] = 0
+
+
+cdef inline void screen_tile(
+    const metric_t* metric, const vec* panel, const vec* q0, const vec* q1, const vec* q2, const vec* q3,
+    Py_ssize_t d, const double* bound, unsigned int* near_out
+) noexcept nogil:
+    """For 4 queries (arrays of d scalars) and one panel: the rows whose screen is within the bound, as bits."""
+    cdef Py_ssize_t j
+    cdef vec x0, x1, q
+    cdef vec a0, a1, b0, b1, c0, c1, d0, d1
+    cdef vec t0, t1, t2, t3
+    cdef int lanes
+    if vec is vec_f:
+        lanes = LANES_F
+        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread_f(0)
+        t0 = spread_f(<float> bound[0])
+        t1 = spread_f(<float> bound[1])
+        t2 = spread_f(<float> bound[2])
+        t3 = spread_f(<float> bound[3])
+    else:
+        lanes = LANES_D
+        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread_d(0)
+        t0 = spread_d(bound[0])
+        t1 = spread_d(bound[1])
+        t2 = spread_d(bound[2])
+        t3 = spread_d(bound[3])
+    for j in range(d):
+        x0 = panel[2 * j]
+        x1 = panel[2 * j + 1]
+        q = spread(q0, j)
+        a0 = screen_terms(metric, a0, x0, q)
+        a1 = screen_terms(metric, a1, x1, q)
+        q = spread(q1, j)
+        b0 = screen_terms(metric, b0, x0, q)
+        b1 = screen_terms(metric, b1, x1, q)
+        q = spread(q2, j)
+        c0 = screen_terms(metric, c0, x0, q)
+        c1 = screen_terms(metric, c1, x1, q)
+        q = spread(q3, j)
+        d0 = screen_terms(metric, d0, x0, q)
+        d1 = screen_terms(metric, d1, x1, q)
+    near_out[0] = at_most(a0, t0) | at_most(a1, t0) << lanes
+    near_out[1] = at_most(b0, t1) | at_most(b1, t1) << lanes
+    near_out[2] = at_most(c0, t2) | at_most(c1, t2) << lanes
+    near_out[3] = at_most(d0, t3) | at_most(d1, t3) << lanes
+
+
+cdef void measure_panel(
+    const metric_t* metric, search_t* s, const floating* X, const floating* panel,
+    Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t query, unsigned int near
+) noexcept nogil:
+    """Measure the rows of a panel that `near` marks. From 4 marked rows on, all side by side cost less."""
+    cdef double sums[ROWS_F]
+    cdef const double* q = s.query + query * s.d
+    cdef Py_ssize_t r
+    cdef unsigned int many = 0
+    if metric_t is not cosine_t:  # whose panel is not X
+        many = near & (near - 1)
+        many &= many - 1
+        many &= many - 1
+        if many:
+            exact_panel(metric, panel, q, s.d, sums)
+    while near:
+        r = lowest_bit(near)
+        near &= near - 1
+        if not many:
+            measure(metric, s, X, first + r, query)
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # else no root is needed
+            offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
+
+
+cdef void scan_panels(
+    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop, floating* panel
+) noexcept nogil:
+    cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
+    cdef Py_ssize_t d = s.d, first, n_rows, query, i
+    cdef const floating* q
+    cdef unsigned int near[4]
+    cdef unsigned int valid
+    first = start
+    while first < stop:
+        n_rows = min(width, stop - first)
+        valid = <unsigned int> ((<unsigned long long> 1 << n_rows) - 1)
+        pack(metric, X, first, n_rows, d, width, panel)
+        if metric_t is minkowski_t:
+            for query in range(s.n_queries):
+                measure_panel(metric, s, X, panel, first, n_rows, query, valid)
+        else:
+            for query in range(0, s.n_queries, 4):
+                q = <const floating*> s.screen_query + query * d
+                if floating is float:
+                    screen_tile(
+                        metric, <const vec_f*> panel, <const vec_f*> q, <const vec_f*> (q + d),
+                        <const vec_f*> (q + 2 * d), <const vec_f*> (q + 3 * d), d, s.bound + query, near,
+                    )
+                else:
+                    screen_tile(
+                        metric, <const vec_d*> panel, <const vec_d*> q, <const vec_d*> (q + d),
+                        <const vec_d*> (q + 2 * d), <const vec_d*> (q + 3 * d), d, s.bound + query, near,
+                    )
+                if near[0] | near[1] | near[2] | near[3]:
+                    for i in range(4):
+                        if near[i] & valid:
+                            measure_panel(metric, s, X, panel, first, n_rows, query + i, near[i] & valid)
+        first += width
+
+
+cdef void scan_rows(
+    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    cdef Py_ssize_t d = s.d, row, query, first, last
+    # of several queries each passes over rows that stay in the first-level cache
+    cdef Py_ssize_t n_rows = max(1, 16384 // (d * <Py_ssize_t> sizeof(floating)))
+    cdef const floating* x
+    cdef const floating* q
+    cdef double near
+    if s.n_queries == 1:
+        n_rows = stop - start
+    first = start
+    while first < stop:
+        last = min(first + n_rows, stop)
+        for query in range(s.n_queries):
+            q = <const floating*> s.screen_query + query * d
+            for row in range(first, last):
+                x = X + row * d
+                if floating is float:
+                    near = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
+                else:
+                    near = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
+                if near <= s.bound[query]:
+                    measure(metric, s, X, row, query)
+        first = last
+
+
+cdef void scan_range(
+    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop, floating* panel,
+    bint by_rows
+) noexcept nogil:
+    cdef Py_ssize_t query
+    if s.k == 0:
+        for query in range(s.n_queries):
+            s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, X[0])
+    if metric_t is minkowski_t or metric_t is cosine_t:
+        scan_panels(metric, s, X, start, stop, panel)
+    elif by_rows:
+        scan_rows(metric, s, X, start, stop)
+    else:
+        scan_panels(metric, s, X, start, stop, panel)
+    measure_waiting(metric, s, X)
+
+
+cdef void scan_metric(
+    const metrics_t* m, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop, floating* panel, bint by_rows
+) noexcept nogil:
+    if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
+        scan_range(&m.euclidean, s, X, start, stop, panel, by_rows)
+    elif m.code == MANHATTAN:
+        scan_range(&m.manhattan, s, X, start, stop, panel, by_rows)
+    elif m.code == CHEBYSHEV:
+        scan_range(&m.chebyshev, s, X, start, stop, panel, by_rows)
+    elif m.code == HAMMING:
+        scan_range(&m.hamming, s, X, start, stop, panel, by_rows)
+    elif m.code == MINKOWSKI:
+        scan_range(&m.minkowski, s, X, start, stop, panel, by_rows)
+    elif m.code == COSINE:
+        scan_range(&m.cosine, s, X, start, stop, panel, by_rows)
+    else:
+        scan_range(&m.dot, s, X, start, stop, panel, by_rows)
+
+
+def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, block, hits=None):
+    """Search rows X[start:stop] for a block of queries.
+
+    `metric` and `block` are those of `fastclf/neighbors/scan.py`. With `hits` = (query, row, distance) arrays, long
+    enough for (stop - start) * n_queries, every row within block.tau is written there, and their number returned.
+    """
+    cdef search_t s
+    cdef metrics_t m
+    cdef floating[:, ::1] panel = block.panel
+    cdef bint by_rows = block.by_rows
+    fill_metric(&m, metric, block)
+    fill_search(&s, X.shape[0], block, hits, X[0, 0])
+    with nogil:
+        scan_metric(&m, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+    return s.n_hits
+
+
+cdef int find_block(
+    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
+    Py_ssize_t* index, char* room
+) noexcept nogil:
+    """The lists of up to QUERIES queries, by one pass over all rows."""
+    cdef search_t s
+    cdef metrics_t m = model.neighbors.metrics
+    cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
+    # of few queries rows of two vectors or more are screened as they lie
+    cdef bint by_rows = n <= FEW_QUERIES and d >= width
+    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
+    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    if status != FASTCLF_OK:
+        return status
+    scan_metric(&m, &s, X, 0, s.n_rows, panel, by_rows)
+    for query in range(n):
+        sort_heap(distance + query * k, index + query * k, k)
+    return FASTCLF_OK
+
+
+cdef int find_rows(
+    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
+    char* room
+) noexcept nogil:
+    """The k nearest rows of up to QUERIES queries, in ascending order, in scratch of `_raw_queries.pxd`'s size."""
+    if model.neighbors.narrow:
+        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
+    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+
+
+cdef int measure_block(
+    const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out, char* room
+) noexcept nogil:
+    """out[q][r] = |Q[q] - X[r]|^2, each the sum over the coordinates in order."""
+    cdef euclidean_t metric
+    cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
+    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
+    cdef double* q = <double*> piece(&room, d * <Py_ssize_t> sizeof(double))
+    cdef double* sums = <double*> piece(&room, ROWS_F * <Py_ssize_t> sizeof(double))
+    cdef Py_ssize_t first = 0, query, j, r, n
+    metric.squared = True
+    while first < n_rows:
+        n = min(width, n_rows - first)
+        pack(&metric, X, first, n, d, width, panel)
+        for query in range(n_queries):
+            for j in range(d):
+                q[j] = Q[query * d + j]
+            exact_panel(&metric, panel, q, d, sums)
+            for r in range(n):
+                out[query * n_rows + first + r] = sums[r]
+        first += width
+    return FASTCLF_OK
+
+
+cdef search_f _find_rows = find_rows
+cdef distances_float_f _measure_floats = measure_block[float]
+cdef distances_double_f _measure_doubles = measure_block[double]
+ADDRESSES = {
+    "search": <size_t> _find_rows,
+    "distances_f": <size_t> _measure_floats,
+    "distances_d": <size_t> _measure_doubles,
+}
+
+
+def find(
+    const floating[:, ::1] X, const floating[:, ::1] Q, int code, double[:, ::1] distance, Py_ssize_t[:, ::1] index
+):
+    """Search all rows for one query, Q[0], at little cost beside: for few rows, and metrics without norms or powers.
+
+    Fills and sorts the lists, and tells whether rows fill them.
+    """
+    cdef model_t model
+    cdef Py_ssize_t k = index.shape[1], d = X.shape[1], j
+    cdef double* query = <double*> malloc(d * sizeof(double) + scratch_bytes(d))
+    if query == NULL:
+        raise MemoryError
+    for j in range(d):
+        query[j] = Q[0, j]
+    model.n_features = d
+    model.neighbors.n_rows = X.shape[0]
+    model.neighbors.allowed = NULL
+    model.neighbors.metrics.code = code
+    model.neighbors.metrics.euclidean.squared = code == SQEUCLIDEAN
+    with nogil:
+        find_block(&model, &X[0, 0], query, 1, k, &distance[0, 0], &index[0, 0], <char*> (query + d))
+        free(query)
+    return index[0, k - 1] != PY_SSIZE_T_MAX
+
+
+def merge(
+    double[:, ::1] distance, Py_ssize_t[:, ::1] index,
+    const double[:, ::1] other_distance, const Py_ssize_t[:, ::1] other_index,
+):
+    """Push the pairs of others, heaps or lists, into these heaps, query by query."""
+    cdef Py_ssize_t k = distance.shape[1], query, i
+    with nogil:
+        for query in range(distance.shape[0]):
+            for i in range(other_distance.shape[1]):
+                push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], other_index[query, i])
+
+
+def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
+    """Turn each query's heap into a list in ascending order, in place."""
+    cdef Py_ssize_t query
+    with nogil:
+        for query in range(distance.shape[0]):
+            sort_heap(&distance[query, 0], &index[query, 0], distance.shape[1])
+
+
+def squared_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] norm2_out):
+    """The exact sums x'x of rows X[start:stop], coordinates in order."""
+    cdef Py_ssize_t row, j, d = X.shape[1]
+    cdef double s, x
+    with nogil:
+        for row in range(start, stop):
+            s = 0
+            for j in range(d):
+                x = X[row, j]
+                s = s + x * x
+            norm2_out[row] = s

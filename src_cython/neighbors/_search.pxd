@@ -1,0 +1,222 @@
+# One search: a block of queries, the best pairs or the hits so far, and how a row comes to be measured and offered.
+#
+# Whatever finds the rows that may be near (a scan, the codes of a filter, the leaves of a tree) calls `measure` for
+# each, or `offer` with a distance that it has measured itself, and `measure_waiting` in the end. A search with
+# distances and bounds of its own calls `take`.
+from cython cimport floating
+from libc.math cimport isnan
+
+from neighbors._distance cimport (
+    chebyshev_t, cosine_t, dot_t, euclidean_t, exact_four, exact_term, hamming_t, manhattan_t, metric_t, minkowski_t,
+    root, screen_bound, screen_terms,
+)
+from _vector cimport LANES_D, LANES_F, larger, largest_lane, require, spread_d, spread_f, sum_lanes, vec, vec_f
+from fastclf._heap cimport push
+
+ctypedef struct search_t:
+    Py_ssize_t d
+    Py_ssize_t n_rows
+    Py_ssize_t n_queries
+    const double* query           # (n_queries, d), what is measured
+    const void* screen_query      # the same in X's type, padded to a multiple of 4 queries
+    const double* query_error     # distance between the two
+    double* tau                   # a row farther than this is of no use
+    double* bound                 # ... which shows where its screen exceeds this; padded, with -1
+    Py_ssize_t k                  # 0: collect hits within tau instead
+    double* distance              # (n_queries, k) heaps
+    Py_ssize_t* index
+    const unsigned char* allowed  # rows that may be found, or NULL for all
+    const Py_ssize_t* own         # the row that each query itself is, or NULL
+    Py_ssize_t* hit_query
+    Py_ssize_t* hit_row
+    double* hit_distance
+    Py_ssize_t n_hits
+    Py_ssize_t capacity
+    Py_ssize_t n_waiting          # pairs that passed the screen and are measured four at a time
+    Py_ssize_t waiting_query[4]
+    Py_ssize_t waiting_row[4]
+
+
+cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
+    """Take a measured row into the query's heap or list; say whether its tau became smaller."""
+    cdef Py_ssize_t k = s.k
+    require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
+    if not distance <= s.tau[query]:
+        return False
+    if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
+        return False
+    if k == 0:
+        require(s.n_hits < s.capacity)
+        s.hit_query[s.n_hits] = query
+        s.hit_row[s.n_hits] = row
+        s.hit_distance[s.n_hits] = distance
+        s.n_hits += 1
+    elif push(s.distance + query * k, s.index + query * k, k, distance, row):
+        if s.distance[query * k] < s.tau[query]:
+            s.tau[query] = s.distance[query * k]
+            return True
+    return False
+
+
+cdef inline void offer(
+    const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
+) noexcept nogil:
+    """Take a measured row, and with a smaller tau a smaller bound."""
+    if take(s, distance, row, query):
+        s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
+
+
+cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
+    cdef const floating* x[4]
+    cdef const double* q[4]
+    cdef double sums[4]
+    cdef Py_ssize_t i, row, query, n = s.n_waiting
+    s.n_waiting = 0
+    if n == 0:
+        return
+    for i in range(4):
+        x[i] = X + s.waiting_row[i if i < n else 0] * s.d
+        q[i] = s.query + s.waiting_query[i if i < n else 0] * s.d
+    exact_four(metric, x, q, s.d, sums)
+    for i in range(n):
+        row = s.waiting_row[i]
+        query = s.waiting_query[i]
+        offer(metric, s, root(metric, sums[i], s.d, row, query), row, query, X[0])
+
+
+cdef inline void measure(
+    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
+) noexcept nogil:
+    """Measure a row, now or with the next three: what waits only keeps tau larger for a while."""
+    require(s.n_waiting < 4)
+    if s.allowed != NULL and not s.allowed[row]:
+        return
+    s.waiting_row[s.n_waiting] = row
+    s.waiting_query[s.n_waiting] = query
+    s.n_waiting += 1
+    if s.n_waiting == 4:
+        measure_waiting(metric, s, X)
+
+
+cdef inline double screen_row(
+    const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
+) noexcept nogil:
+    """The screen of one row (arrays of d scalars): coordinates side by side, what is left over in float64."""
+    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
+    cdef Py_ssize_t i = 0, n = d // lanes, j
+    cdef vec a, b, c, e
+    cdef double s = 0
+    if n:
+        if vec is vec_f:
+            a = b = c = e = spread_f(0)
+        else:
+            a = b = c = e = spread_d(0)
+        while i + 4 <= n:
+            a = screen_terms(metric, a, x[i], q[i])
+            b = screen_terms(metric, b, x[i + 1], q[i + 1])
+            c = screen_terms(metric, c, x[i + 2], q[i + 2])
+            e = screen_terms(metric, e, x[i + 3], q[i + 3])
+            i += 4
+        while i < n:
+            a = screen_terms(metric, a, x[i], q[i])
+            i += 1
+        if metric_t is chebyshev_t:
+            s = largest_lane(larger(larger(a, b), larger(c, e)))
+        else:
+            s = sum_lanes((a + b) + (c + e))
+    for j in range(n * lanes, d):
+        if vec is vec_f:
+            s = exact_term(metric, s, (<const float*> x)[j], (<const float*> q)[j], j)
+        else:
+            s = exact_term(metric, s, (<const double*> x)[j], (<const double*> q)[j], j)
+    return s
+
+
+# The metrics by number, as `fastclf/neighbors/scan.py` gives them.
+cdef enum:
+    EUCLIDEAN
+    SQEUCLIDEAN
+    MANHATTAN
+    CHEBYSHEV
+    HAMMING
+    MINKOWSKI
+    COSINE
+    DOT
+
+ctypedef struct metrics_t:
+    int code
+    euclidean_t euclidean
+    manhattan_t manhattan
+    chebyshev_t chebyshev
+    hamming_t hamming
+    minkowski_t minkowski
+    cosine_t cosine
+    dot_t dot
+
+
+cdef inline int fill_metric(metrics_t* metrics, metric, block) except -1:
+    """The structs of a Metric of `fastclf/neighbors/scan.py`; pointers into its arrays and the block's."""
+    cdef const double[::1] w = metric.w
+    cdef const double[::1] norm2 = metric.norm2
+    cdef const double[::1] query_norm2 = block.query_norm2
+    metrics.code = metric.code
+    metrics.euclidean.squared = metrics.code == SQEUCLIDEAN
+    metrics.minkowski.p = metric.p
+    metrics.minkowski.w = NULL
+    if w is not None:
+        metrics.minkowski.w = &w[0]
+    metrics.dot.largest_norm = metric.largest_norm
+    metrics.cosine.norm2 = metrics.cosine.query_norm2 = NULL
+    if norm2 is not None:
+        metrics.cosine.norm2 = &norm2[0]
+        metrics.cosine.query_norm2 = &query_norm2[0]
+    return 0
+
+
+cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, block, hits, floating like) except -1:
+    """A state of `fastclf/neighbors/scan.py`, and with `hits` = (query, row, distance) arrays a search by radius."""
+    cdef const double[:, ::1] query = block.query
+    cdef const floating[:, ::1] screen_query = block.screen_query
+    cdef const double[::1] query_error = block.query_error
+    cdef double[::1] bound = block.bound
+    s.d = query.shape[1]
+    s.query = &query[0, 0]
+    s.screen_query = &screen_query[0, 0]
+    s.query_error = &query_error[0]
+    s.bound = &bound[0]
+    return fill_found(s, n_rows, query.shape[0], block, hits)
+
+
+cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, block, hits) except -1:
+    """What `take` needs of a state, whatever its queries are."""
+    cdef double[::1] tau = block.tau
+    cdef double[:, ::1] distance
+    cdef Py_ssize_t[:, ::1] index
+    cdef Py_ssize_t[::1] hit_query, hit_row
+    cdef double[::1] hit_distance
+    cdef const unsigned char[::1] allowed = block.allowed
+    cdef const Py_ssize_t[::1] own = block.own
+    s.n_rows = n_rows
+    s.n_queries = n_queries
+    s.tau = &tau[0]
+    s.allowed = NULL
+    if allowed is not None:
+        s.allowed = &allowed[0]
+    s.own = NULL
+    if own is not None:
+        s.own = &own[0]
+    s.n_hits = s.capacity = s.n_waiting = 0
+    if hits is None:
+        distance = block.distance
+        index = block.index
+        s.k = distance.shape[1]
+        s.distance = &distance[0, 0]
+        s.index = &index[0, 0]
+    else:
+        hit_query, hit_row, hit_distance = hits
+        s.k = 0
+        s.capacity = hit_row.shape[0]
+        s.hit_query = &hit_query[0]
+        s.hit_row = &hit_row[0]
+        s.hit_distance = &hit_distance[0]
+    return 0

@@ -1,0 +1,128 @@
+# What a node predicts, how impure it is, and whether it is a leaf for sure.
+from libc.math cimport log
+from libc.stdint cimport uint64_t
+
+from tree._growth cimport (
+    ABSOLUTE_ERROR,
+    ENTROPY,
+    GINI,
+    POISSON,
+    SQUARED_ERROR,
+    class_of,
+    growth_t,
+    node_t,
+    room_t,
+    row_of,
+    weight_of,
+    x_log_x,
+)
+from tree._median cimport median_add, median_loss, median_of, median_start, median_t
+
+
+cdef inline double distance(
+    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t o, double mean
+) noexcept nogil:
+    """The sum over the rows of the squared distance to the mean, or of Poisson's half deviance."""
+    cdef Py_ssize_t k, row
+    cdef double total = 0, y
+    for k in range(node.start, node.stop):
+        row = row_of(g, list[k])
+        y = g.y[row * g.n_outputs + o]
+        if g.criterion == POISSON:
+            total += weight_of(g, row) * y * log(y / mean) if y > 0 else 0
+        else:
+            total += weight_of(g, row) * (y - mean) * (y - mean)
+    return total
+
+
+cdef inline bint describe_numbers(
+    const growth_t* g, node_t* node, const uint64_t* list, const room_t* room
+) noexcept nogil:
+    """Weight, a mean or median of each output, and impurity; whether all rows have the same numbers."""
+    cdef Py_ssize_t k, o, row
+    cdef double w, y, first
+    cdef bint pure = True, same
+    cdef median_t m
+    node.weight = node.impurity = 0
+    for k in range(node.start, node.stop):
+        node.weight += weight_of(g, row_of(g, list[k]))
+    for o in range(g.n_outputs):
+        node.values[o] = 0
+        same = True
+        first = g.y[row_of(g, list[node.start]) * g.n_outputs + o]
+        if g.criterion == ABSOLUTE_ERROR:
+            median_start(&m, room.losses, node.stop - node.start)
+        for k in range(node.start, node.stop):
+            row = row_of(g, list[k])
+            w, y = weight_of(g, row), g.y[row * g.n_outputs + o]
+            same &= y == first
+            if g.criterion == ABSOLUTE_ERROR:
+                median_add(&m, y, w)
+            else:
+                node.values[o] += w * y
+        if g.criterion == ABSOLUTE_ERROR:
+            node.values[o] = median_of(&m)
+            if not same:
+                node.impurity += median_loss(&m)
+        else:
+            node.values[o] /= node.weight
+            if not same:
+                node.impurity += distance(g, node, list, o, node.values[o])
+        pure &= same
+    node.impurity /= node.weight * g.n_outputs
+    return pure
+
+
+cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_t* list) noexcept nogil:
+    """Weight, that of each class, and impurity; whether all rows have the same classes."""
+    cdef Py_ssize_t k, c, o, row, n_classes
+    cdef double w, most, square, total
+    cdef bint pure = True
+    for c in range(g.n_values):
+        node.values[c] = 0
+    node.weight = node.impurity = 0
+    if g.y == NULL and g.weight == NULL:
+        for k in range(node.start, node.stop):
+            node.values[class_of(g, list[k])] += 1
+        node.weight = node.stop - node.start
+    else:
+        for k in range(node.start, node.stop):
+            row = row_of(g, list[k])
+            w = weight_of(g, row)
+            node.weight += w
+            for o in range(g.n_outputs):
+                c = class_of(g, list[k]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]
+                node.values[c] += w
+    for o in range(g.n_outputs):
+        most = square = total = 0
+        n_classes = 0
+        for c in range(g.first_value[o], g.first_value[o + 1]):
+            n_classes += node.values[c] > 0
+            most = max(most, node.values[c])
+            square += (node.values[c] / node.weight) * (node.values[c] / node.weight)
+            total += x_log_x(node.values[c] / node.weight)
+        if n_classes == 1:
+            continue
+        pure = False
+        if g.criterion == GINI:
+            node.impurity += 1 - square
+        elif g.criterion == ENTROPY:
+            node.impurity -= total
+        else:
+            node.impurity += 1 - most / node.weight
+    node.impurity /= g.n_outputs
+    return pure
+
+
+cdef inline void describe(const growth_t* g, node_t* node, const room_t* room) noexcept nogil:
+    """From a list that holds."""
+    cdef const uint64_t* list = g.items + node.list * g.n
+    cdef bint pure
+    if g.criterion >= SQUARED_ERROR:
+        pure = describe_numbers(g, node, list, room)
+    else:
+        pure = describe_classes(g, node, list)
+    node.leaf = (
+        pure or node.depth >= g.max_depth or node.stop - node.start < g.min_split
+        or node.stop - node.start < 2 * g.min_leaf or node.weight < 2 * g.min_leaf_weight
+    )

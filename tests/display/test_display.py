@@ -1,0 +1,197 @@
+"""Pictures show the figures that they are named after."""
+
+import doctest
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import metrics
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.svm import SVC as SklearnSVC
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+import fastclf  # noqa: E402
+from fastclf import (  # noqa: E402  # noqa: E402
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GaussianNB,
+    KNeighborsClassifier,
+    Perceptron,
+    display,
+)
+from fastclf.display import curves, models  # noqa: E402
+
+pytestmark = pytest.mark.once
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+CANCER, SICK = load_breast_cancer(return_X_y=True)
+
+
+@pytest.fixture
+def ax():
+    axes = matplotlib.figure.Figure().subplots()
+    yield axes
+    axes.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("module", [curves, models])
+def test_the_examples_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
+    matplotlib.pyplot.close("all")
+
+
+def test_the_confusion_table_shows_each_count(ax):
+    model = GaussianNB().fit(X[::2], NAMES[::2])
+    drawn = display.ConfusionMatrixDisplay.from_estimator(model, X, NAMES, ax=ax)
+    counts = metrics.confusion_matrix(NAMES, model.predict(X))
+    assert [[int(text.get_text()) for text in row] for row in drawn.text_] == counts.tolist()
+    assert [label.get_text() for label in ax.get_yticklabels()] == np.unique(NAMES).tolist()
+    assert drawn.figure_ is ax.figure
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), Perceptron()], ids=["probabilities", "scores"])
+def test_curves_of_an_estimator_are_those_of_its_scores(model, ax):
+    model.fit(CANCER[::2], SICK[::2])
+    score = model.predict_proba(CANCER)[:, 1] if hasattr(model, "predict_proba") else model.decision_function(CANCER)
+    drawn = display.RocCurveDisplay.from_estimator(model, CANCER, SICK, ax=ax)
+    np.testing.assert_allclose(drawn.line_.get_xydata().T, metrics.roc_curve(SICK, score)[:2])
+    assert f"area {metrics.roc_auc_score(SICK, score):.4f}" in drawn.line_.get_label()
+    ax.clear()
+    drawn = display.PrecisionRecallDisplay.from_estimator(model, CANCER, SICK, ax=ax)
+    precision, recall, _ = metrics.precision_recall_curve(SICK, score)
+    np.testing.assert_allclose(drawn.line_.get_xydata().T, (recall, precision))
+    assert drawn.prevalence == pytest.approx(SICK.mean())
+
+
+def test_the_validation_curve_marks_the_best_and_the_simplest_near_it(ax):
+    grid = {"param_name": "n_neighbors", "param_range": [30, 1, 10, 100]}
+    drawn = display.ValidationCurveDisplay.from_estimator(KNeighborsClassifier(), X, Y, ax=ax, **grid)
+    found = fastclf.tune(KNeighborsClassifier(), {"n_neighbors": [30, 1, 10, 100]}, X, Y)
+    lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+    error = 1 - found.mean_score
+    np.testing.assert_allclose(
+        lines["left-out rows ± one standard error"], np.c_[[1, 10, 30, 100], error[[1, 2, 0, 3]]]
+    )
+    best = found.best_params["n_neighbors"]
+    np.testing.assert_allclose(lines[f"best: {best}"], [[best, error[found.best_index]]])
+    simple = found.one_standard_error_params["n_neighbors"]
+    assert lines[f"simplest within one standard error: {simple}"][0, 0] == simple
+    assert drawn.tuning.best_params == found.best_params
+
+
+def test_values_that_are_no_numbers_are_named(ax):
+    grid = {"param_name": "weights", "param_range": ["uniform", "distance"]}
+    display.ValidationCurveDisplay.from_estimator(KNeighborsClassifier(), X, Y, cv=3, train=False, ax=ax, **grid)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["uniform", "distance"]
+
+
+def test_the_pruning_curve_tells_the_leaves(ax):
+    drawn = display.PruningDisplay.from_estimator(DecisionTreeClassifier(), CANCER, SICK, cv=3, ax=ax)
+    texts = {text.xy[0]: int(text.get_text()) for text in ax.texts}
+    assert len(texts) > 3
+    for alpha, n_leaves in texts.items():
+        assert DecisionTreeClassifier(ccp_alpha=alpha).fit(CANCER, SICK).get_n_leaves() == n_leaves
+    assert len(drawn.values) <= 50
+
+
+def test_the_learning_curve_shows_both_sides(ax):
+    drawn = display.LearningCurveDisplay.from_estimator(GaussianNB(), X, Y, cv=3, train_sizes=[0.5, 1.0], ax=ax)
+    sizes, train, test = fastclf.learning_curve(GaussianNB(), X, Y, cv=3, train_sizes=[0.5, 1.0])
+    for line, scores in zip(ax.lines, (test, train), strict=True):
+        np.testing.assert_allclose(line.get_xydata(), np.c_[sizes, 1 - scores.mean(axis=1)])
+    np.testing.assert_array_equal(drawn.train_sizes, sizes)
+
+
+def test_the_cost_of_a_query_is_drawn_beside_the_error(ax):
+    results = fastclf.cross_validate({"near": KNeighborsClassifier(), "Bayes": GaussianNB()}, X, Y, cv=3)
+    display.QueryCostDisplay.from_results(results, ax=ax)
+    places = {text.get_text(): text.xy for text in ax.texts}
+    assert places == {name: (own.microseconds_per_query, own.error) for name, own in results.items()}
+
+
+def test_regions_have_the_colours_of_the_answers(ax):
+    model = GaussianNB().fit(X[:, :2], NAMES)
+    drawn = display.DecisionBoundaryDisplay.from_estimator(model, X[:, :2], NAMES, grid_resolution=40, ax=ax)
+    shown = drawn.surface_.get_array()
+    xs, ys = np.linspace(*drawn.xlim, 40), np.linspace(*drawn.ylim, 40)
+    answers = model.predict(np.array([[x, y] for y in ys for x in xs])).reshape(40, 40)
+    palette = {tuple(shown[answers == name][0]): name for name in np.unique(answers)}
+    assert len(palette) == 3
+    assert all(palette[tuple(shown[i, j])] == answers[i, j] for i, j in np.ndindex(40, 40))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["setosa", "versicolor", "virginica", f"wrong: {(model.predict(X[:, :2]) != NAMES).sum()}"]
+
+
+def test_a_tree_shows_a_box_for_each_leaf(ax):
+    model = DecisionTreeClassifier().fit(X[:, 2:], NAMES)
+    display.DecisionBoundaryDisplay.from_estimator(model, X[:, 2:], NAMES, grid_resolution=20, ax=ax)
+    assert len(ax.patches) == model.get_n_leaves()
+    for box in ax.patches:
+        corners = box.get_xy() + np.array([[0.01], [0.99]]) * [box.get_width(), box.get_height()]
+        assert len(np.unique(model.apply(corners))) == 1
+
+
+def test_support_vectors_and_margins_are_drawn(ax):
+    model = SklearnSVC(kernel="linear").fit(X[50:, 2:], NAMES[50:])
+    display.DecisionBoundaryDisplay.from_estimator(model, X[50:, 2:], NAMES[50:], ax=ax)
+    rings = [c for c in ax.collections if c.get_label() == f"support vectors: {len(model.support_)}"]
+    np.testing.assert_allclose(rings[0].get_offsets(), model.support_vectors_)
+    [contour] = [c for c in ax.collections if hasattr(c, "levels")]
+    assert contour.levels.tolist() == [-1, 0, 1]
+
+
+def test_a_frame_gives_the_names_of_the_axes(ax):
+    frame = pytest.importorskip("pandas").DataFrame(X[:, 2:], columns=["length", "width"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display.DecisionBoundaryDisplay.from_estimator(GaussianNB().fit(frame, NAMES), frame, NAMES, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+
+
+def test_a_tree_is_drawn_with_its_questions_and_answers(ax):
+    model = DecisionTreeClassifier(max_depth=2).fit(X, NAMES)
+    display.TreeDisplay.from_estimator(model, feature_names=list("abcd"), ax=ax)
+    words = [text.get_text() for text in ax.texts if text.get_text() not in ("yes", "no")]
+    assert len(words) == model.tree_.node_count
+    assert words[0] == f"c <= {model.tree_.threshold[0]:.4g}\nsetosa 33%\n150 rows"
+    assert words[1] == "setosa 100%\n50 rows"
+
+
+def test_a_tree_is_cut_at_a_depth(ax):
+    model = DecisionTreeRegressor().fit(X[:, :3], X[:, 3])
+    display.TreeDisplay.from_estimator(model, max_depth=1, ax=ax)
+    words = [text.get_text() for text in ax.texts if text.get_text() not in ("yes", "no")]
+    assert len(words) == 3
+    assert all(word.endswith("...") for word in words[1:])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: display.ConfusionMatrixDisplay([[1]]), TypeError, "a ContingencyTable is wanted"),
+        (lambda: display.RocCurveDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y), ValueError, "3 classes"),
+        (lambda: display.DecisionBoundaryDisplay.from_estimator(GaussianNB().fit(X, Y), X), ValueError, "two features"),
+        (lambda: display.TreeDisplay(GaussianNB().fit(X, Y)), TypeError, "a fitted decision tree is wanted"),
+        (
+            lambda: display.TreeDisplay(DecisionTreeClassifier().fit(X, Y), feature_names=["a"]),
+            ValueError,
+            "feature_names has 1 entries; 4",
+        ),
+        (
+            lambda: display.ValidationCurveDisplay(
+                fastclf.tune(KNeighborsClassifier(), {"n_neighbors": [1], "weights": ["uniform"]}, X, Y)
+            ),
+            ValueError,
+            "one parameter is wanted",
+        ),
+    ],
+)
+def test_a_wrong_argument_gets_one_sentence(call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,176 @@
+"""What linear classifiers share: scores and labels by the compiled kernel."""
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from conftest import seconds_to_obey_ctrl_c
+from scipy.sparse import csr_array
+
+from fastclf import _simd
+from fastclf._csr import as_csr
+from fastclf.linear_model import scores
+from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
+
+SHAPES = [(1, 1, 1), (3, 2, 1), (4, 8, 2), (5, 7, 3), (9, 16, 1), (10, 33, 5), (130, 64, 10)]
+
+
+def problem(rng, n, d, n_outputs, dtype=np.float64):
+    X = rng.standard_normal((n, d)).astype(dtype)
+    X[rng.random((n, d)) < 0.3] = 0
+    return X, rng.standard_normal((n_outputs, d)), rng.standard_normal(n_outputs)
+
+
+def slow_scores(X, coef, intercept):
+    return np.array([[float(np.dot(x.astype(float), w)) + b for w, b in zip(coef, intercept)] for x in X])
+
+
+def winners(scores):
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+class Fitted(LinearClassifier):
+    def __init__(self, n_jobs=None):
+        self.n_jobs = n_jobs
+
+    def with_weights(self, coef, intercept):
+        classes = np.arange(max(2, len(coef)))
+        return self._become(coef_=coef, intercept_=intercept, classes_=classes, n_features_in_=coef.shape[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scores_and_codes_are_those_of_the_obvious_loop(rng, dtype, shape, sparse):
+    X, coef, intercept = problem(rng, *shape, dtype)
+    rows = as_csr(csr_array(X), "test") if sparse else X
+    expected = slow_scores(X, coef, intercept)
+    np.testing.assert_allclose(linear_scores(rows, coef, intercept), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(linear_codes(rows, coef, intercept), winners(expected))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2, 5])
+def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, sparse, n_outputs):
+    X, coef, intercept = problem(rng, 203, 21, n_outputs)
+    rows = as_csr(csr_array(X), "test") if sparse else X
+    expected = linear_scores(rows, coef, intercept, 1)
+    for i in range(9):
+        np.testing.assert_array_equal(linear_scores(rows[i : i + 1], coef, intercept), expected[i : i + 1])
+    monkeypatch.setattr(scores, "_THREAD_WORK", 0)
+    monkeypatch.setattr(scores, "_RANGE_WORK", 100)
+    for n_jobs in (1, 2, 3):
+        np.testing.assert_array_equal(linear_scores(rows, coef, intercept, n_jobs), expected)
+        np.testing.assert_array_equal(linear_codes(rows, coef, intercept, n_jobs), winners(expected))
+
+
+@pytest.mark.parametrize("level", _simd.available())
+def test_every_level_is_right(rng, monkeypatch, level):
+    monkeypatch.setattr(scores, "kernels", _simd.load("linear_model._scores", level))
+    for shape in SHAPES:
+        X, coef, intercept = problem(rng, *shape)
+        np.testing.assert_allclose(
+            linear_scores(X, coef, intercept), slow_scores(X, coef, intercept), rtol=1e-12, atol=1e-13
+        )
+
+
+def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
+    X = np.array([[1.0], [2.0]])
+    assert linear_codes(X, np.array([[1.0], [2.0], [2.0]]), np.zeros(3)).tolist() == [1, 1]
+    assert linear_codes(X, np.array([[0.0], [0.0]]), np.zeros(2)).tolist() == [0, 0]
+    assert linear_codes(X, np.array([[1.0]]), np.array([-1.0])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_what_is_not_finite_is_refused_wherever_it_is(rng, bad, weight):
+    X, coef, intercept = problem(rng, 30, 5, 3)
+    X[17, 4] = bad
+    model = Fitted().with_weights(coef * weight, intercept)
+    what = "NaN" if np.isnan(bad) else "infinity"
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=rf"Input X contains {what} \(row 17, column 4\); Fitted wants finite"):
+            method(X)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sums_that_overflow_on_their_way_have_their_sign(sparse):
+    X = np.array([[1e200, -1e200], [1e200, -0.9e200], [1.0, 2.0], [-1e200, 1e200]])
+    coef = np.array([[1e150, 1e150], [1e-300, 1e-300]])
+    rows = as_csr(csr_array(X), "test") if sparse else X
+    scores = linear_scores(rows, coef, np.array([0.5, 0.0]))
+    assert not np.isnan(scores).any()
+    assert scores[1, 0] == np.inf
+    assert scores[2, 0] == pytest.approx(3e150)
+    assert linear_codes(rows, coef, np.array([0.5, 0.0])).tolist() == [0, 0, 0, 0]
+    assert linear_codes(rows, coef[:1] * [[1, 1]], np.array([0.0])).tolist() == [0, 1, 1, 0]
+
+
+def test_float32_rows_are_summed_in_float64():
+    X = np.full((1, 20_000), 0.1, np.float32)
+    assert linear_scores(X, np.ones((1, 20_000)), np.zeros(1)) == pytest.approx(
+        20_000 * float(np.float32(0.1)), rel=1e-13
+    )
+
+
+def test_read_only_strided_and_mapped_rows_are_taken(rng, tmp_path):
+    X, coef, intercept = problem(rng, 40, 6, 3)
+    model = Fitted().with_weights(coef, intercept)
+    expected = model.predict(X)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    wide = np.zeros((80, 12))
+    wide[::2, ::2] = X
+    for rows in (mapped, np.asfortranarray(X), wide[::2, ::2], X.tolist()):
+        np.testing.assert_array_equal(model.predict(rows), expected)
+
+
+def test_predict_makes_no_array_of_scores(rng):
+    X, coef, intercept = problem(rng, 20_000, 4, 50, np.float32)
+    model = Fitted().with_weights(coef, intercept)
+    model.predict(X)
+    tracemalloc.start()
+    model.predict(X)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 20_000 * 8 * 3  # codes and labels, where the scores are 8 MB
+
+
+def test_no_row_has_an_entry(rng):
+    X = csr_array((3, 4))
+    model = Fitted().with_weights(rng.standard_normal((3, 4)), np.array([0.0, 2.0, 1.0]))
+    assert model.predict(X).tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(model.decision_function(X), [[0.0, 2.0, 1.0]] * 3)
+
+
+FITS = {
+    "LogisticRegression(tol=1e-300, max_iter=10**9)": (20_000, 50),
+    "Perceptron(tol=None, max_iter=10**9)": (20_000, 50),
+    "LeastSquaresClassifier()": (20_000, 50),
+    "LeastSquaresClassifier(alpha=1e-9)": (600, 1000),
+    "NearestCentroid(metric='manhattan')": (20_000, 50),
+    "Nystroem(n_components=700)": (1000, 30),
+}
+
+
+@pytest.mark.once
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
+@pytest.mark.parametrize("model", FITS)
+def test_a_fit_obeys_ctrl_c_at_once(model):
+    n, d = FITS[model]
+    code = f"""if True:
+        import time
+        import numpy as np
+        from fastclf import *
+        X = np.random.default_rng(0).standard_normal(({n}, {d}))
+        y = np.arange({n}) % 3
+        model = {model}
+        print("ready", flush=True)
+        try:
+            while True:
+                model.fit(X, y)
+        except KeyboardInterrupt:
+            print(time.time(), flush=True)
+    """
+    assert seconds_to_obey_ctrl_c(code) < 1.0

@@ -1,0 +1,426 @@
+"""Every shortcut gives the answers of the naive loop, and is taken where that is so."""
+
+import warnings
+
+import numpy as np
+import pandas
+import pytest
+from sklearn import model_selection
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from fastclf import (
+    SVC,
+    BernoulliNB,
+    CategoricalNB,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GaussianNB,
+    GroupKFold,
+    KFold,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    LeastSquaresClassifier,
+    LinearSVC,
+    LogisticRegression,
+    MultinomialNB,
+    NaiveBayes,
+    TableClassifier,
+    cross_validate,
+    tune,
+)
+from fastclf.tree.sorted_columns import Sorted
+
+pytestmark = pytest.mark.once
+
+IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
+CANCER = tuple(array[:200] for array in load_breast_cancer(return_X_y=True))
+NAMES = np.array(["ape", "bee", "cat"])
+RNG = np.random.default_rng(3)
+
+
+def loop(estimator, X, y, folds):
+    """The slow, obvious way: the pooled answers."""
+    from fastclf._estimator import clone
+
+    return np.concatenate([clone(estimator).fit(X[train], y[train]).predict(X[test]) for train, test in folds])
+
+
+def answers(estimator, X, y, cv):
+    """The pooled answers of the shortcut, and those of the loop."""
+    from fastclf.model_selection.cross_validation import Asked
+    from fastclf.model_selection.groups import Group
+
+    asked = Asked(X, y, cv)
+    found = Group(estimator).all_answers(asked.X, asked.y, asked.folds)
+    assert found is not None, "the shortcut is not taken"
+    return found[0], loop(estimator, X, y, asked.folds)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KNeighborsClassifier(1),
+        KNeighborsClassifier(8, ties="distance"),
+        KNeighborsClassifier(5, weights="distance", metric="manhattan"),
+        KNeighborsClassifier(4, algorithm="tree"),
+        LeastSquaresClassifier(),
+        LeastSquaresClassifier(alpha=3.0, fit_intercept=False),
+        GaussianNB(),
+        GaussianNB(priors=[0.2, 0.3, 0.5]),
+        NaiveBayes("gaussian"),
+        NaiveBayes("exponential"),
+        SVC(gamma=0.01, tol=1e-6),
+        SVC(gamma=0.1, C=1000, tol=1e-6, cache_size=0.01),
+    ],
+    ids=repr,
+)
+def test_leave_one_out_is_that_of_the_loop(estimator, dtype):
+    for X, y in (IRIS, WINE):
+        X, y = X[::2], y[::2]
+        found, expected = answers(estimator, X.astype(dtype) + dtype(1), NAMES[y], "loo")
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_leave_one_out_with_duplicates_and_a_tie_everywhere_is_that_of_the_loop():
+    X = RNG.integers(0, 2, (40, 3)).astype(float)
+    y = RNG.integers(0, 3, 40)
+    for estimator in (KNeighborsClassifier(3), KNeighborsClassifier(6, weights="distance"), LeastSquaresClassifier()):
+        np.testing.assert_array_equal(*answers(estimator, X, y, "loo"))
+
+
+@pytest.mark.parametrize("cv", [2, 10, KFold(7)], ids=str)
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 100.0])
+def test_folds_of_least_squares_are_those_of_the_loop(cv, alpha):
+    few = RNG.normal(size=(30, 50)), np.arange(30) % 3
+    for X, y in (IRIS, WINE, CANCER, few):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(alpha), X, y, cv))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_folds_of_machines_are_those_of_the_loop(n_jobs):
+    for X, y in (WINE, CANCER):
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        kernel, weight = ("rbf", None) if n_jobs == 1 else ("poly", {1: 3.0})
+        estimator = SVC(kernel=kernel, gamma=0.05, coef0=1.0, class_weight=weight, tol=1e-6, n_jobs=n_jobs)
+        for cv in (5, 30):
+            np.testing.assert_array_equal(*answers(estimator, X, y, cv))
+            found = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv)
+            slow = tune(estimator, {"C": [100.0, 0.1, 3.0]}, X, y, cv=cv, shortcuts=False)
+            assert found.results[0].shortcut
+            np.testing.assert_allclose(found.scores, slow.scores, rtol=1e-12)
+
+
+def test_machines_whose_alphas_are_all_at_bounds_keep_the_intercept_of_the_loop():
+    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])  # without one of the four b is anything from -1 to 1
+    for (X, y), C, cv in (((WINE[0][::5], WINE[1][::5]), 0.1, 5), (same, 1.0, "loo")):
+        np.testing.assert_array_equal(*answers(SVC(tol=1e-6, gamma=0.001, C=C), X, y, cv))
+
+
+def outcome(generator):
+    """What it returns in the end."""
+
+    def whole():
+        found.append((yield from generator))
+
+    found = []
+    for _ in whole():
+        pass
+    return found[0]
+
+
+def test_a_machine_without_rows_starts_near_its_optimum():
+    from fastclf.svm.leave_out import without
+    from fastclf.svm.pairs import solved
+    from fastclf.svm.smo import Dual
+
+    X, y = CANCER
+    model = SVC(gamma=0.05, C=3.0, tol=1e-6)
+    _, problem, _, options = model._shared([model], (X - X.mean(axis=0)) / X.std(axis=0), y)
+    dual = Dual(problem.gram, problem.signs((0, 1)), problem.Cs[0], np.zeros(len(y)), goes_on=True)
+    for _ in solved(dual, options, 1, 1):
+        pass
+    rows = dual.gram.X.matrix
+    K = dual.gram.kernel(rows, rows)
+    for rows in (np.arange(7), np.flatnonzero(dual.alpha)[:1], np.flatnonzero(dual.alpha >= dual.C)[:4]):
+        before = dual.alpha.copy(), dual.f.copy()
+        less = outcome(without(dual, rows))
+        assert abs(less.y @ less.alpha) <= 1e-12 * less.alpha.sum()
+        assert ((less.alpha >= 0) & (less.alpha <= less.C)).all()
+        assert not less.alpha[rows].any()
+        np.testing.assert_allclose(less.f, K @ (less.y * less.alpha) - less.y, atol=1e-4)
+        start = less.objective()
+        for _ in solved(less, options, 1, 1):
+            pass
+        assert less.converged
+        assert 0.85 * less.objective() < start <= less.objective()  # of no alphas it is 0
+        np.testing.assert_array_equal(dual.alpha, before[0])
+        np.testing.assert_array_equal(dual.f, before[1])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(kernel="sigmoid", gamma=0.01),
+        SVC(gamma=0.1, max_iter=5),
+        SVC(gamma=0.1, C=np.inf),
+        SVC(class_weight="balanced"),
+    ],
+    ids=repr,
+)
+def test_machines_whose_optimum_hangs_on_more_are_fitted_one_by_one(estimator):
+    from fastclf.model_selection.cross_validation import Asked
+    from fastclf.model_selection.groups import Group
+
+    asked = Asked(*IRIS, 5)
+    assert Group(estimator).all_answers(asked.X, asked.y, asked.folds) is None
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), MultinomialNB(), BernoulliNB(alpha=0.3), CategoricalNB(), NaiveBayes(), NaiveBayes("quantile")],
+    ids=repr,
+)
+def test_folds_of_naive_bayes_are_those_of_the_loop(estimator):
+    counts = RNG.poisson(3, (150, 4))
+    for X in (counts, IRIS[0].round()):
+        np.testing.assert_array_equal(*answers(estimator, X, IRIS[1], 5))
+
+
+def test_rows_on_which_the_rank_hangs_are_fitted_without():
+    X = RNG.normal(size=(40, 4))
+    X[:, 3] = 0
+    X[[5, 6], 3] = 1  # a column that only two rows have, which share no fold below
+    y = (X[:, 0] + 0.3 * RNG.normal(size=40) > 0).astype(int)
+    X[5, 3] = 0
+    for cv in ("loo", 5):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, cv))
+
+
+def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
+    y = np.array([0, 1, 1, 0] * 3)  # scores of 0 everywhere
+    np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, "loo"))
+
+
+def test_repeated_folds_are_those_of_the_loop():
+    X, y = WINE
+    for estimator in (LeastSquaresClassifier(), KNeighborsClassifier(), GaussianNB()):
+        fast = cross_validate(estimator, X, y, cv=5, repeats=3)
+        slow = cross_validate(estimator, X, y, cv=5, repeats=3, shortcuts=False)
+        assert len(fast["test_score"]) == 15
+        np.testing.assert_allclose(fast["test_score"], slow["test_score"], rtol=1e-12)
+        np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
+
+
+def test_results_by_a_shortcut_have_all_that_others_have():
+    X, y = IRIS
+    fast = cross_validate(KNeighborsClassifier(), X, y, cv="loo")
+    slow = cross_validate(KNeighborsClassifier(), X, y, cv="loo", shortcuts=False)
+    assert fast.shortcut
+    assert not slow.shortcut
+    assert set(fast) == set(slow)
+    for key in ("test_score", "n_train", "n_test"):
+        np.testing.assert_array_equal(fast[key], slow[key])
+    assert fast.error == slow.error
+    assert fast.standard_error == slow.standard_error
+    np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "cv"),
+    [
+        (KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), *IRIS, "loo"),
+        (KNeighborsClassifier(), *IRIS, 5),
+        (LeastSquaresClassifier(), *IRIS, GroupKFold(3)),
+        (NaiveBayes(), *IRIS, "loo"),
+        (NaiveBayes({0: "gaussian"}), *IRIS, "loo"),
+        (SVC(), *IRIS, "loo"),
+        (BernoulliNB(), *IRIS, "loo"),
+        (LeastSquaresClassifier(), IRIS[0][:101], IRIS[1][:101], 4),
+        (DecisionTreeClassifier(), IRIS[0][::4], IRIS[1][::4], "loo"),
+    ],
+    ids=lambda value: "" if isinstance(value, np.ndarray) else repr(value)[:40],
+)
+def test_what_cannot_be_shown_to_be_equal_is_left_to_the_loop(estimator, X, y, cv):
+    groups = IRIS[1] if isinstance(cv, GroupKFold) else None
+    with warnings.catch_warnings(action="ignore"):
+        assert not cross_validate(estimator, X, y, cv=cv, groups=groups).shortcut
+
+
+def test_splitters_of_scikit_learn_and_pairs_of_indices_have_shortcuts_too():
+    X, y = IRIS
+    for cv in (model_selection.LeaveOneOut(), model_selection.KFold(5, shuffle=True, random_state=1)):
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, cv))
+        np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, list(cv.split(X))))
+    for pairs in (
+        [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(50, 150))],
+        [(np.arange(149, 49, -1), np.arange(50)), (np.arange(50), np.arange(50, 150))],
+        [(np.arange(50, 150), np.arange(50))],
+    ):
+        assert not cross_validate(LeastSquaresClassifier(), X[::-1], np.tile([0, 1, 2], 50), cv=pairs).shortcut
+
+
+def test_a_subclass_is_fitted_one_by_one():
+    class Own(KNeighborsClassifier):
+        def predict(self, X):
+            return np.zeros(len(X), int)
+
+    result = cross_validate(Own(), *IRIS, cv="loo")
+    assert not result.shortcut
+    assert result.error == pytest.approx(2 / 3)
+
+
+def test_figures_that_need_the_model_are_left_to_the_loop():
+    result = cross_validate(GaussianNB(), *IRIS, cv="loo", scoring="neg_log_loss")
+    assert not result.shortcut
+
+
+GRIDS = [
+    (KNeighborsClassifier(), {"n_neighbors": [7, 1, 20], "weights": ["uniform", "distance"]}),
+    (KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), {"n_neighbors": [1, 5]}),
+    (DecisionTreeClassifier(), {"ccp_alpha": [0.0, 0.003, 0.01, 0.02, 0.3, 0.7]}),
+    (DecisionTreeClassifier(max_leaf_nodes=9), {"ccp_alpha": [0.01, 0.0], "criterion": ["gini", "entropy"]}),
+    (LeastSquaresClassifier(), {"alpha": [0.0, 1.0, 100.0]}),
+    (BernoulliNB(), {"alpha": [0.1, 1.0]}),
+    (SVC(tol=1e-6, gamma=0.001), {"C": [10.0, 0.1, 1.0]}),
+    (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
+]
+
+
+@pytest.mark.parametrize(("estimator", "grid"), GRIDS, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize("cv", [5, "loo"])
+def test_a_grid_has_the_scores_of_scikit_learns_grid_search(estimator, grid, cv):
+    X, y = (array[::5] for array in WINE)
+    folds = list(KFold(5, shuffle=True, random_state=0).split(X)) if cv == 5 else cv
+    found = tune(estimator, grid, X, y, cv=folds)
+    theirs = model_selection.LeaveOneOut() if cv == "loo" else folds
+    search = model_selection.GridSearchCV(estimator, grid, cv=theirs).fit(X, y)
+    expected = search.cv_results_
+    place = [found.params.index(own) for own in expected["params"]]
+    np.testing.assert_allclose(found.mean_score[place], expected["mean_test_score"], rtol=1e-12)
+    n_folds = found.scores.shape[1]
+    np.testing.assert_allclose(
+        found.standard_error[place] * np.sqrt(n_folds - 1), expected["std_test_score"], atol=1e-12
+    )
+    assert found.mean_score[found.best_index] == pytest.approx(search.best_score_)
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (KNeighborsClassifier(), {"model__n_neighbors": [1, 5, 20], "model__weights": ["uniform", "distance"]}),
+        (DecisionTreeClassifier(), {"model__ccp_alpha": [0.0, 0.01, 0.1], "scale": [True, False]}),
+        (LogisticRegression(tol=1e-9), {"model__C": [10.0, 0.1]}),
+        (LeastSquaresClassifier(), {"model__alpha": [0.0, 100.0]}),
+        (NaiveBayes(), {"model__distributions": ["gaussian", "mdl"]}),
+    ],
+    ids=repr,
+)
+def test_models_of_tables_have_paths_too(model, grid):
+    X, y = WINE
+    colours = np.array(["red", "green", None, "blue"], dtype=object)[RNG.integers(0, 4, len(y))]
+    table = pandas.DataFrame(X[:, [0, 9, 12]], columns=list("abc"))
+    table.loc[::7, "b"] = np.nan
+    table["colour"] = np.where(RNG.random(len(y)) < 0.5, colours, NAMES[y])
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    found = tune(TableClassifier(model), grid, table, NAMES[y], cv=folds)
+    slow = tune(TableClassifier(model), grid, table, NAMES[y], cv=folds, shortcuts=False)
+    assert found.params == slow.params
+    np.testing.assert_array_equal(found.scores, slow.scores)
+    np.testing.assert_array_equal(found.estimator.predict(table), slow.estimator.predict(table))
+
+
+def test_regressors_have_paths_too():
+    X, y = WINE[0], WINE[0][:, 0] ** 2 + RNG.normal(size=len(WINE[0]))
+    folds = list(KFold(4).split(X))
+    for estimator, grid in [
+        (KNeighborsRegressor(), {"n_neighbors": [1, 4, 9], "weights": ["uniform", "distance"]}),
+        (DecisionTreeRegressor(), {"ccp_alpha": [0.0, 1.0, 50.0]}),
+    ]:
+        found = tune(estimator, grid, X, y, cv=folds)
+        slow = tune(estimator, grid, X, y, cv=folds, shortcuts=False)
+        place = [found.params.index(own) for own in slow.params]
+        np.testing.assert_allclose(found.scores[place], slow.scores, rtol=1e-12)
+    fast, slow = (
+        cross_validate(KNeighborsRegressor(), X, y, cv="loo", scoring="neg_mean_squared_error", shortcuts=shortcuts)
+        for shortcuts in (True, False)
+    )
+    assert fast.shortcut
+    np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(),
+        DecisionTreeClassifier(criterion="entropy", max_features=3, random_state=1, ccp_alpha="cv", cv=3),
+        DecisionTreeClassifier(class_weight={"a": 0}),
+        DecisionTreeRegressor(min_samples_leaf=0.02, ccp_alpha="cv", cv=3),
+        DecisionTreeRegressor(criterion="absolute_error", max_depth=3),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_trees_of_folds_are_the_same_from_columns_that_are_sorted_once(monkeypatch, estimator, dtype):
+    X = RNG.integers(-2, 3, (150, 7)) * (RNG.random((150, 7)) < RNG.random(7))
+    X[:, 2] = abs(X[:, 2])
+    X = X.astype(dtype)
+    if dtype != "int64":
+        X[:, 0] += RNG.random(150)
+        X[RNG.random(150) < 0.1, 4] = np.nan
+        X[::30, 5] = np.nan
+    y = X[:, 0] + X[:, 1] + RNG.integers(0, 3, 150)
+    y = np.array(list("abc"))[np.digitize(y, [0, 2])] if isinstance(estimator, DecisionTreeClassifier) else y
+    sorts, sort = [], Sorted.__init__
+    monkeypatch.setattr(Sorted, "__init__", lambda *args, **options: sorts.append(1) or sort(*args, **options))
+    folds = KFold(5, shuffle=True, random_state=0)
+    fast = cross_validate(estimator, X, y, cv=folds, return_estimator=True)
+    plain = estimator.criterion != "absolute_error" and getattr(estimator, "class_weight", None) is None
+    assert len(sorts) == (1 if plain else 5)
+    slow = cross_validate(estimator, X, y, cv=folds, return_estimator=True, shortcuts=False)
+    for ours, theirs in zip(fast["estimator"], slow["estimator"]):
+        assert ours._nodes.keys() == theirs._nodes.keys()
+        for name, array in ours._nodes.items():
+            np.testing.assert_array_equal(array, theirs._nodes[name])
+        np.testing.assert_array_equal(ours.features_with_missing_, theirs.features_with_missing_)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "Cs"),
+    [
+        (LogisticRegression(tol=1e-9), [10.0, 0.01, 1.0, np.inf, 0.1]),
+        (LogisticRegression(tol=1e-9, solver="lbfgs", class_weight="balanced"), [0.1, 1.0]),
+        (LinearSVC(tol=1e-7), [10.0, 0.01, 1.0, 0.1]),
+        (LinearSVC(tol=1e-7, intercept_scaling=None, fit_intercept=False), [1.0, 0.1]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n", [60, 400])
+def test_warm_starts_end_at_the_optimum_of_each_penalty(estimator, Cs, n):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:n] / 16, y[:n]
+    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # fewer rows than columns
+    grid = {"C": Cs}
+    folds = list(KFold(3).split(X))
+    with warnings.catch_warnings(action="ignore"):
+        found = tune(estimator, grid, X, y, cv=folds)
+        slow = tune(estimator, grid, X, y, cv=folds, shortcuts=False)
+    assert found.params == slow.params
+    np.testing.assert_array_equal(found.scores, slow.scores)
+
+
+def test_all_neighbors_at_once_are_those_one_by_one():
+    X, y = IRIS
+    for estimator in (
+        KNeighborsClassifier(20),
+        KNeighborsClassifier(20, weights="distance", ties="distance"),
+        KNeighborsRegressor(20, weights="distance"),
+    ):
+        for weight in (None, RNG.choice([0.5, 1, 2], len(y))):
+            fitted = estimator.fit(X, y, weight)
+            found = fitted._predict_each(X[::2] + 0.01)
+            for k in range(1, 21):
+                expected = fitted.set_params(n_neighbors=k).predict(X[::2] + 0.01)
+                np.testing.assert_allclose(found[k - 1], expected, rtol=1e-14)
+            estimator.set_params(n_neighbors=20)

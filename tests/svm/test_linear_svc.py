@@ -1,0 +1,448 @@
+"""The linear support vector machine: the optimum that a slow dual method finds, with a proof that is true."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+import reference_linear_svc as reference
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import svm
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from fastclf import LinearSVC, load, save
+from fastclf._csr import as_csr
+from fastclf.svm import linear_svc, soft_margin
+
+LOSSES = ["hinge", "squared_hinge"]
+
+
+def noisy(rng, n, d, dtype=np.float64):
+    X = rng.standard_normal((n, d)).astype(dtype)
+    y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) + 0.3 > 0, 1, -1)
+    y[:2] = 1, -1
+    return X, y
+
+
+def objective(model, X, y, cost, k=0):
+    """Of the plane k, from its coefficients alone."""
+    positive = model.classes_[1] if len(model.classes_) == 2 else model.classes_[k]
+    w, b = model.coef_[k], model.intercept_[k]
+    penalty = 0 if model.intercept_scaling is None or not model.fit_intercept else (b / model.intercept_scaling) ** 2
+    z = reference.losses(X, np.where(y == positive, 1, -1), cost, w, b, model.loss == "squared_hinge")
+    return 0.5 * (w @ w + penalty) + z.sum()
+
+
+@pytest.fixture(params=["newton", "descent"])
+def solver(request, monkeypatch):
+    """Both ways to the optimum."""
+    if request.param == "descent":
+        monkeypatch.setattr(linear_svc, "_NEWTON_SIZE", 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None, 0.3, 3.0])
+@pytest.mark.parametrize(("n", "d", "C"), [(40, 3, 1.0), (30, 40, 0.1), (30, 2, 3.0)])
+def test_the_optimum_is_that_of_the_slow_method(rng, solver, loss, scaling, n, d, C):
+    X, y = noisy(rng, n, d)
+    model = LinearSVC(loss=loss, C=C, intercept_scaling=scaling, tol=1e-7, max_iter=100_000).fit(X, y)
+    w, b, least = reference.solve(X, y, np.full(n, C), loss == "squared_hinge", scaling)
+    np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-5 * np.abs(w).max())
+    assert model.primal_objective_ == pytest.approx(least, rel=1e-7)
+    assert objective(model, X, y, np.full(n, C)) == pytest.approx(least, rel=1e-7)
+    if loss == "squared_hinge" or scaling is not None:  # else it may be anywhere between two points
+        assert model.intercept_[0] == pytest.approx(b, abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix])
+def test_dense_and_sparse_rows_of_both_types_have_the_same_planes(rng, solver, loss, dtype, rows):
+    X, y = noisy(rng, 200, 7, dtype)
+    X[rng.random(X.shape) < 0.4] = 0
+    expected = LinearSVC(loss=loss, tol=1e-8, max_iter=100_000).fit(X.astype(np.float64), y)
+    model = LinearSVC(loss=loss, tol=1e-8, max_iter=100_000).fit(rows(X), y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(model.predict(rows(X)), expected.predict(X))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("load_data", [load_iris, load_breast_cancer])
+def test_on_known_data_the_optimum_is_liblinears(loss, load_data):
+    X, y = load_data(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = LinearSVC(loss=loss, tol=1e-6).fit(X, y)
+    theirs = svm.LinearSVC(loss=loss, tol=1e-10, dual=True, max_iter=1_000_000).fit(X, y)
+    assert model.violation_ <= 1e-6
+    cost = np.ones(len(y))
+    for k in range(len(model.coef_)):
+        assert objective(model, X, y, cost, k) == pytest.approx(objective(theirs, X, y, cost, k), rel=1e-7)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
+    assert (model.predict(X) == theirs.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_on_a9a_the_optimum_is_liblinears(data_file, loss):
+    with np.load(data_file("a9a.npz")) as file:
+        X, y = sparse.csr_matrix(file["X_train"].astype(float)), file["y_train"]
+    model = LinearSVC(loss=loss).fit(X, y)
+    # LIBLINEAR's dual method, at tol=1e-8
+    assert model.primal_objective_ == pytest.approx({"hinge": 11433.70, "squared_hinge": 13742.3733}[loss], rel=1e-7)
+    assert model.violation_ <= 1e-4
+    assert 0 <= model.duality_gap_ <= 1e-6 * model.primal_objective_
+
+
+@pytest.mark.parametrize("scaling", [1, None])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_proof_is_true(rng, loss, scaling):
+    X, y = noisy(rng, 500, 4)
+    model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(X, y)
+    assert model.violation_ <= 1e-4
+    assert model.primal_objective_ == pytest.approx(objective(model, X, y, np.ones(500)), rel=1e-12)
+    least = reference.solve(X, y, np.ones(500), loss == "squared_hinge", scaling)[2]
+    assert model.dual_objective_ <= least * (1 + 1e-9)
+    assert model.primal_objective_ >= least * (1 - 1e-9)
+    assert model.duality_gap_ == pytest.approx(model.primal_objective_ - model.dual_objective_, abs=1e-12)
+
+
+def test_a_sample_leads_to_the_optimum_of_all_rows(rng):
+    X, y = noisy(rng, 40_000, 3)
+    for loss in LOSSES:
+        for scaling in (1, None):
+            model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(X, y)
+            assert model.violation_ <= 1e-4
+            assert model.duality_gap_ <= 1e-6 * model.primal_objective_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_at_a_price_that_leaves_no_row_near_the_margin_the_optimum_is_exact(rng, loss):
+    X, y = noisy(rng, 6000, 2)
+    model = LinearSVC(loss=loss, C=1e-9).fit(X, y)
+    assert model.primal_objective_ == pytest.approx(6000e-9, rel=1e-4)
+    assert model.duality_gap_ <= 1e-12 * model.primal_objective_
+
+
+def test_rows_that_the_sample_has_not_change_the_plane(rng):
+    """A few far rows, which most samples lack, and whose cost moves the plane."""
+    X, y = noisy(rng, 30_000, 2)
+    X[::3000] *= 1000
+    weight = np.ones(30_000)
+    weight[::3000] = 500
+    model = LinearSVC(loss="hinge").fit(X, y, weight)
+    assert model.violation_ <= 1e-4
+    assert model.duality_gap_ <= 1e-5 * model.primal_objective_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+def test_weight_two_is_a_row_twice_and_weight_zero_a_missing_one(rng, solver, loss, scaling):
+    X, y = noisy(rng, 90, 3)
+    weight = rng.integers(0, 3, 90).astype(float)
+    parameters = dict(loss=loss, tol=1e-8, intercept_scaling=scaling, max_iter=100_000)
+    weighted = LinearSVC(**parameters).fit(X, y, weight)
+    rows = np.repeat(np.arange(90), weight.astype(int))
+    repeated = LinearSVC(**parameters).fit(X[rows], y[rows])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5, atol=1e-7)
+    assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=1e-9)
+    assert weighted.violation_ <= 1e-8
+    y[weight == 0] = 7  # labels of rows that are missing are no classes
+    np.testing.assert_array_equal(LinearSVC(**parameters).fit(X, y, weight).coef_, weighted.coef_)
+
+
+def test_class_weights_are_factors_of_the_cost(rng):
+    X, y = noisy(rng, 120, 3)
+    for given_weight in ({-1: 3.0, 1: 0.5}, "balanced"):
+        model = LinearSVC(tol=1e-8, class_weight=given_weight).fit(X, y)
+        balanced = {k: 120 / (2 * (y == k).sum()) for k in (-1, 1)}
+        factor = balanced if given_weight == "balanced" else given_weight
+        by_row = LinearSVC(tol=1e-8).fit(X, y, np.where(y == 1, factor[1], factor[-1]))
+        np.testing.assert_allclose(model.coef_, by_row.coef_, rtol=1e-9)
+    X, y = load_iris(return_X_y=True)
+    ours = LinearSVC(tol=1e-8, class_weight={0: 5.0, 2: 0.1}).fit(X, y)
+    theirs = svm.LinearSVC(tol=1e-10, class_weight={0: 5.0, 2: 0.1}, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_lam_is_another_word_for_C(rng):
+    X, y = noisy(rng, 100, 3)
+    by_lam, by_C = LinearSVC(loss="hinge", lam=0.25).fit(X, y), LinearSVC(loss="hinge", C=2.0).fit(X, y)
+    np.testing.assert_array_equal(by_lam.coef_, by_C.coef_)
+    assert by_lam.C_.tolist() == by_C.C_.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+@pytest.mark.parametrize("C", [0.01, 0.2])
+def test_a_budget_is_spent_and_no_shorter_plane_is_within_it(rng, solver, loss, scaling, C):
+    X, y = noisy(rng, 100, 3)
+    first = LinearSVC(loss=loss, C=C, intercept_scaling=scaling, max_iter=100_000).fit(X, y)
+    budget = reference.losses(X, y, 1, first.coef_[0], first.intercept_[0], loss == "squared_hinge").sum()
+    model = LinearSVC(loss=loss, budget=budget, intercept_scaling=scaling, max_iter=100_000).fit(X, y)
+    spent = reference.losses(X, y, 1, model.coef_[0], model.intercept_[0], loss == "squared_hinge").sum()
+    assert 0.999 * budget - 1e-9 <= spent <= budget + 1e-9
+    # a solution at a C is the shortest plane with its losses
+    again = LinearSVC(loss=loss, C=model.C_[0], intercept_scaling=scaling, tol=1e-6, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, again.coef_, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(model.coef_, first.coef_, rtol=1e-2, atol=1e-2)
+
+
+def test_a_large_budget_leaves_no_weights(rng):
+    X, y = noisy(rng, 100, 3)
+    model = LinearSVC(loss="hinge", budget=100.0).fit(X, y)
+    assert not model.coef_.any()
+    assert (model.intercept_[0], model.C_[0], model.violation_) == (0, 0, 0)
+    few = 2.0 * min((y == 1).sum(), (y == -1).sum())
+    model = LinearSVC(loss="hinge", budget=few, intercept_scaling=None).fit(X, y)
+    assert not model.coef_.any()
+    assert set(model.predict(X)) == {1 if (y == 1).sum() > 50 else -1}
+
+
+def test_a_budget_that_no_plane_keeps_is_refused(rng):
+    X, y = noisy(rng, 100, 2)
+    with pytest.raises(ValueError, match=r"budget is 1e-06; no plane was found whose losses sum up to below \d+"):
+        LinearSVC(budget=1e-6).fit(X, y)
+
+
+def test_separable_rows_have_a_budget_of_almost_nothing():
+    model = LinearSVC(loss="hinge", budget=1e-6, intercept_scaling=None).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    np.testing.assert_allclose([model.coef_[0, 0], model.intercept_[0]], [1, -2], atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_threads_change_no_bit(rng, monkeypatch, solver, loss):
+    monkeypatch.setattr(soft_margin, "_BLOCK_WORK", 64)
+    monkeypatch.setattr(soft_margin, "_RANGE_WORK", 64)
+    X, y = noisy(rng, 400, 5)
+    y += rng.integers(0, 2, 400)
+    for rows in (X, sparse.csr_matrix(X)):
+        one, three = (LinearSVC(loss=loss, n_jobs=n, max_iter=50_000).fit(rows, y) for n in (1, 3))
+        np.testing.assert_array_equal(one.coef_, three.coef_)
+        np.testing.assert_array_equal(one.intercept_, three.intercept_)
+
+
+@pytest.mark.parametrize("rows", [np.asarray, lambda X: as_csr(sparse.csr_matrix(X), "a test")])
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_second_derivatives_are_sums_with_weights_of_any_sign(rng, rows, share):
+    X, y = noisy(rng, 300, 21)
+    weight = np.where(rng.random(300) < share, rng.standard_normal(300), 0)
+    problem = soft_margin.Problem(rows(X), y, np.ones(300), (X * X).sum(axis=1), False, 0.5, False, 1)
+    with_bias = np.column_stack([X, np.full(300, 0.5)])
+    np.testing.assert_allclose(problem.products(weight), with_bias.T @ (weight[:, None] * with_bias), atol=1e-11)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e8])
+@pytest.mark.parametrize("scaling", [1, None])
+def test_extreme_prices_have_an_optimum(rng, loss, C, scaling):
+    X, y = noisy(rng, 60, 2)
+    model = LinearSVC(loss=loss, C=C, intercept_scaling=scaling).fit(X, y)
+    assert model.violation_ <= 1e-4
+    assert model.duality_gap_ <= 1e-4 * model.primal_objective_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+def test_unscaled_columns_have_an_answer_or_a_warning(rng, solver, loss, scaling):
+    X, y = noisy(rng, 200, 3)
+    X = X * [1e-3, 1.0, 1e6] + [0.0, 5.0, 1e6]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.violation_ <= 1e-4 or [w.category for w in caught] == [ConvergenceWarning]
+
+
+DEGENERATE = {
+    "two rows": ([[0.0], [2.0]], [0, 1]),
+    "rows equal": ([[1.0, 2.0]] * 6, [0, 1, 0, 1, 1, 1]),
+    "rows of zeros": ([[0.0, 0.0]] * 4, [0, 1, 0, 1]),
+    "a constant column": ([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 1, 0, 1]),
+    "opposite labels": ([[1.0], [1.0], [-1.0], [-1.0]], [0, 1, 0, 1]),
+    "tiny": ([[1e-200], [2e-200], [3e-200]], [0, 0, 1]),
+    "huge": ([[1e140], [2e140], [3e140]], [0, 0, 1]),
+    "subnormal": ([[5e-324, 1.0], [0.0, 2.0]], [0, 1]),
+    "wide": (np.eye(3, 2000), [0, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_degenerate_rows_have_a_finite_answer(name, loss, scaling, solver):
+    X, y = map(np.array, DEGENERATE[name])
+    for rows in (X, sparse.csr_matrix(X)):
+        model = LinearSVC(loss=loss, intercept_scaling=scaling).fit(rows, y)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.intercept_).all()
+        assert model.violation_ >= 0
+        assert set(model.predict(rows)) <= {0, 1}
+        if name != "huge":
+            assert model.violation_ <= 1e-4
+
+
+@given(st.integers(2, 30), st.integers(1, 4), st.data())
+def test_the_dual_never_exceeds_the_primal_and_converged_is_true(n, d, data):
+    values = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.5, 100.0])
+    X = np.array(data.draw(st.lists(st.lists(values, min_size=d, max_size=d), min_size=n, max_size=n)))
+    y = np.arange(n) % 2
+    C = data.draw(st.sampled_from([1e-3, 1.0, 1e3]))
+    for loss in LOSSES:
+        for scaling in (1, None):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model = LinearSVC(loss=loss, C=C, intercept_scaling=scaling).fit(X, y)
+            assert model.dual_objective_ <= model.primal_objective_ * (1 + 1e-9) + 1e-9
+            assert model.violation_ <= 1e-4 or len(caught) == 1
+
+
+def test_many_columns_are_for_coordinate_descent(rng):
+    X = sparse.random(1200, 3000, 0.01, "csr", random_state=0)
+    y = (X @ rng.standard_normal(3000) > 0).astype(int)
+    for loss in LOSSES:
+        model = LinearSVC(loss=loss, tol=1e-6).fit(X, y)
+        theirs = svm.LinearSVC(loss=loss, tol=1e-8, dual=True, max_iter=100_000).fit(X, y)
+        assert model.violation_ <= 1e-6
+        cost = np.ones(1200)
+        assert objective(model, X, y, cost) == pytest.approx(objective(theirs, X, y, cost), rel=1e-6)
+        quick = LinearSVC(loss=loss).fit(X, y)
+        assert quick.violation_ <= 1e-4
+        assert -1e-9 <= objective(quick, X, y, cost) - objective(model, X, y, cost) <= quick.duality_gap_
+
+
+def test_reaching_max_iter_warns_with_the_violation_left(rng, solver):
+    X, y = noisy(rng, 300, 5)
+    with pytest.warns(
+        ConvergenceWarning, match=r"violation_ is [0-9.e+-]+, above tol=1e-06, as max_iter=2 was reached"
+    ):
+        model = LinearSVC(loss="hinge", tol=1e-6, max_iter=2).fit(X, y)
+    assert model.violation_ > 1e-6
+    assert model.n_iter_ == 2
+
+
+def test_a_callback_sees_each_step_and_ends_the_fit(rng, solver):
+    X, y = noisy(rng, 300, 5)
+    seen = []
+
+    def callback(step, total, value):
+        seen.append((step, total, value))
+        return len(seen) == 3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LinearSVC(loss="hinge", callback=callback).fit(X, y)
+    assert [step for step, _, _ in seen] == [1, 2, 3]
+    assert model.n_iter_ == 3
+
+
+def test_an_interrupted_fit_leaves_the_model_as_it_was(rng, solver):
+    X, y = noisy(rng, 300, 5)
+    model = LinearSVC(loss="hinge").fit(X, y)
+    before = dict(vars(model))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    model.callback = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :2], y)
+    assert {**vars(model), "callback": None} == before
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+def test_what_a_callback_is_told_falls_to_the_tolerance(rng, solver, loss, scaling):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    model = LinearSVC(
+        loss=loss, intercept_scaling=scaling, max_iter=100_000, callback=lambda *now: told.append(now[2])
+    ).fit(X, y)
+    assert told[0] > 1e-2
+    assert told[-1] <= 1e-4
+    assert model.violation_ <= 1e-4
+
+
+def test_what_a_callback_is_told_never_rises_in_newtons_method(rng):
+    X, y = noisy(rng, 300, 5)
+    told = []
+    LinearSVC(loss="hinge", callback=lambda *now: told.append(now[2])).fit(X, y)
+    assert told == sorted(told, reverse=True)
+    assert told[-1] <= 1e-4 < 1 < told[0]
+
+
+def test_progress_shows_the_violation(rng, capsys, solver):
+    X, y = noisy(rng, 50, 2)
+    LinearSVC(verbose=1).fit(X, y)
+    assert re.search(r"LinearSVC.fit: .*violation \d.*e-", capsys.readouterr().err)
+
+
+def test_predictions_and_scores_are_those_of_scikit_learn():
+    X, y = load_digits(return_X_y=True)
+    names = np.array(["zero", "one", "two", "three", "four"] * 2)[y]
+    model = LinearSVC(tol=1e-6, C=1e-3).fit(X, names)
+    theirs = svm.LinearSVC(tol=1e-8, C=1e-3, max_iter=100_000).fit(X, names)
+    np.testing.assert_array_equal(model.classes_, theirs.classes_)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    np.testing.assert_array_equal(model.predict(X), theirs.predict(X))
+
+
+def test_a_saved_model_answers_as_before(rng, tmp_path):
+    X, y = noisy(rng, 100, 3)
+    model = LinearSVC(class_weight="balanced").fit(X, y)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert (again.violation_, again.n_iter_) == (model.violation_, model.n_iter_)
+
+
+def test_a_state_that_does_not_fit_is_refused(rng):
+    model = LinearSVC().fit(*noisy(rng, 20, 3))
+    for name, value in {"C_": np.ones(2), "coef_": np.ones((1, 2)), "n_iter_": -1}.items():
+        other = LinearSVC()
+        vars(other).update({**vars(model), name: value})
+        with pytest.raises(ValueError, match=name):
+            other._check_state()
+
+
+BAD = {
+    "penalty": (dict(penalty="l1"), "penalty is 'l1'; 'l2' is wanted"),
+    "loss": (dict(loss="log"), "loss is 'log'; one of 'hinge', 'squared_hinge' is wanted"),
+    "dual": (dict(dual="no"), "dual is 'no'; 'auto', True or False is wanted"),
+    "multi_class": (dict(multi_class="crammer_singer"), "multi_class is 'crammer_singer'; 'ovr' is wanted"),
+    "tol": (dict(tol=0), "tol is 0; a number above 0 is wanted"),
+    "C": (dict(C=np.inf), "C is inf; a finite number is wanted"),
+    "lam": (dict(lam=-1), "lam is -1; a number above 0 is wanted"),
+    "budget": (dict(budget="much"), "budget is 'much'; a number is wanted"),
+    "both": (dict(lam=1.0, budget=1.0), "lam is 1.0 and budget 1.0; one of them is wanted, or none"),
+    "intercept_scaling": (dict(intercept_scaling=0), "intercept_scaling is 0; a number above 0 is wanted"),
+    "max_iter": (dict(max_iter=0), "max_iter is 0; at least 1 is wanted"),
+    "class_weight": (dict(class_weight="heavy"), "class_weight is 'heavy'; one of 'balanced' is wanted"),
+    "class weights": (dict(class_weight={1: 0}), r"class_weight\[1\] is 0; a number above 0 is wanted"),
+    "class list": (dict(class_weight=[1, 2]), r"class_weight is \[1, 2\]; a dict, 'balanced' or None is wanted"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_parameters_get_one_sentence(rng, name):
+    parameters, sentence = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+        LinearSVC(**parameters).fit(*noisy(rng, 20, 2))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_rows_get_one_sentence(rng):
+    X, y = noisy(rng, 20, 2)
+    X[3, 1] = np.nan
+    for rows in (X, sparse.csr_matrix(X)):
+        with pytest.raises(ValueError, match=r"Input X contains NaN \(row 3, column 1\); LinearSVC wants finite"):
+            LinearSVC().fit(rows, y)
+    with pytest.raises(ValueError, match="row 1 of X is longer than 1e150; smaller numbers are wanted"):
+        LinearSVC().fit([[1.0], [1e200]], [0, 1])
+    with pytest.raises(ValueError, match="y has one class, 3; the number of classes has to be greater than one"):
+        LinearSVC().fit([[1.0], [2.0]], [3, 3])
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        LinearSVC().fit([[1.0], [2.0]], [3, 4], [0, 0])

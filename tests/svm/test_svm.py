@@ -1,0 +1,616 @@
+"""The support vector machine: its optimality conditions hold, and it never fails silently."""
+
+import pickle
+import subprocess
+import sys
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import reference_svm as reference
+from conftest import seconds_to_obey_ctrl_c
+from scipy.sparse import csr_array
+from sklearn import svm as peer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_svmlight_file
+from sklearn.preprocessing import StandardScaler
+
+import fastclf
+from fastclf import SVC, svm_path
+from fastclf.kernels import values
+from fastclf.svm import interior_point, pair_scores, pairs, smo
+
+KERNELS = {
+    "linear": {},
+    "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},
+    "rbf": {"gamma": 0.2},
+    "sigmoid": {"gamma": 0.05, "coef0": -0.5},
+}
+
+
+def overlapping(rng, n=120, d=4, dtype=np.float64):
+    X = rng.standard_normal((n, d)).astype(dtype)
+    return X, (X[:, 0] + 0.7 * rng.standard_normal(n) > 0).astype(int)
+
+
+def alphas(model, n):
+    alpha = np.zeros(n)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    return alpha
+
+
+@pytest.fixture(scope="module")
+def heart(data_file):
+    return load_svmlight_file(str(data_file("heart_scale.libsvm")))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_optimum_is_that_of_the_obvious_solver(rng, name):
+    X, y = overlapping(rng, 60)
+    sign = 2 * y - 1
+    K = reference.kernel_matrix(name, X, X, **KERNELS[name])
+    for C in (0.1, 10.0):
+        model = SVC(kernel=name, C=C, tol=1e-8, kernel_dtype="float64", **KERNELS[name]).fit(X, y)
+        best = reference.dual_objective(K, sign, reference.smo(K, sign, C))
+        alpha = alphas(model, 60)
+        assert model.dual_objective_[0] == pytest.approx(best, rel=1e-9)
+        assert reference.dual_objective(K, sign, alpha) == pytest.approx(best, rel=1e-9)
+        assert reference.violation(K, sign, alpha, C) == pytest.approx(model.violation_, abs=1e-10)
+        assert abs(sign @ alpha) < 1e-9 * C
+        assert (alpha <= C).all()
+        primal = reference.primal_objective(K, sign, alpha, model.intercept_[0], C)
+        assert model.duality_gap_ == pytest.approx(primal - best, abs=1e-7)
+        np.testing.assert_allclose(
+            model.decision_function(X), K @ (sign * alpha) + model.intercept_, rtol=1e-9, atol=1e-9
+        )
+
+
+def test_heart_scale_has_the_published_optimum(heart):
+    X, y = heart
+    for rows in (X, X.toarray(), X.toarray().astype(np.float32)):
+        model = SVC(gamma=1 / 13, tol=1e-6).fit(rows, y)
+        assert model.dual_objective_[0] == pytest.approx(100.8772916, abs=3e-7)
+        assert len(model.support_) == 132
+        assert model.violation_ <= 1e-6
+        assert model.kkt_violation(rows, y) == pytest.approx(model.violation_, abs=1e-7)
+
+
+def scaled(load):
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+# of a sigmoid there are several optima, but of iris both find the same
+@pytest.mark.parametrize(
+    ("load", "kernel"),
+    [(load_iris, name) for name in KERNELS] + [(load_breast_cancer, name) for name in ("linear", "poly", "rbf")],
+)
+def test_machines_are_libsvms(load, kernel):
+    X, y = scaled(load)
+    ours, theirs = (kind(kernel=kernel, gamma=0.02, tol=1e-8) for kind in (SVC, peer.SVC))
+    ours.set_params(kernel_dtype="float64").fit(X, y)
+    theirs.fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.dual_coef_.shape == theirs.dual_coef_.shape
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    if kernel == "linear":
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+
+
+def spambase(data_file):
+    with np.load(data_file("spambase.npz")) as file:
+        return StandardScaler().fit_transform(file["X"]), file["y"]
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("digits", "rbf"), ("digits", "linear"), ("spambase", "rbf")])
+def test_objectives_are_libsvms(data_file, name, kernel):
+    X, y = spambase(data_file) if name == "spambase" else load_digits(return_X_y=True)
+    X = X if name == "spambase" else X / 16
+    ours = SVC(kernel=kernel, tol=1e-7, C=3).fit(X, y)
+    theirs = peer.SVC(kernel=kernel, tol=1e-8, C=3).fit(X, y)
+    K = reference_gram(X, kernel, ours._gamma_)
+    for p, (a, b) in enumerate(pair_scores.pairs_of(len(ours.classes_))):
+        coef = np.zeros(len(y))
+        ends = np.cumsum(theirs.n_support_)
+        for c, row in ((a, b - 1), (b, a)):  # with two classes the same row
+            own = slice(ends[c] - theirs.n_support_[c], ends[c])
+            coef[theirs.support_[own]] = theirs.dual_coef_[row, own]
+        objective = np.abs(coef).sum() - 0.5 * coef @ K @ coef
+        assert ours.dual_objective_[p] == pytest.approx(objective, rel=1e-7)
+
+
+def reference_gram(X, kernel, gamma):
+    products = X @ X.T
+    if kernel == "linear":
+        return products
+    own = products.diagonal()
+    return np.exp(-gamma * np.maximum(0, own[:, None] + own - 2 * products))
+
+
+def test_columns_signs_and_votes_are_scikit_learns():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["c", "a", "b"])[y]
+    for shape in ("ovo", "ovr"):
+        ours, theirs = (
+            kind(decision_function_shape=shape, tol=1e-8, break_ties=shape == "ovr").fit(X, y)
+            for kind in (SVC, peer.SVC)
+        )
+        if shape == "ovr":
+            np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+        np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-4)
+    with pytest.raises(ValueError, match="break_ties must be False when decision_function_shape is 'ovo'"):
+        SVC(break_ties=True, decision_function_shape="ovo").fit(X, y).predict(X)
+
+
+def test_probabilities_are_platts(rng):
+    X, y = overlapping(rng, 400)
+    model = SVC(probability=True, random_state=0).fit(X, y)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (np.diff(P[np.argsort(model.decision_function(X)), 1]) >= 0).all()
+    A, B = model.probA_[0], model.probB_[0]
+    np.testing.assert_allclose(P[:, 1], 1 / (1 + np.exp(A * model.decision_function(X) + B)), rtol=1e-9)
+    # calibrated: of the rows with about that probability, about that share
+    middle = np.abs(P[:, 1] - 0.5) < 0.25
+    assert abs(y[middle].mean() - P[middle, 1].mean()) < 0.1
+    X, y = load_iris(return_X_y=True)
+    model = SVC(probability=True, random_state=0).fit(X, y)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (P.argmax(axis=1) == y).mean() > 0.95
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(P))
+    assert not hasattr(SVC(), "predict_proba")
+
+
+def test_the_sigmoid_is_the_maximum_likelihood(rng):
+    score = rng.standard_normal(300)
+    positive = rng.random(300) < 1 / (1 + np.exp(-2 * score + 1))
+    A, B = pair_scores.fit_sigmoid(score, positive)
+    n1, n0 = positive.sum(), (~positive).sum()
+    target = np.where(positive, (n1 + 1) / (n1 + 2), 1 / (n0 + 2))
+    p = pair_scores.sigmoid(score, A, B)
+    assert abs((target - p).sum()) < 1e-4
+    assert abs((target - p) @ score) < 1e-4
+    assert abs(A + 2) < 0.6
+
+
+def test_coupled_probabilities_of_consistent_pairs_are_the_classes(rng):
+    p = rng.dirichlet(np.ones(4), 50)
+    R = p[:, :, None] / (p[:, :, None] + p[:, None, :])
+    R[:, range(4), range(4)] = 0
+    np.testing.assert_allclose(pair_scores.couple(R), p, atol=1e-9)
+
+
+def test_a_hard_margin_is_the_distance_of_the_hulls(rng):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [4.0, 1.0], [3.0, 9.0], [1.0, -7.0]])
+    y = np.array([0, 0, 1, 1, 1, 0])
+    model = SVC(kernel="linear", C=np.inf, tol=1e-9).fit(X, y)
+    assert model.margin_[0] == pytest.approx(1)
+    assert model.duality_gap_ == pytest.approx(0, abs=1e-8)
+    np.testing.assert_allclose(model.coef_, [[1, 0]], atol=1e-8)
+    X = rng.standard_normal((150, 5))
+    y = np.where(X[:, 0] > 0, "up", "down")
+    for kernel in ("linear", "rbf"):
+        model = SVC(kernel=kernel, C=np.inf, tol=1e-6, kernel_dtype="float64").fit(X, y)
+        assert model.score(X, y) == 1
+        margins = np.where(y == "up", 1, -1) * model.decision_function(X)
+        assert margins.min() == pytest.approx(1, abs=1e-5)
+        large = SVC(kernel=kernel, C=1e7, tol=1e-6).fit(X, y)
+        assert large.dual_objective_[0] == pytest.approx(model.dual_objective_[0], rel=1e-5)
+
+
+def test_what_cannot_be_separated_is_told(rng):
+    X, y = overlapping(rng)
+    with pytest.raises(ValueError, match="no hyperplane separates the classes: the margin is at most"):
+        SVC(kernel="linear", C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="rows 7 and 120 are equal and of different classes; a finite C is wanted"):
+        SVC(C=np.inf).fit(np.concatenate([X, X[7:8]]), np.append(y, 1 - y[7]))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1e3, 1e8])
+def test_any_price_of_slacks_converges(rng, kernel, C):
+    X, y = overlapping(rng)
+    model = SVC(kernel=kernel, C=C).fit(X, y)
+    assert model.fit_status_ == 0
+    assert model.violation_ <= 1e-3
+    assert model.kkt_violation(X, y) <= 1.1e-3
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_unscaled_columns_converge(rng, kernel):
+    X, y = overlapping(rng)
+    X *= [1e-3, 1e6, 1, 1]
+    model = SVC(kernel=kernel).fit(X, y)
+    assert model.violation_ <= 1e-3
+    rounding = 64 * np.finfo(float).eps * (X**2).sum(axis=1).max() if kernel == "linear" else 0
+    assert model.kkt_violation(X, y) <= 1.1e-3 + rounding
+    assert model.duality_gap_ <= 1e-2 * model.dual_objective_[0]
+
+
+def test_noisy_labels_of_related_columns_of_any_scale_converge(rng):
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.where(rng.random(len(y)) < 0.1, 1 - y, y)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for _ in range(3):
+        model = SVC(kernel="linear").fit(X * 10.0 ** rng.uniform(-3, 5, X.shape[1]), y)
+        assert model.violation_ <= 1e-3
+        assert model.duality_gap_ <= 1e-3 * model.dual_objective_[0]
+        assert model.n_iter_[0] < 2_000_000
+
+
+def test_odd_rows_are_no_trouble(rng):
+    X, y = overlapping(rng)
+    twice, both = np.concatenate([X, X]), np.concatenate([y, 1 - y])
+    for C in (1.0, 1e6):
+        model = SVC(C=C).fit(twice, both)
+        assert model.violation_ <= 1e-3
+        assert model.dual_objective_[0] == pytest.approx(len(both) * C, rel=1e-6)
+    model = SVC().fit(np.ones((20, 3)), y[:20])
+    assert model.violation_ <= 1e-3
+    assert (model.predict(np.ones((2, 3))) == np.bincount(y[:20]).argmax()).all()
+    model = SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1])
+    np.testing.assert_allclose(model.decision_function([[0.0], [1.0], [2.0]]), [-1, 0, 1], atol=1e-9)
+    with pytest.raises(ValueError, match="y has one class, 0; the number of classes has to be greater than one"):
+        SVC().fit(X, np.zeros(len(X), int))
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", "precomputed"])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_a_kernel_that_is_not_positive_definite_ends(rng, kernel, C):
+    X, y = overlapping(rng)
+    K = X @ X.T - 5 * np.eye(len(X))
+    model = SVC(kernel=kernel, gamma=1.0, coef0=1.0, C=C).fit(K if kernel == "precomputed" else X, y)
+    assert model.violation_ <= 1e-3
+    assert np.isfinite(model.dual_coef_).all()
+
+
+def test_an_alpha_a_digit_below_its_bound_reaches_it():
+    # which the other alpha, 16 times as large, does not see
+    K = np.zeros((2, smo.compiled.PAD))
+    K[0, 0] = K[1, 1] = 1.0
+    alpha, f, y, C = np.array([1 - 2.0**-53, 16.0]), np.array([-2.0, 2.0]), np.ones(2, np.int8), np.array([1.0, 20.0])
+    room, coef = np.empty((8, smo.compiled.PAD)), np.zeros(2)
+    steps, _ = smo.compiled.inner(K, np.arange(2), alpha, f, y, C, room, 1e-3, 100, coef)
+    assert (steps, alpha.tolist()) == (1, [1.0, 16.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_hard_margin_without_an_optimum_is_told(rng):
+    X, y = overlapping(rng)
+    K = X @ X.T - 5 * np.eye(len(X))
+    with pytest.raises(ValueError, match=r"C is infinite, but .*; a finite C is wanted"):
+        SVC(kernel="precomputed", C=np.inf).fit(K, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_the_one_error_is_all_that_a_hard_margin_tells(rng, kernel):
+    X, y = overlapping(rng)
+    X, y = np.concatenate([X, X[:1]]), np.append(y, 1 - y[0])
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel=kernel, C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(kernel="precomputed", C=np.inf).fit(np.tanh(X @ X.T), y)
+
+
+def test_max_iter_warns_with_what_is_left(rng):
+    X, y = overlapping(rng)
+    with pytest.warns(UserWarning, match=r"SVC stopped after 10 steps with a violation of [0-9.]+, above tol=0.001"):
+        model = SVC(max_iter=10).fit(X, y)
+    assert model.fit_status_ == 1
+    assert model.n_iter_.tolist() == [10]
+    assert model.kkt_violation(X, y) == pytest.approx(model.violation_, abs=1e-6)
+
+
+def test_weights_multiply_the_price_and_0_is_a_missing_row(rng):
+    X, y = overlapping(rng)
+    weight = rng.integers(0, 3, len(X)).astype(float)
+    ours = SVC(tol=1e-8).fit(X, y, weight)
+    repeated = np.repeat(np.arange(len(X)), weight.astype(int))
+    plain = SVC(tol=1e-8, gamma=ours._gamma_).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=1e-6)
+    assert weight[ours.support_].all()
+    by_class = SVC(tol=1e-8, gamma=0.2, class_weight={0: 3.0}).fit(X, y)
+    by_row = SVC(tol=1e-8, gamma=0.2).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X), atol=1e-6)
+    balanced = SVC(class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(balanced.class_weight_, len(y) / (2 * np.bincount(y)))
+
+
+def test_dtypes_and_sparse_rows_agree(rng):
+    X, y = overlapping(rng)
+    X[rng.random(X.shape) < 0.5] = 0
+    X = X.astype(np.float32).astype(np.float64)
+    expected = SVC(tol=1e-7, gamma=0.3).fit(X, y).decision_function(X)
+    for rows in (X.astype(np.float32), csr_array(X), csr_array(X.astype(np.float32)), np.asfortranarray(X)):
+        for dtype in ("float32", "float64"):
+            model = SVC(tol=1e-7, gamma=0.3, kernel_dtype=dtype).fit(rows, y)
+            np.testing.assert_allclose(model.decision_function(rows), expected, atol=2e-5)
+    model = SVC(gamma=0.3).fit(csr_array(X), y)
+    assert model.support_vectors_.shape == (len(model.support_), 4)
+    np.testing.assert_array_equal(model.support_vectors_.toarray(), X[model.support_])
+
+
+def test_a_table_or_a_function_is_the_kernel_it_holds(rng):
+    X, y = overlapping(rng)
+    expected = SVC(kernel="linear", tol=1e-8).fit(X, y)
+    model = SVC(kernel=lambda A, B: A @ B.T, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-5)
+    for dtype in (np.float32, np.float64):
+        table = SVC(kernel="precomputed", tol=1e-6).fit((X @ X.T).astype(dtype), y)
+        scores = table.decision_function((X @ X.T).astype(dtype)[:5])
+        np.testing.assert_allclose(scores, expected.decision_function(X[:5]), atol=1e-3)
+
+
+def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, monkeypatch):
+    monkeypatch.setattr(smo, "_SLOW", 0)
+    monkeypatch.setattr(smo, "_SLOW_LEAST", 20)
+    X = rng.standard_normal((300, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.5, 0.5])
+    for size in (0.05, 0.1, 0.2, 0.4):  # MB; the features of a pair of classes are 200 x 10 numbers
+        one, three = (SVC(kernel="poly", degree=2, C=10, n_jobs=n, cache_size=size).fit(X, y) for n in (1, 3))
+        np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
+
+
+def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeypatch):
+    def singular(self):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(smo, "_SLOW", 0)
+    monkeypatch.setattr(smo, "_SLOW_LEAST", 20)
+    monkeypatch.setattr(interior_point.Interior, "_factorise", singular)
+    X, y = overlapping(rng)
+    model = SVC(kernel="linear", C=10, tol=1e-6).fit(X, y)
+    assert model.violation_ <= 1e-6
+    assert model.kkt_violation(X, y) <= 1.1e-6
+
+
+def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypatch):
+    X = rng.standard_normal((600, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(600), [-0.5, 0.5])
+    models = [SVC(C=10, n_jobs=n_jobs, cache_size=size).fit(X, y) for n_jobs, size in ((1, 200), (3, 200), (1, 4))]
+    monkeypatch.setattr(values, "_THREAD_WORK", 0)
+    monkeypatch.setattr(values, "_RANGE_WORK", 1000)
+    models.append(SVC(C=10, n_jobs=3, cache_size=5).fit(X, y))
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+        np.testing.assert_array_equal(model.decision_function(X), models[0].decision_function(X))
+    rows = np.concatenate([models[0].decision_function(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_array_equal(rows, models[0].decision_function(X)[:20])
+    monkeypatch.setattr(smo, "_SHRINK_EVERY", 2)
+    monkeypatch.setattr(smo, "_SET", 16)
+    for model in (SVC(C=10), SVC(C=10, shrinking=False), SVC(C=10, cache_size=0.01), SVC(C=10, cache_size=1e-6)):
+        model.fit(X, y)
+        np.testing.assert_allclose(model.dual_objective_, models[0].dual_objective_, rtol=1e-4)
+        assert model.violation_ <= 1e-3
+        assert model.kkt_violation(X, y) == pytest.approx(model.violation_, abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_pairs_share_changes_no_bit(rng, monkeypatch, dtype):
+    X = rng.standard_normal((300, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-1, -0.3, 0.5])
+    monkeypatch.setattr(smo, "_SHRINK_EVERY", 2)
+    monkeypatch.setattr(smo, "_SET", 32)
+
+    def fitted(n_jobs, shared, **parameters):
+        blocks = []
+        make = pairs.OwnClasses
+
+        def counted(gram, codes, n_classes, n_bytes, threads):
+            own = make(gram, codes, n_classes, shared * n_bytes, threads)
+            blocks.append(sum(each.block is not None for each in own.of_class))
+            return own
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pairs, "OwnClasses", counted)
+            model = SVC(C=10, kernel_dtype=dtype, n_jobs=n_jobs, **parameters).fit(X, y)
+        return model, blocks
+
+    model, blocks = fitted(1, 1)
+    assert blocks == [4]
+    for n_jobs, shared, some in ((2, 1, {4}), (4, 1, {4}), (1, 0, {0}), (2, 6e-4, {1, 2, 3})):
+        other, blocks = fitted(n_jobs, shared)
+        assert some.issuperset(blocks)
+        np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+        np.testing.assert_array_equal(other.n_iter_, model.n_iter_)
+        np.testing.assert_array_equal(other.intercept_, model.intercept_)
+    one, none = (fitted(2, shared, probability=True, random_state=0)[0] for shared in (1, 0))
+    np.testing.assert_array_equal(one.probA_, none.probA_)
+
+
+def test_rows_left_out_come_back(rng, monkeypatch):
+    X, y = overlapping(rng, 500)
+    left_out = []
+    shrink = smo.Dual._shrink
+
+    def spy(self, up, low):
+        shrink(self, up, low)
+        left_out.append(len(self.levels))
+
+    monkeypatch.setattr(smo.Dual, "_shrink", spy)
+    monkeypatch.setattr(smo, "_SHRINK_EVERY", 1)
+    model = SVC(C=10, kernel="linear", tol=1e-5, kernel_dtype="float64").fit(X, y)
+    assert max(left_out) >= 1
+    K = X @ X.T
+    assert reference.violation(K, 2 * y - 1, alphas(model, 500), 10) <= 1.01e-5
+
+
+def test_a_warm_start_ends_at_the_same_optimum_sooner(rng):
+    X, y = overlapping(rng, 300)
+    Cs = [0.1, 1.0, 3.0, 10.0]
+    for model, C in zip(svm_path(X, y, Cs, tol=1e-6), Cs):
+        cold = SVC(C=C, tol=1e-6).fit(X, y)
+        assert model.dual_objective_[0] == pytest.approx(cold.dual_objective_[0], rel=1e-7)
+        assert model.violation_ <= 1e-6
+    again = SVC(C=10.0, tol=1e-6, warm_start=True).fit(X, y)
+    assert again.fit(X, y).fit(X, y).n_iter_[0] < 10
+    assert again.set_params(C=0.5).fit(X, y).dual_objective_[0] == pytest.approx(
+        SVC(C=0.5, tol=1e-6).fit(X, y).dual_objective_[0], rel=1e-7
+    )
+
+
+def test_an_alpha_is_repaired_to_feasibility(rng):
+    y = np.array([1, 1, -1, -1, 0], np.int8)
+    C = np.array([1.0, 2, 3, 1, 5])
+    alpha = smo.feasible(np.array([5.0, 1, 1, 0.5, 3]), y, C)
+    assert y @ alpha == pytest.approx(0)
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    assert alpha[4] == 0
+
+
+def test_a_failed_fit_changes_nothing(rng):
+    X, y = overlapping(rng)
+    model = SVC().fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError):
+        model.fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_a_callback_sees_the_violation_and_ends_the_fit(rng, capsys):
+    X, y = overlapping(rng, 1500, 6)
+    seen = []
+    SVC(C=10, callback=lambda *told: seen.append(told)).fit(X, y)
+    assert seen[-1][2] < seen[0][2]
+    assert all(total is None for _, total, _ in seen)
+    with pytest.warns(UserWarning, match="the callback ended it"):
+        SVC(C=10, callback=lambda *told: True).fit(X, y)
+    SVC(verbose=1).fit(X, y)
+    assert "violation" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_obeyed():
+    code = """
+import time
+import numpy as np
+from fastclf import SVC
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30_000, 60))
+y = rng.integers(0, 2, 30_000)
+model = SVC(C=100)
+print("ready", flush=True)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print(time.time())
+assert not hasattr(model, "support_")
+"""
+    assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+def test_memory_is_the_cache_and_a_little_for_each_row(rng):
+    X = rng.standard_normal((20_000, 5)).astype(np.float32)
+    y = (X[:, 0] + 0.1 * rng.standard_normal(20_000) > 0).astype(int)
+    SVC().fit(X[:500], y[:500])
+    tracemalloc.start()
+    SVC(cache_size=5, n_jobs=1).fit(X, y)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 5e6 + 200 * len(X) + 2e6
+
+
+@pytest.mark.once
+def test_the_peak_of_an_adult_sized_fit_is_the_cache_and_200_bytes_a_row(data_file):
+    code = """
+import resource
+import sys
+import numpy as np
+from fastclf import SVC
+with np.load(sys.argv[1]) as file:
+    X, y = file["X_train"].astype(np.float32), file["y_train"]
+SVC(cache_size=1, max_iter=20_000, n_jobs=2).fit(X[:2000], y[:2000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+SVC(C=1000, gamma=0.01, cache_size=100, max_iter=150_000, n_jobs=2).fit(X, y)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) - 100e6, 200 * len(X))
+"""
+    command = [sys.executable, "-P", "-W", "ignore", "-c", code, str(data_file("a9a.npz"))]
+    beyond, allowed = map(float, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+    assert beyond <= allowed
+
+
+def test_saved_and_pickled_machines_predict_the_same(rng, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    models = [SVC(probability=True, random_state=0).fit(X, y), SVC(kernel="precomputed").fit(X @ X.T, y)]
+    models.append(SVC(kernel="linear").fit(csr_array(X), y))
+    for model, rows in zip(models, (X, X @ X.T, csr_array(X))):
+        fastclf.save(model, tmp_path / "model")
+        for other in (fastclf.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(other.decision_function(rows), model.decision_function(rows))
+            np.testing.assert_array_equal(other.predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("support_", np.array([10**6], np.int32)),
+        ("n_support_", np.array([1, 2], np.int32)),
+        ("dual_coef_", np.ones((1, 3))),
+        ("intercept_", np.ones(7)),
+        ("_support_rows_", np.ones((1, 4))),
+        ("_dtype_", "int8"),
+    ],
+)
+def test_an_altered_state_is_refused(rng, name, value):
+    X, y = overlapping(rng)
+    model = SVC().fit(X, y)
+    setattr(model, name, value)
+    with pytest.raises(ValueError, match=name):
+        model._check_state()
+
+
+BAD = {
+    "C": ({"C": 0}, "C is 0; a number above 0 is wanted"),
+    "kernel": (
+        {"kernel": "rbff"},
+        "kernel is 'rbff'; one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed' is wanted",
+    ),
+    "gamma": ({"gamma": "big"}, "gamma is 'big'; one of 'scale', 'auto' is wanted"),
+    "gamma sign": ({"gamma": -1.0}, "gamma is -1.0; a number of at least 0 is wanted"),
+    "degree": ({"degree": 2.5}, "degree is 2.5; a whole number is wanted"),
+    "tol": ({"tol": 0}, "tol is 0; a number above 0 is wanted"),
+    "cache": ({"cache_size": -1}, "cache_size is -1; a number above 0 is wanted"),
+    "max_iter": ({"max_iter": 0}, "max_iter is 0"),
+    "shape": ({"decision_function_shape": "one"}, "decision_function_shape is 'one'"),
+    "dtype": ({"kernel_dtype": "float16"}, "kernel_dtype is 'float16'; one of 'float32', 'float64' is wanted"),
+    "shrinking": ({"shrinking": 2}, "shrinking is 2; True or False is wanted"),
+    "class_weight": ({"class_weight": {9: 1}}, "class_weight has 9, which is no class"),
+    "square": ({"kernel": "precomputed"}, r"X has shape \(120, 4\); a square matrix is wanted of a precomputed kernel"),
+    "callable": ({"kernel": lambda A, B: A}, "kernel gave values of shape"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence(rng, name):
+    parameters, sentence = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+        SVC(**parameters).fit(*overlapping(rng))
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_too_long_for_the_kernel_are_refused(rng):
+    X, y = overlapping(rng)
+    with pytest.raises(ValueError, match="X has rows so long that kernel='poly' overflows; shorter ones are wanted"):
+        SVC(kernel="poly", gamma=1).fit(X * 1e150, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert SVC().fit(X * 1e30, y).violation_ <= 1e-3
+
+
+@pytest.mark.parametrize("Cs", [[0.01, 0.1, 1.0, 10.0, 100.0], [10.0, 0.1, 10.0]])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_machines_along_a_path_prove_their_optima(Cs, kernel):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] + rng.normal(size=150) > 0).astype(int) + (X[:, 1] > 1)
+    for C, model in zip(Cs, svm_path(X, y, Cs, kernel=kernel, tol=1e-5)):
+        alone = SVC(C=C, kernel=kernel, tol=1e-5).fit(X, y)
+        assert model.kkt_violation(X, y) <= 1.1e-5
+        np.testing.assert_allclose(model.dual_objective_, alone.dual_objective_, rtol=1e-6)
+        np.testing.assert_array_equal(np.abs(model.dual_coef_).max() >= C, np.abs(alone.dual_coef_).max() >= C)

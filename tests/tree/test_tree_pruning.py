@@ -1,0 +1,144 @@
+"""Pruning: the subtrees are those of the definition, they nest, and folds choose among them as the naive loop does."""
+
+import numpy as np
+import pytest
+import reference_tree as reference
+from sklearn import datasets
+from sklearn import tree as sklearn_tree
+
+import fastclf
+from fastclf import DecisionTreeClassifier, DecisionTreeRegressor
+from fastclf.tree.pruning import fold_of_rows
+
+LOADERS = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "breast_cancer")}
+
+
+def rows_of_nodes(model, X):
+    return [np.flatnonzero(rows) for rows in model.decision_path(X).toarray().T]
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_the_pruning_path_is_that_of_the_weakest_links(name, criterion):
+    X, y = LOADERS[name](return_X_y=True)
+    model = DecisionTreeClassifier(criterion=criterion).fit(X, y)
+    tree = model.tree_
+    risk = tree.impurity * tree.weighted_n_node_samples / len(X)
+    steps = reference.subtrees(tree.children_left, tree.children_right, risk)
+    path = model.cost_complexity_pruning_path(X, y)
+    np.testing.assert_allclose(path.ccp_alphas[1:], [alpha for alpha, _, _ in steps], rtol=1e-9)
+    np.testing.assert_allclose(path["impurities"][1:], [impurity for _, impurity, _ in steps], rtol=1e-9)
+    assert path.n_leaves[1:].tolist() == [n_leaves for _, _, n_leaves in steps]
+    assert (path.ccp_alphas[0], path.n_leaves[0]) == (0, tree.n_leaves)
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_pruned_trees_are_those_of_the_path_and_nest(rng, kind):
+    X = rng.standard_normal((150, 3)).round(1)
+    y = (X[:, 0] > 0).astype(int) ^ (rng.random(150) < 0.2)
+    whole = kind().fit(X, y)
+    path = whole.cost_complexity_pruning_path(X, y)
+    assert (np.diff(path.ccp_alphas) > 0).all()
+    assert (np.diff(path.n_leaves) < 0).all()
+    assert path.n_leaves[-1] == 1
+    splits = None
+    for alpha, impurity, n_leaves in zip(path.ccp_alphas[1:], path.impurities[1:], path.n_leaves[1:]):
+        model = kind(ccp_alpha=alpha).fit(X, y)
+        tree = model.tree_
+        leaf = tree.children_left < 0
+        assert tree.n_leaves == n_leaves
+        assert tree.impurity[leaf] @ tree.weighted_n_node_samples[leaf] / 150 == pytest.approx(impurity, rel=1e-9)
+        ours = {tuple(rows) for rows in rows_of_nodes(model, X)}
+        assert splits is None or ours < splits
+        splits = ours
+
+
+@pytest.mark.parametrize("kind", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
+def test_pruning_by_an_alpha_leaves_scikit_learns_tree(rng, kind):
+    X = rng.standard_normal((300, 3))
+    y = X[:, 0] + rng.standard_normal(300)
+    if kind == "DecisionTreeClassifier":
+        y = (y > 0).astype(int)
+    ours, theirs = (getattr(module, kind)(min_samples_leaf=5, random_state=0) for module in (fastclf, sklearn_tree))
+    for alpha in (0.001, 0.003, 0.01, 0.05, 1.0):
+        ours.set_params(ccp_alpha=alpha).fit(X, y)
+        theirs.set_params(ccp_alpha=alpha).fit(X, y)
+        assert ours.get_n_leaves() == theirs.get_n_leaves()
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
+
+
+def naive_errors(model, X, y, weight, alphas, costs):
+    """The loss of each row by the tree of the other folds pruned at each alpha: (n_alphas, n)."""
+    labels = np.unique(y, return_inverse=True)[1] if isinstance(model, DecisionTreeClassifier) else None
+    fold = fold_of_rows(len(X), model.cv, labels, 0)
+    losses = np.empty((len(alphas), len(X)))
+    for number in range(model.cv):
+        train, test = fold != number, fold == number
+        w = None if weight is None else weight[train]
+        for k, alpha in enumerate(alphas):
+            parameters = model.get_params() | {"ccp_alpha": min(alpha, 1e300)}
+            part = type(model)(**parameters).fit(X[train], y[train], w)
+            losses[k, test] = costs(y[test], part.predict(X[test]))
+    return losses
+
+
+CASES = {
+    "labels": (DecisionTreeClassifier, {}, lambda y, p: y != p),
+    "few leaves": (DecisionTreeClassifier, {"max_leaf_nodes": 9, "criterion": "entropy"}, lambda y, p: y != p),
+    "error": (DecisionTreeClassifier, {"ccp_risk": "error"}, lambda y, p: y != p),
+    "squares": (DecisionTreeRegressor, {"min_samples_leaf": 3}, lambda y, p: (y - p) ** 2),
+    "distances": (DecisionTreeRegressor, {"criterion": "absolute_error"}, lambda y, p: abs(y - p)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_give_the_errors_of_the_naive_loop(rng, case, weighted):
+    kind, options, costs = CASES[case]
+    X = rng.standard_normal((90, 3))
+    y = X[:, 0] + 0.7 * rng.standard_normal(90)
+    y = (y > 0).astype(int) if kind is DecisionTreeClassifier else y
+    weight = rng.integers(1, 3, 90).astype(float) if weighted else None
+    model = kind(ccp_alpha="cv", cv=4, **options).fit(X, y, weight)
+    found = model.cv_results_
+    alphas = found["ccp_alphas"]
+    between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    losses = naive_errors(model, X, y, weight, between, costs)
+    w = np.ones(90) if weight is None else weight
+    error = losses @ w / w.sum()
+    np.testing.assert_allclose(found["errors"], error, rtol=1e-9, atol=1e-12)
+    spread = np.sqrt(((losses - error[:, None]) ** 2 @ w) / w.sum() / 90)
+    np.testing.assert_allclose(found["standard_errors"], spread, rtol=1e-6, atol=1e-9)
+    assert (np.diff(found["n_leaves"]) < 0).all()
+    best = np.flatnonzero(np.isclose(error, error.min(), rtol=1e-9))[-1]
+    assert model.ccp_alpha_ == alphas[best]
+    assert model.get_n_leaves() == found["n_leaves"][best]
+    small = kind(ccp_alpha="cv", cv=4, one_se=True, **options).fit(X, y, weight)
+    within = np.flatnonzero(found["errors"] <= found["errors"][best] + found["standard_errors"][best])[-1]
+    assert small.get_n_leaves() == found["n_leaves"][within]
+
+
+def test_risk_by_error_is_that_of_cart(rng):
+    X = rng.standard_normal((150, 2)).round(1)
+    y = (X[:, 0] > 0).astype(int) ^ (rng.random(150) < 0.25)
+    model = DecisionTreeClassifier(ccp_risk="error", min_samples_leaf=3).fit(X, y)
+    tree = model.tree_
+    risk = (1 - tree.value[:, 0].max(axis=1)) * tree.n_node_samples / 150
+    steps = reference.subtrees(tree.children_left, tree.children_right, risk)
+    path = model.cost_complexity_pruning_path(X, y)
+    last = {n_leaves: (alpha, impurity) for alpha, impurity, n_leaves in steps}
+    for alpha, impurity, n_leaves in zip(path.ccp_alphas[1:], path.impurities[1:], path.n_leaves[1:]):
+        assert last[n_leaves] == pytest.approx((alpha, impurity))
+
+
+def test_a_chain_10000_deep_is_pruned_by_folds():
+    X, y = np.arange(10_001.0)[:, None], np.arange(10_001) % 2
+    model = DecisionTreeClassifier(ccp_alpha="cv", cv=2).fit(X, y)
+    assert model.get_n_leaves() < 10_001
+
+
+def test_threads_change_no_fold(rng):
+    X, y = rng.standard_normal((500, 3)), rng.integers(0, 2, 500)
+    one, two = (DecisionTreeClassifier(ccp_alpha="cv", cv=5, n_jobs=n).fit(X, y).cv_results_ for n in (1, 3))
+    for name, column in one.items():
+        np.testing.assert_array_equal(column, two[name])
