@@ -124,7 +124,7 @@ class Side(Cache):
         return len(self.table) >= self.most
 
     def stored(self, rows, y, columns):
-        """Where values of rows, of labels y, against a list of the columns are or are to be; see `kernels._values.add`."""
+        """Where values of rows, of labels y, against a list of the columns are or are to be; see `_values.add`."""
         panels = self.own.panels if len(columns) == len(self.own.rows) else None
         if self.block is None:
             return panels, *self.ask(rows)

@@ -271,7 +271,7 @@ def inner(
 
 
 def combine(K, const double[:, ::1] coef, const int64_t[::1] starts, double[:, :, ::1] out):
-    """out[i, c, o] = sum of coef[o, j] K[i, j] over starts[c] <= j < starts[c + 1], in order, as `kernels._values.add`."""
+    """out[i, c, o] = sum of coef[o, j] K[i, j] over starts[c] <= j < starts[c + 1], in order, as `_values.add`."""
     cdef Py_ssize_t i, j, o, c
     cdef const float[:, ::1] single
     cdef const double[:, ::1] double_
