@@ -1,10 +1,11 @@
 # make demo   every method on real data, from a fresh clone
 # make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
-# make check  the same at the best SIMD level alone
+# make check  the same at the best SIMD level alone; ROOM=svm: the tests of that room
 # make adult  the published errors on the Adult data beside ours
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
+# FASTCLF_LEVELS=native builds the kernels that this machine uses and no others: make check FASTCLF_LEVELS=native ROOM=svm
 
 PYTHON ?= python3
 # A pyenv shim answers only for the versions chosen at the moment; the interpreter behind it always does.
@@ -18,13 +19,15 @@ VENV := $(CURDIR)/.venv/$(VERSION)
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SOURCES := $(shell find setup.py pyproject.toml fastclf src_cython -type f -not -name '*.pyc')
+export FASTCLF_LEVELS
 
 # Tests run from a folder where the package's source is not importable.
+ROOM ?=
 AWAY := build/away-$(VERSION)
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests -p no:cacheprovider -n auto --dist loadfile
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean
+.PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -36,21 +39,22 @@ adult: $(VENV)/.made $(VENV)/.installed
 test: check test-levels test-debug
 
 check: $(VENV)/.test $(VENV)/.installed
-	$(PYTEST)
+	$(PYTEST) $(if $(ROOM),-m "not build")
 
 test-levels: $(VENV)/.test $(VENV)/.installed
 	levels=$$($(BIN)/python -P -c 'from fastclf import _simd; print(*_simd.available()[:-1])') || exit 1; \
 	for level in $$levels; do \
-	    echo "SIMD level $$level"; (export FASTCLF_SIMD=$$level; $(PYTEST) -m "not build and not once") || exit 1; \
+	    echo "SIMD level $$level"; (export FASTCLF_SIMD=$$level; $(PYTEST) -m "levels and not once") || exit 1; \
 	done
 
 test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
-	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build"
+	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build and not once"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH=$(BIN):$$PATH cython-lint src_cython fastclf
+	$(BIN)/python .ci/rooms.py
 
 bench: $(VENV)/.bench $(VENV)/.installed
 	$(BIN)/python bench/run.py
@@ -75,12 +79,17 @@ $(VENV)/.made:
 	$(PIP) install --upgrade pip 'setuptools>=77' 'cython>=3.1' wheel 'numpy>=2'
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.made $(SOURCES)
+# Another choice of levels is another installation.
+$(VENV)/.levels: $(VENV)/.made always
+	@echo '$(FASTCLF_LEVELS)' | cmp -s - $@ || echo '$(FASTCLF_LEVELS)' > $@
+
+$(VENV)/.installed: $(VENV)/.made $(VENV)/.levels $(SOURCES)
 	$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	touch $@
 
+# The debug build has the best level alone: what it checks is the same at all of them.
 $(DEBUG_SITE)/.installed: $(VENV)/.made $(SOURCES)
-	FASTCLF_DEBUG=1 $(PIP) install --no-build-isolation --no-deps --upgrade --target $(DEBUG_SITE) .
+	FASTCLF_DEBUG=1 FASTCLF_LEVELS=native $(PIP) install --no-build-isolation --no-deps --upgrade --target $(DEBUG_SITE) .
 	touch $@
 
 # The packages of a dependency group of pyproject.toml.

@@ -170,12 +170,15 @@ class BuildExtensions(build_ext):
                     raise SystemExit(f"FASTCLF_LEVELS={WANTED}: {', '.join(missing)} is none of {', '.join(levels)}")
                 levels = [level for level in levels if level in wanted]
         extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in LEVELS[level][2]}
+        lighter = {}
+        if not DEBUG and self.compiler.compiler_type != "msvc":
+            lighter = {"_memoryviews": ["-O1"]} | dict.fromkeys(KERNELS if len(levels) > 1 else [], ["-O2"])
         left_out = {f"{name}{suffix}" for suffix, _, kernels in LEVELS.values() for name in kernels} - set(extra)
         kept = []
         for ext in self.extensions:
             name = ext.name.removeprefix("fastclf.")
             if name not in left_out:
-                ext.extra_compile_args = flags + extra.get(name, [])
+                ext.extra_compile_args = flags + extra.get(name, []) + lighter.get(name, [])
                 ext.depends = [*ext.depends, *map(str, SOURCE.rglob("*.h")), "setup.py"]
                 if name == "_cpu":
                     ext.depends.append(str(BUILD_INFO))

@@ -5,8 +5,6 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from neighbors._search cimport metrics_t
-
 # The name of a model's capsule.
 cdef extern from *:
     """
@@ -76,7 +74,7 @@ ctypedef struct neighbors_t:
     Py_ssize_t n_findable
     bint narrow                  # X is float32
     const void* X
-    metrics_t metrics
+    const void* metrics          # a metrics_t of `neighbors/_search.pxd`, of the C heap
     const unsigned char* allowed  # rows that may be found, or NULL for all
     # a filter's
     Py_ssize_t width             # 0: none

@@ -1,4 +1,8 @@
 # Numbers of any type as doubles, for kernels that read rows unconverted.
+#
+# A kernel over `number` is compiled once a type. Where a row is soon doubles anyway, `rows_t` carries the type at run
+# time, and the kernel is compiled once.
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 ctypedef fused number:
@@ -25,3 +29,66 @@ cdef inline const double* as_doubles(const number* x, Py_ssize_t d, double* room
         for j in range(d):
             room[j] = <double> x[j]
         return room
+
+
+cdef enum:
+    FLOAT
+    DOUBLE
+    INT8
+    UINT8
+    INT16
+    UINT16
+    INT32
+    INT64
+
+
+cdef struct rows_t:
+    const char* data  # of an array (n, d), C-contiguous
+    Py_ssize_t d
+    Py_ssize_t itemsize
+    int kind
+
+
+cdef inline rows_t rows_of(object X) except *:
+    """The rows of an array of one of the types of `number`, which the caller keeps alive."""
+    cdef Py_buffer view
+    cdef rows_t rows
+    cdef char letter
+    PyObject_GetBuffer(X, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    letter = view.format[0]
+    rows.data, rows.d, rows.itemsize = <const char*> view.buf, view.shape[1], view.itemsize
+    PyBuffer_Release(&view)
+    if rows.itemsize == 8:
+        rows.kind = DOUBLE if letter == b'd' else INT64
+    elif rows.itemsize == 4:
+        rows.kind = FLOAT if letter == b'f' else INT32
+    elif rows.itemsize == 2:
+        rows.kind = INT16 if letter == b'h' else UINT16
+    else:
+        rows.kind = INT8 if letter == b'b' else UINT8
+    return rows
+
+
+cdef inline rows_t rows_at(const real* X, Py_ssize_t d) noexcept nogil:
+    """The rows that begin at a pointer."""
+    return rows_t(<const char*> X, d, sizeof(real), FLOAT if real is float else DOUBLE)
+
+
+cdef inline const double* row_of(const rows_t* rows, Py_ssize_t i, double* room) noexcept nogil:
+    """Row i as doubles: itself, or a copy in `room`."""
+    cdef const char* x = rows.data + i * rows.d * rows.itemsize
+    if rows.kind == DOUBLE:
+        return as_doubles(<const double*> x, rows.d, room)
+    if rows.kind == FLOAT:
+        return as_doubles(<const float*> x, rows.d, room)
+    if rows.kind == INT8:
+        return as_doubles(<const int8_t*> x, rows.d, room)
+    if rows.kind == UINT8:
+        return as_doubles(<const uint8_t*> x, rows.d, room)
+    if rows.kind == INT16:
+        return as_doubles(<const int16_t*> x, rows.d, room)
+    if rows.kind == UINT16:
+        return as_doubles(<const uint16_t*> x, rows.d, room)
+    if rows.kind == INT32:
+        return as_doubles(<const int32_t*> x, rows.d, room)
+    return as_doubles(<const int64_t*> x, rows.d, room)

@@ -61,6 +61,7 @@ cdef void release(fastclf_model* model) noexcept nogil:
     if model != NULL and add_reference(&(<model_t*> model).references, -1) == 0:
         with gil:
             Py_XDECREF(<PyObject*> (<model_t*> model).owner)
+        free(<void*> (<model_t*> model).neighbors.metrics)
         free(model)
 
 

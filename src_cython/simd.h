@@ -35,8 +35,10 @@
 #else
 #define VECTOR_BYTES 16
 #endif
-#if defined(__AVX__) || defined(__SSE2__)
+#if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h> /* a tenth of the other to compile */
 #endif
 
 #define LANES_F (VECTOR_BYTES / 4)

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,31 @@ def pytest_configure():
 def pytest_report_header():
     debug = ", debug build" if _simd.build_info()["debug"] else ""
     return f"fastclf {fastclf.__version__} in {Path(fastclf.__file__).parent}, SIMD level {_simd.level()}{debug}"
+
+
+def pairwise_grid(**axes):
+    """Parametrize by some of all combinations of the axes' values: each value of an axis meets each of every other.
+
+    Most defects need two values at once, few a third; the rows are those of a greedy choice, the same every time.
+    """
+    names, values = list(axes), [list(each) for each in axes.values()]
+    missing = {
+        frozenset([(a, i), (b, j)])
+        for a, b in combinations(range(len(names)), 2)
+        for i, j in product(range(len(values[a])), range(len(values[b])))
+    }
+    rows = []
+    while missing:
+        row = dict(sorted(min(missing, key=sorted)))
+        for axis in range(len(names)):
+            if axis not in row:
+                row[axis] = max(
+                    range(len(values[axis])),
+                    key=lambda i: (sum(frozenset([(axis, i), known]) in missing for known in row.items()), -i),
+                )
+        missing -= {frozenset(pair) for pair in combinations(row.items(), 2)}
+        rows.append([values[axis][row[axis]] for axis in range(len(names))])
+    return pytest.mark.parametrize(names, rows)
 
 
 def seconds_to_obey_ctrl_c(code):

@@ -8,6 +8,8 @@ import pytest
 
 from fastclf import _cpu, _simd
 
+pytestmark = pytest.mark.levels
+
 
 def python(code, **environment):
     return subprocess.run(

@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc
 from _model cimport (
     MODEL, apply_double_f, apply_float_f, encode_f, model_t, normalise_f, score_double_f, score_float_f, search_f,
 )
-from neighbors._search cimport fill_metric
+from neighbors._search cimport fill_metric, metrics_t
 from fastclf.capi cimport (
     FASTCLF_BAYES, FASTCLF_LINEAR, FASTCLF_MACHINE, FASTCLF_NEIGHBORS, FASTCLF_TREE, fastclf_model, release,
 )
@@ -31,8 +31,12 @@ cdef void* address(array) except? NULL:
 
 cdef int fill_neighbors(model_t* m, state) except -1:
     cdef object coder = state.coder
+    cdef metrics_t* metrics = <metrics_t*> calloc(1, sizeof(metrics_t))
+    if metrics == NULL:
+        raise MemoryError
+    m.neighbors.metrics = metrics
     # the norms of queries are the caller's, later
-    fill_metric(&m.neighbors.metrics, state.metric, SimpleNamespace(query_norm2=np.zeros(1)))
+    fill_metric(metrics, state.metric, SimpleNamespace(query_norm2=np.zeros(1)))
     m.search = <search_f> <size_t> state.search
     m.neighbors.n_rows = len(state.X)
     m.neighbors.n_findable = state.n_findable

@@ -17,7 +17,7 @@ from cython cimport cdivision
 from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int32_t, uint8_t
 
-from _numbers cimport as_doubles, number
+from _numbers cimport row_of, rows_t
 from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 
 
@@ -44,18 +44,19 @@ cdef struct gaussians_t:
 
 
 cdef inline void leave_out_rows(
-    const gaussians_t* g, const number* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop,
+    const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop,
     int32_t* left_code, uint8_t* lost, double* room
 ) noexcept nogil:
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d
     cdef double* joint = room + 4 * d
+    cdef const double* x
     while first < stop:
         for r in range(4):
-            i = min(first + r, stop - 1)
+            x = row_of(X, min(first + r, stop - 1), room + r * d)
             for j in range(d):
-                room[r * d + j] = <double> X[i * d + j] - centre[j]
+                room[r * d + j] = x[j] - centre[j]
         tell_four(g, room, joint)
         for r in range(min(4, stop - first)):
             i = first + r
@@ -65,7 +66,7 @@ cdef inline void leave_out_rows(
             lost[i] = 0
             left_code[i] = certain_class(g, joint + r * g.width, code[i], delta * g.steepest)
             if left_code[i] < 0:
-                left_code[i] = class_without(g, as_doubles(X + i * d, d, room + r * d), code[i], &lost[i])
+                left_code[i] = class_without(g, row_of(X, i, room + r * d), code[i], &lost[i])
         first += 4
 
 

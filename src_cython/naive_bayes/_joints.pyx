@@ -11,7 +11,7 @@ from _exp cimport exp_of_negative
 from _finite cimport all_finite
 from naive_bayes._gaussian_leave_one_out cimport gaussians_t, leave_out_rows
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
-from _numbers cimport as_doubles, number, real
+from _numbers cimport real, row_of, rows_at, rows_of, rows_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 
@@ -20,16 +20,16 @@ LANES = LANES_D
 
 # joint[i, k] += constant[k] + sum_j weight[j, k] (x_ij - mean[j, k])^2
 cdef void add_squares(
-    const number* X, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
+    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
     const double* mean, const double* weight, const double* constant, double* joint, double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, k, r, v
+    cdef Py_ssize_t d = X.d, i, j, k, r, v
     cdef const double* x[4]
     cdef vec_d t0, t1, t2, t3, m, w
     cdef vec_d a[4]
     for i in range(start, stop, 4):
         for r in range(4):
-            x[r] = as_doubles(X + min(i + r, stop - 1) * d, d, room + r * d)
+            x[r] = row_of(X, min(i + r, stop - 1), room + r * d)
         for v in range(width // LANES_D):
             k = v * LANES_D
             a[0] = a[1] = a[2] = a[3] = (<const vec_d*> (constant + k))[0]
@@ -59,16 +59,16 @@ cdef inline void add_lanes(vec_d a, double* out, Py_ssize_t n) noexcept nogil:
 
 # joint[i, k] += constant[k] + sum_j coef[j, k] x_ij, or with a threshold, over the x_ij above it, as ones
 cdef void add_products(
-    const number* X, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
+    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
     bint binary, double threshold, const double* coef, const double* constant, double* joint, double* room
 ) noexcept nogil:
-    cdef Py_ssize_t i, j, k, r, v
+    cdef Py_ssize_t d = X.d, i, j, k, r, v
     cdef const double* x[4]
     cdef vec_d c
     cdef vec_d a[4]
     for i in range(start, stop, 4):
         for r in range(4):
-            x[r] = as_doubles(X + min(i + r, stop - 1) * d, d, room + r * d)
+            x[r] = row_of(X, min(i + r, stop - 1), room + r * d)
             if binary:
                 for j in range(d):
                     room[r * d + j] = 1.0 if x[r][j] > threshold else 0.0
@@ -109,26 +109,24 @@ cdef void add_sparse_products(
 # joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last of a column's entries is for categories that
 # are not below it. NaN, a value that is missing, adds nothing.
 cdef void add_entries(
-    const number* X, Py_ssize_t d, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
-    const int64_t* first, const double* table, const double* constant, double* joint
+    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop, const int64_t* first,
+    const double* table, const double* constant, double* joint, double* room
 ) noexcept nogil:
     cdef Py_ssize_t i, j, k, v
-    cdef number x
+    cdef const double* x
     cdef vec_d a
     for i in range(start, stop):
+        x = row_of(X, i, room)
         for v in range(width // LANES_D):
             k = v * LANES_D
             a = (<const vec_d*> (constant + k))[0]
-            for j in range(d):
-                x = X[i * d + j]
-                if number is float or number is double:
-                    if x != x:
-                        continue
-                a += (<const vec_d*> (table + entry_of(x, first, j) * width + k))[0]
+            for j in range(X.d):
+                if x[j] == x[j]:
+                    a += (<const vec_d*> (table + entry_of(x[j], first, j) * width + k))[0]
             add_lanes(a, joint + i * n_classes + k, min(LANES_D, n_classes - k))
 
 
-cdef inline int64_t entry_of(number x, const int64_t* first, Py_ssize_t j) noexcept nogil:
+cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
@@ -215,30 +213,32 @@ cdef void decide_rows(
 
 
 def squares(
-    const number[:, ::1] X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
+    X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
     """Add Gaussian log densities; `mean`, `weight` and `constant` have classes as columns, LANES a group."""
-    cdef double[::1] room = np.empty(4 * X.shape[1])
+    cdef rows_t rows = rows_of(X)
+    cdef double[::1] room = np.empty(4 * rows.d)
     with nogil:
         add_squares(
-            &X[0, 0], X.shape[1], joint.shape[1], mean.shape[1], start, stop, &mean[0, 0], &weight[0, 0],
-            &constant[0], &joint[0, 0], &room[0]
+            &rows, joint.shape[1], mean.shape[1], start, stop, &mean[0, 0], &weight[0, 0], &constant[0], &joint[0, 0],
+            &room[0]
         )
 
 
 def products(
-    const number[:, ::1] X, const double[:, ::1] coef, const double[::1] constant, threshold,
+    X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
     """Add linear scores."""
     cdef bint binary = threshold is not None
     cdef double limit = threshold if binary else 0
-    cdef double[::1] room = np.empty(4 * X.shape[1])
+    cdef rows_t rows = rows_of(X)
+    cdef double[::1] room = np.empty(4 * rows.d)
     with nogil:
         add_products(
-            &X[0, 0], X.shape[1], joint.shape[1], coef.shape[1], start, stop, binary, limit, &coef[0, 0],
-            &constant[0], &joint[0, 0], &room[0]
+            &rows, joint.shape[1], coef.shape[1], start, stop, binary, limit, &coef[0, 0], &constant[0], &joint[0, 0],
+            &room[0]
         )
 
 
@@ -259,14 +259,16 @@ def sparse_products(
 
 
 def entries(
-    const number[:, ::1] X, const int64_t[::1] first, const double[:, ::1] table, const double[::1] constant,
+    X, const int64_t[::1] first, const double[:, ::1] table, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
     """Add the table's entries for the categories of rows start to stop."""
+    cdef rows_t rows = rows_of(X)
+    cdef double[::1] room = np.empty(rows.d)
     with nogil:
         add_entries(
-            &X[0, 0], X.shape[1], joint.shape[1], table.shape[1], start, stop, &first[0], &table[0, 0], &constant[0],
-            &joint[0, 0]
+            &rows, joint.shape[1], table.shape[1], start, stop, &first[0], &table[0, 0], &constant[0], &joint[0, 0],
+            &room[0]
         )
 
 
@@ -294,14 +296,15 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 
 
 def leave_out(
-    const number[:, ::1] X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
+    X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
     const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
     const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] A, const double[:, ::1] B,
     const double[::1] base, const double[::1] top, double off, Py_ssize_t start, Py_ssize_t stop,
     int32_t[::1] left_code, uint8_t[::1] lost
 ):
     """The class of each row by the Gaussian classes of all others, as `gaussians_t` has them."""
-    cdef Py_ssize_t d = X.shape[1], n_classes = inverse.shape[0], width = base.shape[0]
+    cdef rows_t rows = rows_of(X)
+    cdef Py_ssize_t d = rows.d, n_classes = inverse.shape[0], width = base.shape[0]
     cdef double[::1] room = np.empty(4 * (d + width))
     cdef gaussians_t g = gaussians_t(
         d, n_classes, np.argmax(squares[n_classes]), smoothing, epsilon, np.max(inverse), &count[0], &mean[0, 0],
@@ -309,7 +312,7 @@ def leave_out(
         np.max(top), off
     )
     with nogil:
-        leave_out_rows(&g, &X[0, 0], &code[0], start, stop, &left_code[0], &lost[0], &room[0])
+        leave_out_rows(&g, &rows, &code[0], start, stop, &left_code[0], &lost[0], &room[0])
 
 
 cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
@@ -321,7 +324,7 @@ cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
 
 
 cdef void rule_out(
-    const model_t* model, const real* x, const double* marked, const double* most, double* joint, double* room
+    const model_t* model, const rows_t* x, const double* marked, const double* most, double* joint, double* room
 ) noexcept nogil:
     """-inf for the classes of which the row has a marked column; or fewer of the marked ones than `most`."""
     cdef const bayes_t* b = &model.bayes
@@ -329,7 +332,7 @@ cdef void rule_out(
     cdef double* hits = room + 4 * d
     for k in range(K):
         hits[k] = 0
-    add_products(x, d, K, b.width, 0, 1, b.binary, b.threshold, marked, b.zero, hits, room)
+    add_products(x, K, b.width, 0, 1, b.binary, b.threshold, marked, b.zero, hits, room)
     for k in range(K):
         if hits[k] > 0 if most == NULL else hits[k] < most[k]:
             joint[k] = -INFINITY
@@ -342,22 +345,24 @@ cdef int joint_rows(
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, i, k
     cdef double* room = <double*> work
+    cdef rows_t rows = rows_at(X, d), row
     if not all_finite(X, n * d) or (b.nonnegative and has_negative(X, n * d)):
         return FASTCLF_BAD_VALUE
     for i in range(n):
         for k in range(K):
             joint[i * K + k] = b.begin[k]
     if b.first != NULL:
-        add_entries(X, d, K, b.width, 0, n, b.first, b.weight, b.zero, joint)
+        add_entries(&rows, K, b.width, 0, n, b.first, b.weight, b.zero, joint, room)
     elif b.mean != NULL:
-        add_squares(X, d, K, b.width, 0, n, b.mean, b.weight, b.constant, joint, room)
+        add_squares(&rows, K, b.width, 0, n, b.mean, b.weight, b.constant, joint, room)
     else:
-        add_products(X, d, K, b.width, 0, n, b.binary, b.threshold, b.weight, b.zero, joint, room)
+        add_products(&rows, K, b.width, 0, n, b.binary, b.threshold, b.weight, b.zero, joint, room)
     for i in range(n):
+        row = rows_at(X + i * d, d)
         if b.impossible != NULL:
-            rule_out(model, X + i * d, b.impossible, NULL, joint + i * K, room)
+            rule_out(model, &row, b.impossible, NULL, joint + i * K, room)
         if b.wanted != NULL:
-            rule_out(model, X + i * d, b.wanted, b.n_wanted, joint + i * K, room)
+            rule_out(model, &row, b.wanted, b.n_wanted, joint + i * K, room)
     return FASTCLF_OK
 
 

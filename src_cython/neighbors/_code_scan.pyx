@@ -9,7 +9,7 @@ from cython cimport floating
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, floor, sqrt
 
-from neighbors._raw_queries cimport prepare
+from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
 from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
@@ -431,7 +431,7 @@ cdef int find_block(
 ) noexcept nogil:
     cdef search_t s
     cdef filter_t f
-    cdef metrics_t m = model.neighbors.metrics
+    cdef metrics_t m = metrics_of(model)[0]
     cdef char* begin = room
     cdef Py_ssize_t n_blocks = (model.neighbors.n_rows + BLOCK - 1) // BLOCK, first, last = 0, n_before, query
     cdef Py_ssize_t stride = max(2, n_blocks // SAMPLED)

@@ -7,7 +7,7 @@ from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport abs
 
-from neighbors._raw_queries cimport PANEL_BYTES
+from neighbors._raw_queries cimport PANEL_BYTES, metrics_of
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._distance cimport ROWS_F
 from _model cimport asked_t, encode_f, model_t, piece
@@ -300,7 +300,7 @@ cdef void code_inner(const model_t* model, coder_t* c, const double* query, cons
     """Queries of inner products: of length 1, not centred, in the smallest steps that hold them all; 0 as it is."""
     cdef double* zero = <double*> piece(&room, (model.n_features + n) * <Py_ssize_t> sizeof(double))
     cdef double* norm2 = zero + model.n_features
-    cdef double far = model.neighbors.metrics.dot.largest_norm + model.neighbors.center_norm, step, s, error
+    cdef double far = metrics_of(model).dot.largest_norm + model.neighbors.center_norm, step, s, error
     cdef Py_ssize_t i, j, d = model.n_features
     cdef int largest = 0
     for j in range(d):
@@ -344,8 +344,8 @@ cdef void code_asked(
     c.step = <float> model.neighbors.step
     c.shift = <float> model.neighbors.code_shift
     c.kappa = model.neighbors.kappa
-    c.absolute = model.neighbors.metrics.code == MANHATTAN
-    c.inner = model.neighbors.metrics.code == DOT
+    c.absolute = metrics_of(model).code == MANHATTAN
+    c.inner = metrics_of(model).code == DOT
     c.w = <float*> piece(&room, c.d * PANEL_BYTES)
     c.y = <float*> piece(&room, (c.n_codes + 4) * PANEL_BYTES)
     c.code = <int*> piece(&room, c.n_codes * PANEL_BYTES)

@@ -11,7 +11,7 @@
 from cython cimport floating
 from libc.math cimport isnan
 
-from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, prepare
+from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, metrics_of, prepare
 from neighbors._distance cimport (
     chebyshev_t, euclidean_t, exact_term, exact_terms, manhattan_t, minkowski_t, root, screen_bound, screen_terms,
 )
@@ -450,7 +450,7 @@ cdef int find_block(
     Py_ssize_t k, double* distance, Py_ssize_t* index, char* room
 ) noexcept nogil:
     cdef search_t s
-    cdef metrics_t m = model.neighbors.metrics
+    cdef metrics_t m = metrics_of(model)[0]
     cdef tree_t tree
     cdef walk_t w
     cdef Py_ssize_t order[QUERIES]

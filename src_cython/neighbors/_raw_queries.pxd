@@ -124,3 +124,7 @@ cdef inline int prepare(
     s.own = NULL
     s.n_hits = s.capacity = s.n_waiting = 0
     return FASTCLF_OK
+
+
+cdef inline const metrics_t* metrics_of(const model_t* model) noexcept nogil:
+    return <const metrics_t*> model.neighbors.metrics

@@ -13,7 +13,7 @@ from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 
-from neighbors._raw_queries cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, prepare, scratch_bytes
+from neighbors._raw_queries cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, metrics_of, prepare, scratch_bytes
 from neighbors._distance cimport (
     ROWS_D, ROWS_F, cosine_t, dot_t, euclidean_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
 )
@@ -286,7 +286,7 @@ cdef int find_block(
 ) noexcept nogil:
     """The lists of up to QUERIES queries, by one pass over all rows."""
     cdef search_t s
-    cdef metrics_t m = model.neighbors.metrics
+    cdef metrics_t m = metrics_of(model)[0]
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
     # of few queries rows of two vectors or more are screened as they lie
     cdef bint by_rows = n <= FEW_QUERIES and d >= width
@@ -352,6 +352,7 @@ def find(
     Fills and sorts the lists, and tells whether rows fill them.
     """
     cdef model_t model
+    cdef metrics_t metrics
     cdef Py_ssize_t k = index.shape[1], d = X.shape[1], j
     cdef double* query = <double*> malloc(d * sizeof(double) + scratch_bytes(d))
     if query == NULL:
@@ -361,8 +362,9 @@ def find(
     model.n_features = d
     model.neighbors.n_rows = X.shape[0]
     model.neighbors.allowed = NULL
-    model.neighbors.metrics.code = code
-    model.neighbors.metrics.euclidean.squared = code == SQEUCLIDEAN
+    model.neighbors.metrics = &metrics
+    metrics.code = code
+    metrics.euclidean.squared = code == SQEUCLIDEAN
     with nogil:
         find_block(&model, &X[0, 0], query, 1, k, &distance[0, 0], &index[0, 0], <char*> (query + d))
         free(query)

@@ -11,11 +11,13 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from conftest import CHECKOUT
+from conftest import CHECKOUT, pairwise_grid
 
 import fastclf
 from fastclf import capi
 from fastclf.embedding.handles import functions
+
+pytestmark = pytest.mark.levels
 
 OK, BAD_MODEL, BAD_SIZE, BAD_VALUE = range(4)
 FLOATS = {np.float64: "d", np.float32: "f"}
@@ -67,9 +69,7 @@ def check_neighbors(model, queries, k):
 METRICS = ["euclidean", "sqeuclidean", "manhattan", "chebyshev", "hamming", "cosine", "dot", ("minkowski", 3)]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-@pytest.mark.parametrize("d", [1, 7, 40])
+@pairwise_grid(dtype=FLOATS, metric=METRICS, d=[1, 7, 40])
 def test_nearest_is_kneighbors_to_the_last_bit_for_every_metric(rng, metric, dtype, d):
     metric, p = metric if isinstance(metric, tuple) else (metric, 2)
     X = rng.integers(-3, 4, (300, d)).astype(dtype) / 3

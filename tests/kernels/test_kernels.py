@@ -9,6 +9,8 @@ from fastclf._csr import as_csr
 from fastclf.kernels import values
 from fastclf.kernels.values import Kernel, Packed, Rows
 
+pytestmark = pytest.mark.levels
+
 KERNELS = {
     "linear": {},
     "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_least_squares as reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -11,6 +12,8 @@ from sklearn.linear_model import RidgeClassifier
 from fastclf import LeastSquaresClassifier, load, save
 from fastclf.linear_model import scores
 from fastclf.sums import moments
+
+pytestmark = pytest.mark.levels
 
 
 def data(rng, n=200, d=6, n_classes=3, dtype=np.float64, offset=0.0):
@@ -26,11 +29,13 @@ def assert_is_least_squares(model, X, y, weight=None, rtol=1e-8):
     np.testing.assert_allclose(model.intercept_, intercept, rtol=0, atol=rtol * (1 + size * np.abs(X).max()))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("alpha", [0.0, 3.0])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("make", [np.asarray, csr_array])
-@pytest.mark.parametrize("shape", [(7, 2, 2), (200, 6, 3), (5000, 33, 4), (12, 30, 3), (20, 20, 2), (300, 70, 2)])
+@pairwise_grid(
+    dtype=["float32", "float64"],
+    alpha=[0.0, 3.0],
+    fit_intercept=[True, False],
+    make=[np.asarray, csr_array],
+    shape=[(7, 2, 2), (200, 6, 3), (5000, 33, 4), (12, 30, 3), (20, 20, 2), (300, 70, 2)],
+)
 def test_weights_are_those_of_lstsq(rng, dtype, alpha, fit_intercept, make, shape):
     X, y = data(rng, *shape, dtype)
     X[np.abs(X) < 0.3] = 0

@@ -13,6 +13,8 @@ from fastclf._csr import as_csr
 from fastclf.linear_model import scores
 from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
 
+pytestmark = pytest.mark.levels
+
 SHAPES = [(1, 1, 1), (3, 2, 1), (4, 8, 2), (5, 7, 3), (9, 16, 1), (10, 33, 5), (130, 64, 10)]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import reference_logistic as reference
 import scipy.sparse as sp
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets
@@ -14,6 +15,8 @@ from sklearn import datasets
 import fastclf
 from fastclf import LogisticRegression, _simd
 from fastclf.linear_model import likelihood, minimisers
+
+pytestmark = pytest.mark.levels
 
 SOLVERS = ["auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga"]
 
@@ -33,10 +36,7 @@ def assert_same(model, other, rtol=0):
     np.testing.assert_allclose(model.intercept_, other.intercept_, rtol=rtol)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("d", [1, 3, 8, 17])
-@pytest.mark.parametrize("C", [0.05, 1.0, 1e3, np.inf])
-@pytest.mark.parametrize("intercept", [True, False])
+@pairwise_grid(n_classes=[2, 3, 5], d=[1, 3, 8, 17], C=[0.05, 1.0, 1e3, np.inf], intercept=[True, False])
 def test_the_optimum_and_its_numbers_are_the_references(rng, n_classes, d, C, intercept):
     X, y, weight = problem(rng, 120, d, n_classes)
     coef, b = reference.fit(X, y, weight, C, intercept)

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import reference_perceptron as reference
 import scipy.sparse
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastclf import Perceptron, _simd, load, save
 from fastclf.linear_model import sweeps
+
+pytestmark = pytest.mark.levels
 
 AND = [0, 0, 0, 1]
 XOR = [0, 1, 1, 0]
@@ -47,10 +50,12 @@ def as_kind(X, kind):
     return X if kind == "dense" else scipy.sparse.csr_matrix(X)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "ones"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 3, 15, 16, 17, 32, 50])
-@pytest.mark.parametrize("intercept", [True, False])
+@pairwise_grid(
+    kind=["dense", "sparse", "ones"],
+    dtype=[np.float32, np.float64],
+    d=[1, 3, 15, 16, 17, 32, 50],
+    intercept=[True, False],
+)
 def test_integer_rows_give_the_weights_of_the_textbook_loop(rng, kind, dtype, d, intercept):
     X, y = integers(rng, 60, d, dtype)
     X = (X > 0).astype(dtype) if kind == "ones" else X

@@ -12,6 +12,8 @@ from fastclf._validation import encode_labels
 from fastclf.naive_bayes import joints, single
 from fastclf.sums import class_sums
 
+pytestmark = pytest.mark.levels
+
 METHODS = ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"]
 COMMON = ["class_count_", "classes_", "n_features_in_"]
 ATTRIBUTES = {

@@ -18,6 +18,8 @@ from fastclf._estimator import clone
 from fastclf.naive_bayes import mixed
 from fastclf.naive_bayes.mdl_cuts import mdl_cuts
 
+pytestmark = pytest.mark.levels
+
 KINDS = ["gaussian", "poisson", "exponential", "bernoulli", "categorical", "histogram", "quantile", "mdl", "kernel"]
 KINDS_OF_COUNTS = ["poisson", "bernoulli", "categorical", "multinomial"]
 X4, Y4 = np.array([[3.4, 10], [1.1, 9], [0, 10], [-2.1, 13]]), np.array([1, 1, -1, -1])

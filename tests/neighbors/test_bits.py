@@ -10,6 +10,8 @@ from test_neighbors import peak_memory
 from fastclf import KNeighborsClassifier, NearestNeighbors, _simd
 from fastclf.neighbors import packed_bits, scan
 
+pytestmark = pytest.mark.levels
+
 METRICS = ["hamming", "jaccard"]
 
 

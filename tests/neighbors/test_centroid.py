@@ -5,12 +5,15 @@ import warnings
 import numpy as np
 import pytest
 import reference_centroid as reference
+from conftest import pairwise_grid
 from scipy.sparse import csc_array, csr_array
 from sklearn.neighbors import NearestCentroid as Theirs
 
 from fastclf import NearestCentroid, load, save
 from fastclf.linear_model import scores
 from fastclf.sums import moments
+
+pytestmark = pytest.mark.levels
 
 METRICS = ["euclidean", "manhattan"]
 FITTED = ["centroids_", "within_class_std_dev_", "deviations_", "class_prior_", "classes_"]
@@ -35,10 +38,12 @@ def test_centroids_spread_and_labels_are_those_of_the_reference(rng, metric, dty
     np.testing.assert_array_equal(model.predict(X), reference.predict(X, centroids, np.unique(y), metric))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("shrink", [None, 0.3, 5.0])
-@pytest.mark.parametrize("priors", ["uniform", "empirical", [0.2, 0.5, 0.3]])
-@pytest.mark.parametrize("make", [np.asarray, csr_array, csc_array])
+@pairwise_grid(
+    metric=METRICS,
+    shrink=[None, 0.3, 5.0],
+    priors=["uniform", "empirical", [0.2, 0.5, 0.3]],
+    make=[np.asarray, csr_array, csc_array],
+)
 def test_every_answer_is_scikit_learns(rng, metric, shrink, priors, make):
     X, y = data(rng)
     X[np.abs(X) < 0.8] = 0

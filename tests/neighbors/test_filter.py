@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -19,6 +20,8 @@ from fastclf.neighbors.code_filter import METRICS, Coder, Filter, rotated
 from fastclf.neighbors.code_plan import plan
 from fastclf.neighbors.metrics import resolve_metric
 from fastclf.neighbors.scan import Scan
+
+pytestmark = pytest.mark.levels
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 LOWEST = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t)(lambda q, x, d: 0.0)
@@ -105,10 +108,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(60, 12), (1, 5), (40, 1)])
+@pairwise_grid(name=HOSTILE, metric=METRICS, dtype=["float32", "float64"], shape=[(60, 12), (1, 5), (40, 1)])
 def test_no_bound_exceeds_a_distance(rng, name, metric, dtype, shape):
     X = HOSTILE[name](rng.standard_normal(shape)).astype(dtype)
     Q = np.concatenate([X[:4], HOSTILE[name](rng.standard_normal((4, shape[1]))).astype(dtype)[:4], X[-1:] * 3])

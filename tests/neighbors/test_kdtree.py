@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import reference
-from conftest import seconds_to_obey_ctrl_c
+from conftest import pairwise_grid, seconds_to_obey_ctrl_c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +16,8 @@ from fastclf.neighbors import _kdtree_build, kdtree
 from fastclf.neighbors.kdtree import Tree
 from fastclf.neighbors.metrics import resolve_metric
 from fastclf.neighbors.scan import Scan
+
+pytestmark = pytest.mark.levels
 
 FAST_METRICS = ["euclidean", "sqeuclidean", "manhattan", "chebyshev"]
 MINKOWSKI = {"p = 3": (3.0, None), "p = 0.5": (0.5, None), "weights": (1.5, [1.0, 0.5, 0.0, 2.0, 1.0, 3.0])}
@@ -153,19 +155,19 @@ def test_threads_and_the_size_of_a_step_change_nothing_of_a_tree(rng, dtype, mon
 # Nearest
 
 
-@pytest.mark.parametrize("metric", [*FAST_METRICS, *MINKOWSKI])
-@pytest.mark.parametrize("dtypes", ["ff", "fd", "df", "dd"])
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pairwise_grid(metric=[*FAST_METRICS, *MINKOWSKI], dtypes=["ff", "fd", "df", "dd"], d=[1, 2, 5])
 def test_answers_equal_the_textbook_loop_to_the_last_bit(rng, metric, dtypes, d):
     X = rng.standard_normal((400, d)).round(1).astype(dtypes[0])
     Q = rng.standard_normal((9, d)).round(1).astype(dtypes[1])
     assert_exact(X, Q, 7, metric)
 
 
-@pytest.mark.parametrize("metric", FAST_METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (31, 1), (33, 2), (600, 10), (5000, 3), (9000, 2), (700, 40)])
-@pytest.mark.parametrize("n_queries", [1, 70])
+@pairwise_grid(
+    metric=FAST_METRICS,
+    dtype=["float32", "float64"],
+    shape=[(1, 1), (2, 3), (31, 1), (33, 2), (600, 10), (5000, 3), (9000, 2), (700, 40)],
+    n_queries=[1, 70],
+)
 def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     X, Q = rng.standard_normal(shape).astype(dtype), rng.standard_normal((n_queries, shape[1])).astype(dtype)
     assert_exact(X, Q, min(10, shape[0]), metric)
@@ -184,10 +186,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("metric", [*FAST_METRICS, *MINKOWSKI])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [1, 6])
+@pairwise_grid(name=HOSTILE, metric=[*FAST_METRICS, *MINKOWSKI], dtype=["float32", "float64"], d=[1, 6])
 def test_hostile_scales_are_exact(rng, name, metric, dtype, d):
     factor, offset = HOSTILE[name]
     X = rng.uniform(-3, 3, (400, d)) * factor + offset

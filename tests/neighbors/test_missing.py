@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from test_neighbors import HOSTILE, peak_memory
@@ -15,6 +16,8 @@ from fastclf import (
     _simd,
 )
 from fastclf.neighbors import missing_values, scan
+
+pytestmark = pytest.mark.levels
 
 
 def rows(rng, n, d, dtype=np.float64, share=0.3):
@@ -34,9 +37,9 @@ def assert_exact(X, Q, k):
     np.testing.assert_array_equal(got[0], expected[0])
 
 
-@pytest.mark.parametrize("dtypes", ["ff", "fd", "df", "dd"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (31, 1), (33, 2), (150, 7), (90, 40)])
-@pytest.mark.parametrize("n_queries", [1, 9])
+@pairwise_grid(
+    dtypes=["ff", "fd", "df", "dd"], shape=[(1, 1), (2, 3), (31, 1), (33, 2), (150, 7), (90, 40)], n_queries=[1, 9]
+)
 def test_answers_equal_the_textbook_loop_to_the_last_bit(rng, dtypes, shape, n_queries):
     X, Q = rows(rng, *shape, dtypes[0]), rows(rng, n_queries, shape[1], dtypes[1])
     assert_exact(X, Q, min(7, shape[0]))

@@ -6,12 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors, _simd
 from fastclf.neighbors import scan
 from fastclf.neighbors.code_filter import METRICS as FILTERED
+
+pytestmark = pytest.mark.levels
 
 FAST_METRICS = ["euclidean", "sqeuclidean", "manhattan", "chebyshev", "hamming"]
 ALL_METRICS = [*FAST_METRICS, "cosine", "dot", "minkowski"]
@@ -39,9 +42,7 @@ def test_the_vectorised_reference_is_the_textbook_loop(rng, metric):
     np.testing.assert_array_equal(reference.fast_distances(X, Q, metric), reference.distances(X, Q, metric))
 
 
-@pytest.mark.parametrize("metric", ALL_METRICS)
-@pytest.mark.parametrize("dtypes", ["ff", "fd", "df", "dd"])
-@pytest.mark.parametrize("n_queries", [1, 3, 9])
+@pairwise_grid(metric=ALL_METRICS, dtypes=["ff", "fd", "df", "dd"], n_queries=[1, 3, 9])
 def test_answers_equal_the_textbook_loop_to_the_last_bit(rng, metric, dtypes, n_queries):
     X = rng.standard_normal((150, 5)).round(1).astype(dtypes[0])
     Q = rng.standard_normal((n_queries, 5)).round(1).astype(dtypes[1])
@@ -49,10 +50,12 @@ def test_answers_equal_the_textbook_loop_to_the_last_bit(rng, metric, dtypes, n_
     assert_exact(X, Q, 7, metric, D, **PARAMS.get(metric, {}))
 
 
-@pytest.mark.parametrize("metric", FAST_METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (31, 1), (33, 2), (500, 16), (700, 33), (300, 130)])
-@pytest.mark.parametrize("n_queries", [1, 2, 4, 5, 70])
+@pairwise_grid(
+    metric=FAST_METRICS,
+    dtype=["float32", "float64"],
+    shape=[(1, 1), (2, 3), (31, 1), (33, 2), (500, 16), (700, 33), (300, 130)],
+    n_queries=[1, 2, 4, 5, 70],
+)
 def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     X, Q = rng.standard_normal(shape).astype(dtype), rng.standard_normal((n_queries, shape[1])).astype(dtype)
     if metric == "hamming":
@@ -71,10 +74,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("metric", FAST_METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n_queries", [2, 40])
+@pairwise_grid(name=HOSTILE, metric=FAST_METRICS, dtype=["float32", "float64"], n_queries=[2, 40])
 def test_hostile_scales_are_exact(rng, name, metric, dtype, n_queries):
     factor, offset = HOSTILE[name]
     X = (rng.uniform(-3, 3, (400, 40)) * factor + offset).astype(dtype)
@@ -82,10 +82,7 @@ def test_hostile_scales_are_exact(rng, name, metric, dtype, n_queries):
     assert_exact(X, Q, 5, metric)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("metric", ["cosine", "dot", "minkowski"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n_queries", [2, 9])
+@pairwise_grid(name=HOSTILE, metric=["cosine", "dot", "minkowski"], dtype=["float32", "float64"], n_queries=[2, 9])
 def test_hostile_scales_are_exact_for_slow_metrics(rng, name, metric, dtype, n_queries):
     factor, offset = HOSTILE[name]
     X = (rng.uniform(-3, 3, (120, 5)) * factor + offset).astype(dtype)
@@ -226,9 +223,7 @@ def test_without_queries_each_row_leaves_itself_out_by_row(rng, metric):
         assert (got[0] == 0).any(), "duplicates of a row must be found"
 
 
-@pytest.mark.parametrize("metric", ALL_METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n_queries", [1, 3, 60])
+@pairwise_grid(metric=ALL_METRICS, dtype=["float32", "float64"], n_queries=[1, 3, 60])
 def test_a_radius_finds_every_row_up_to_and_on_it(rng, metric, dtype, n_queries):
     X = rng.integers(-2, 3, (300, 5)).astype(dtype)
     Q = rng.integers(-2, 3, (n_queries, 5)).astype(dtype)

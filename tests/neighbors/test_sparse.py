@@ -5,6 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -13,6 +14,8 @@ from test_neighbors import HOSTILE, peak_memory
 from fastclf import KNeighborsClassifier, KNeighborsDensity, NearestNeighbors, _csr, _simd, load, save
 from fastclf._csr import as_csr
 from fastclf.neighbors import inverted_index, scan
+
+pytestmark = pytest.mark.levels
 
 METRICS = ["euclidean", "sqeuclidean", "manhattan", "cosine", "dot"]
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
@@ -97,9 +100,7 @@ def test_rows_are_kept_by_reference(rng):
     assert np.shares_memory(NearestNeighbors().fit(X)._scan.X.data, X.data)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pairwise_grid(name=HOSTILE, metric=METRICS, dtype=["float32", "float64"])
 def test_hostile_scales_are_exact(rng, name, metric, dtype):
     factor, offset = HOSTILE[name]
     if metric == "dot" and dtype == "float32" and name == "largest float32":

@@ -18,8 +18,6 @@ import fastclf
 from fastclf import KNeighborsClassifier, NearestNeighbors, _simd, load, save
 from fastclf.storage import state
 
-pytestmark = pytest.mark.once
-
 
 # A small model with every kind of array that a search reads.
 def small_model():

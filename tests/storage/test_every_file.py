@@ -20,7 +20,7 @@ from fastclf._estimator import Estimator
 from fastclf.storage import state
 from fastclf.table import Table
 
-pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RNG = np.random.default_rng(3)
 X = np.abs(RNG.integers(0, 4, (40, 3)) + RNG.random((40, 3)))

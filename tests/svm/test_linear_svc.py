@@ -17,6 +17,8 @@ from fastclf import LinearSVC, load, save
 from fastclf._csr import as_csr
 from fastclf.svm import linear_svc, soft_margin
 
+pytestmark = pytest.mark.levels
+
 LOSSES = ["hinge", "squared_hinge"]
 
 

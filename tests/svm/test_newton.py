@@ -8,6 +8,8 @@ from fastclf.kernels.values import Kernel, Rows
 from fastclf.svm import dual_newton, smo
 from fastclf.svm.gram import Gram
 
+pytestmark = pytest.mark.levels
+
 
 def factor(K, threads=1):
     A = K.copy()

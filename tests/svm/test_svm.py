@@ -20,6 +20,8 @@ from fastclf import SVC, svm_path
 from fastclf.kernels import values
 from fastclf.svm import interior_point, pair_scores, pairs, smo
 
+pytestmark = pytest.mark.levels
+
 KERNELS = {
     "linear": {},
     "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},

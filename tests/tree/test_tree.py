@@ -18,6 +18,8 @@ from sklearn import tree as sklearn_tree
 from fastclf import DecisionTreeClassifier, DecisionTreeRegressor, load, save
 from fastclf.tree import growth, nodes, sorted_columns
 
+pytestmark = pytest.mark.levels
+
 CRITERIA = ["gini", "entropy", "misclassification"]
 LOADERS = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "breast_cancer", "digits")}
 

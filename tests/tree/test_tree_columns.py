@@ -13,6 +13,8 @@ from sklearn import tree as sklearn_tree
 from fastclf import DecisionTreeClassifier, DecisionTreeRegressor, load, save
 from fastclf.tree import growth, sorted_columns
 
+pytestmark = pytest.mark.levels
+
 KINDS = {"gini": DecisionTreeClassifier, "squared_error": DecisionTreeRegressor}
 
 

@@ -8,6 +8,8 @@ from sklearn import tree as sklearn_tree
 import fastclf
 from fastclf import DecisionTreeClassifier, DecisionTreeRegressor, load, save
 
+pytestmark = pytest.mark.levels
+
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
 @pytest.mark.parametrize("weighted", [False, True])
