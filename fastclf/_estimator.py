@@ -65,6 +65,8 @@ class Estimator:
     `self._take(locals())`.
     """
 
+    _estimator_type = None  # or what scikit-learn calls it
+
     def _take(self, arguments):
         """Store the parameters, unchanged and unchecked, as the protocol wants it."""
         vars(self).update({name: value for name, value in arguments.items() if name not in ("self", "__class__")})
@@ -120,14 +122,15 @@ class Estimator:
 
     def __sklearn_tags__(self):
         # Called by scikit-learn alone, so it is there.
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
+        kind = self._estimator_type
         return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
+            estimator_type=kind,
+            target_tags=TargetTags(required=kind is not None),
             transformer_tags=None,
-            regressor_tags=None,
-            classifier_tags=None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
             input_tags=InputTags(),
         )
 
@@ -214,15 +217,6 @@ class Classifier(Estimator):
 
     _estimator_type = "classifier"
 
-    def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "classifier"
-        tags.classifier_tags = ClassifierTags()
-        tags.target_tags.required = True
-        return tags
-
     def score(self, X, y, sample_weight=None):
         """Share (weighted by `sample_weight`) of rows whose labels are all predicted right."""
         predicted = self.predict(X)
@@ -235,15 +229,6 @@ class Regressor(Estimator):
     """An estimator that predicts numbers."""
 
     _estimator_type = "regressor"
-
-    def __sklearn_tags__(self):
-        from sklearn.utils import RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags()
-        tags.target_tags.required = True
-        return tags
 
     def score(self, X, y, sample_weight=None):
         """Coefficient of determination R^2, averaged over the outputs; at most 1, 0 for predicting the mean.
