@@ -40,6 +40,28 @@ def clone(estimator):
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
 
 
+def variants(estimator, name, values):
+    """A clone of the estimator with each of the values of one parameter; name None: as it is, for each."""
+    models = [clone(estimator) for _ in values]
+    return models if name is None else [model.set_params(**{name: value}) for model, value in zip(models, values)]
+
+
+def has_shortcuts(estimator):
+    """Whether the estimator may be asked for shortcuts: its class itself says so, not one that it is derived from."""
+    return isinstance(estimator, Estimator) and type(estimator)._has_shortcuts
+
+
+def path_parameters(estimator):
+    """The `_path_parameters` of an estimator, none of one that may not be asked."""
+    return estimator._path_parameters if has_shortcuts(estimator) else ()
+
+
+def fit_each(estimator, name, values, X, y, shared=None):
+    """A fitted model for each value, by the estimator's `_fit_path`, which explains the arguments, or one by one."""
+    models = estimator._fit_path(name, values, X, y, shared)
+    return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
+
+
 class only_if:
     """Decorator of a method that an estimator has only where condition(estimator) holds."""
 
@@ -63,7 +85,55 @@ class Estimator:
 
     A subclass states its parameters in `__init__`, each with a default, and does nothing there but
     `self._take(locals())`.
+
+    Shortcuts: `cross_validate` and `tune` fit a clone for each value of a parameter and each fold, and let it predict
+    the fold's test rows. A class that knows a shorter way to the same answers is declared with `shortcuts=True`, as in
+    `class SVC(Classifier, shortcuts=True)`, and overrides what it knows of `_path_parameters`, `_fit_path`,
+    `_predict_path`, `_answers_without` and `_shared_columns`. Subclasses of it, which may override anything, are fitted
+    in the loop unless they are declared so themselves.
     """
+
+    _estimator_type = None  # or what scikit-learn calls it
+
+    _has_shortcuts = False
+
+    # Parameters for whose values `_fit_path` or `_answers_without` costs less than one value after the other.
+    _path_parameters = ()
+
+    def __init_subclass__(cls, *, shortcuts=False, **options):
+        super().__init_subclass__(**options)
+        cls._has_shortcuts = shortcuts
+
+    def _fit_path(self, name, values, X, y, shared=None):
+        """For each value of a parameter a new model with the answers of a `fit`; None: no way is shorter than those.
+
+        `name` is one of `_path_parameters`, and `values` a list, as the user gave it: unchecked, in any order. X and y
+        are a fold's train rows, as `fit` takes them; `shared` is what `_shared_columns` made, for these rows. Given
+        that, `name` may be None, and `values` of length 1: a model with the estimator's own parameters.
+        """
+        return
+
+    def _predict_path(self, models, X):
+        """For each of the models of `_fit_path` what it predicts, of shape (n_queries,)."""
+        return [model.predict(X) for model in models]
+
+    def _answers_without(self, name, values, X, y, fold):
+        """For each value an array of shape (n_samples,): of each row what a `fit` of all other folds' rows predicts.
+
+        None: those fits cost no more, or might give other answers. `name` and `values` are as for `_fit_path`, where
+        None is one model with the estimator's own parameters. X and y have all rows, and `fold`, of shape (n_samples,),
+        the number of each row's fold; `_folds` has what is asked about such an array.
+        """
+        return
+
+    def _shared_columns(self, X, threads):
+        """What fits to different rows of X have in common, made once on `threads` threads; None: nothing.
+
+        Its method `among(rows)`, of the numbers of some rows, ascending, gives `shared` for a `_fit_path` of them.
+        Estimators with the same `_shared_columns` share what the first of them makes. X is an array, a sparse matrix or
+        a table's `iloc`.
+        """
+        return
 
     def _take(self, arguments):
         """Store the parameters, unchanged and unchecked, as the protocol wants it."""
@@ -120,14 +190,15 @@ class Estimator:
 
     def __sklearn_tags__(self):
         # Called by scikit-learn alone, so it is there.
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
+        kind = self._estimator_type
         return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
+            estimator_type=kind,
+            target_tags=TargetTags(required=kind is not None),
             transformer_tags=None,
-            regressor_tags=None,
-            classifier_tags=None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
             input_tags=InputTags(),
         )
 
@@ -214,15 +285,6 @@ class Classifier(Estimator):
 
     _estimator_type = "classifier"
 
-    def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "classifier"
-        tags.classifier_tags = ClassifierTags()
-        tags.target_tags.required = True
-        return tags
-
     def score(self, X, y, sample_weight=None):
         """Share (weighted by `sample_weight`) of rows whose labels are all predicted right."""
         predicted = self.predict(X)
@@ -235,15 +297,6 @@ class Regressor(Estimator):
     """An estimator that predicts numbers."""
 
     _estimator_type = "regressor"
-
-    def __sklearn_tags__(self):
-        from sklearn.utils import RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags()
-        tags.target_tags.required = True
-        return tags
 
     def score(self, X, y, sample_weight=None):
         """Coefficient of determination R^2, averaged over the outputs; at most 1, 0 for predicting the mean.

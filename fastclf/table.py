@@ -4,7 +4,7 @@ import numpy as np
 
 from ._columns import as_columns
 from ._csr import Csr
-from ._estimator import Classifier, clone, only_if
+from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
 from ._validation import as_array, feature_names, require_array
 
 # Methods whose answers do not depend on the unit of a column.
@@ -18,6 +18,9 @@ _UNITLESS = (
     "NaiveBayes",
     "PoissonNB",
 )
+
+# What the parameters of the model begin with.
+_MODEL = "model__"
 
 # Columns are brought to one spread where one of them reaches this many times as far as the one in the middle.
 _UNEVEN = 10.0
@@ -182,7 +185,7 @@ def _digits(value):
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-class TableClassifier(Classifier):
+class TableClassifier(Classifier, shortcuts=True):
     """A classifier on a table with names, categories and missing values, saved with all that it takes to read another.
 
     Parameters
@@ -269,6 +272,26 @@ class TableClassifier(Classifier):
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted["model_"].fit(features, y, **weight)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
+
+    # Shortcut: the columns that the models of a path see are made once.
+
+    @property
+    def _path_parameters(self):
+        return tuple(_MODEL + name for name in path_parameters(self._model()))
+
+    def _fit_path(self, name, values, X, y, shared=None):
+        fitted, features = self._prepared(X)
+        models = fit_each(fitted["model_"], name.removeprefix(_MODEL), values, features, y)
+        return [
+            own._become(**fitted | {"model_": model, "classes_": model.classes_})
+            for own, model in zip(variants(self, name, values), models)
+        ]
+
+    def _predict_path(self, models, X):
+        if len(models) == 1:
+            return super()._predict_path(models, X)
+        features = models[0].features(X)
+        return models[0].model_._predict_path([own.model_ for own in models], features)
 
     def _prepared(self, X):
         """(attributes with a model that is not fitted, what it is to be fitted on)."""

@@ -3,6 +3,8 @@
 import numpy as np
 
 from .._csr import Csr, is_sparse
+from .._estimator import variants
+from .._folds import keeps_classes, rows_of_folds
 from .._threads import Progress, advance, aside
 from .._validation import (
     as_unchecked_matrix,
@@ -11,7 +13,7 @@ from .._validation import (
     require_number,
 )
 from ..sums.moments import products
-from .scores import LinearClassifier, as_rows, linear_scores, rows_that_count
+from .scores import LinearClassifier, as_rows, chosen, linear_codes, linear_scores, rows_that_count
 
 # The normal equations are solved where their matrix, of columns scaled to length 1, has at most this condition:
 # ten digits of the solution are right. Else X is factored itself.
@@ -28,11 +30,14 @@ _EPS = np.finfo(float).eps
 # Columns and singular values below this count as 0, as their squares do.
 _TINY = 1e-150
 
-# A row whose 1 - h is below this is left out by a fit without it.
+# A row whose 1 - h is below this is left out by a fit without it, and so is a fold if an eigenvalue of its 1 - H is.
 _ALONE = 1e-6
 
+# Scores, of targets of 1 and -1, that are nearer to each other than this are left to a fit without their fold.
+_TIE = 1e-7
 
-class LeastSquaresClassifier(LinearClassifier):
+
+class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     """Least squares of a class's indicator, +1 for its rows and -1 for all others; the largest score wins.
 
         min over w, b    sum_i s_i (t_i - w x_i - b)^2 + alpha |w|^2
@@ -143,8 +148,8 @@ class LeastSquaresClassifier(LinearClassifier):
         alone = 1 - leverage < _ALONE
         leverage[alone] = 0
         scores = target - (target - scores) / (1 - leverage)[:, None]
-        for i in np.flatnonzero(alone):
-            scores[i] = self._without(i, rows, codes, classes, weight)
+        for i in np.flatnonzero(alone)[:, None]:
+            scores[i] = linear_scores(rows[i], *self._solved_without(i, rows, codes, classes, weight))
         if kept is not None:
             own = as_rows(X, type(self).__name__)
             everyone = linear_scores(own, fitted["coef_"], fitted["intercept_"], self.n_jobs)
@@ -152,6 +157,42 @@ class LeastSquaresClassifier(LinearClassifier):
             scores = everyone
         self._become(**columns, **fitted)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    # Shortcut: of each alpha one fit answers for all folds.
+
+    _path_parameters = ("alpha",)
+
+    def _answers_without(self, name, values, X, y, fold):
+        if not keeps_classes(fold, y):
+            return None
+        return [model._predict_folds(X, y, fold) for model in variants(self, name, values)]
+
+    def _predict_folds(self, X, y, fold):
+        """For each row the label by the fit of all rows of other folds, which have all classes.
+
+        Without the rows of a fold e becomes (1 - H)^-1 e, H = ZZ' being that of these rows.
+        """
+        _, rows, codes, classes, *_ = self._checked(X, y, None)
+        fitted, inverse, mean = self._solved(rows, codes, classes, None)
+        target, n, rank = _targets(codes, len(classes)), len(rows), inverse.shape[1]
+        error = target - linear_scores(rows, fitted["coef_"], fitted["intercept_"], self.n_jobs)
+        tests, left = rows_of_folds(fold), np.full(target.shape, np.nan)
+        if len(tests) == n:
+            rest = 1 - self._leverage(rows, None, inverse, mean)
+            sure = rest > _ALONE
+            left[sure] = target[sure] - error[sure] / rest[sure, None]
+        else:
+            Z = np.full((n, rank + bool(self.fit_intercept)), 1 / np.sqrt(n))
+            if rank:
+                Z[:, :rank] = linear_scores(rows, inverse.T, -(mean @ inverse), self.n_jobs)
+            for test in tests:
+                left[test] = target[test] - _left_out(Z[test], error[test])
+        gap = np.abs(left[:, 0]) if len(classes) == 2 else np.diff(np.sort(left, axis=1)[:, -2:])[:, 0]
+        found = chosen(np.where(np.isnan(left), 0, left))
+        for i in np.unique(fold[~(gap > _TIE)]):
+            solved = self._solved_without(tests[i], rows, codes, classes, None)
+            found[tests[i]] = linear_codes(rows[tests[i]], *solved, self.n_jobs)
+        return classes[found]
 
     def _checked(self, X, y, sample_weight):
         """(columns, rows, codes, classes, weight, which rows have a weight or None), all of rows that count."""
@@ -288,14 +329,25 @@ class LeastSquaresClassifier(LinearClassifier):
         w = np.ones(n) if weight is None else weight
         return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
 
-    def _without(self, i, X, codes, classes, weight):
-        """The scores of row i by the fit of all others, in which its class may have no row."""
-        rest = np.delete(np.arange(len(X)), i)
-        own = X[np.array([i])]
-        if len(rest) == 0:
-            return np.zeros(_n_outputs(len(classes)))
+    def _solved_without(self, test, X, codes, classes, weight):
+        """(coef, intercept) of the fit of all other rows, in which a class may have no row."""
+        rest = np.delete(np.arange(len(X)), test)
         solved = self._solved(X[rest], codes[rest], classes, None if weight is None else weight[rest])[0]
-        return linear_scores(own, solved["coef_"], solved["intercept_"])[0]
+        return solved["coef_"], solved["intercept_"]
+
+
+def _left_out(Z, error):
+    """(1 - ZZ')^-1 error by the smaller of ZZ' and Z'Z; NaN where that is near to singular."""
+    wide = len(Z) <= Z.shape[1]
+    product = Z @ Z.T if wide else Z.T @ Z
+    try:
+        inverse = np.linalg.inv(np.eye(len(product)) - product)
+    except np.linalg.LinAlgError:
+        return np.full(error.shape, np.nan)
+    # the norm of the inverse is at least 1 over the smallest eigenvalue
+    if not np.linalg.norm(inverse) < 1 / _ALONE:
+        return np.full(error.shape, np.nan)
+    return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
 
 
 def _n_outputs(n_classes):

@@ -19,6 +19,7 @@ from .._validation import (
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, lbfgs_points, newton_points
 from .scores import LinearClassifier, as_rows
+from .warm_path import WarmPath
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _NEWTON = ("newton-cholesky",)
@@ -29,7 +30,7 @@ _SOLVERS = ("auto", *_LBFGS, *_NEWTON, "liblinear", "sag", "saga", "gradient")
 _NEWTON_PARAMETERS = 1024
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     """Logistic regression by maximum likelihood, with an L2 penalty or none.
 
     Minimises C sum_i s_i loss_i + |w|^2 / 2, where loss_i is minus the log probability of the label of row i, s_i its

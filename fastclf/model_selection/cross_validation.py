@@ -15,7 +15,7 @@ from ..metrics.contingency import contingency_table
 from ..metrics.scoring import as_scorers, from_answers, judge, judge_folds, settled
 from . import student_t
 from .folds import as_folds, as_rows, as_y
-from .groups import Group, packed_columns
+from .groups import Group, shared_columns
 
 
 class CrossValidation(dict):
@@ -288,7 +288,7 @@ class Measured:
     def __init__(self, asked, group):
         self.asked, self.group = asked, group
         self.folds = {}  # number of the fold -> a Fold for each value
-        self.shortcut = None  # (seconds, answers of shape (n_values, n_test rows in all))
+        self.shortcut = None  # (seconds, answers for each value n_test rows in all)
 
     @property
     def finished(self):
@@ -367,7 +367,7 @@ class Asked:
         threads = self._threads(groups, n_jobs)
         measured = [Measured(self, group) for group in groups]
         n_values = sum(len(group.values) for group in groups)
-        lock, packed = threading.Lock(), None
+        lock, shared = threading.Lock(), {}
         with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
 
             def work(i):
@@ -378,7 +378,8 @@ class Asked:
                 for own in measured:
                     if own.shortcut is not None:
                         continue
-                    found = self._measure(own.group.presorted(packed, train), *parts, threads)
+                    columns = shared[own.group].among(train) if own.group in shared else None
+                    found = self._measure(own.group, *parts, threads, columns)
                     with lock:
                         if progress.stopped:
                             return
@@ -393,7 +394,9 @@ class Asked:
                         progress.advance(len(self.folds) * len(own.group.values))
                 left = [own.group for own in measured if own.shortcut is None]
                 if left:
-                    packed = packed_columns(left, self.rows, self.folds, threads)
+                    # of pairs the rows need not be ascending
+                    if self.folds.pairs is None:
+                        shared = shared_columns(left, self.rows, threads)
                     run(work, range(len(self.folds)), threads)
             except KeyboardInterrupt:
                 done = max(len(own.finished) for own in measured)
@@ -406,13 +409,13 @@ class Asked:
         ours = all(isinstance(group.estimator, Estimator) for group in groups)
         return min(1 if n_jobs is None and not ours else n_threads(n_jobs), len(self.folds))
 
-    def _measure(self, group, train, test, threads):
+    def _measure(self, group, train, test, threads, shared):
         """A Fold for each value of the group."""
         if threads > 1 and not self.keep_models:
             group = group.sharing(threads)
         scorers = settled(self.scorers, group.estimator)
         start = perf_counter()
-        models = group.fit(*train)
+        models = group.fit(*train, shared)
         fitted = perf_counter()
         scores, answers = _judged(group, scorers, models, *test, self.labels)
         seconds = (fitted - start) / len(models), (perf_counter() - fitted) / len(models)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._csr import Csr
+from .._folds import is_leave_one_out
 from .._validation import encode_labels, require_integer, require_labels
 from ..metrics.contingency import as_label_vector
 
@@ -20,7 +21,7 @@ class Folds:
         self.n_samples, self.pairs, self.n_folds = n_samples, pairs, n_folds
         self.partitions = partitions or []
         # whether fold i is row i, and there is no more
-        self.leave_one_out = len(self.partitions) == 1 and np.array_equal(self.partitions[0], np.arange(n_samples))
+        self.leave_one_out = len(self.partitions) == 1 and is_leave_one_out(self.partitions[0])
 
     def __len__(self):
         return len(self.pairs) if self.pairs is not None else self.n_folds * len(self.partitions)
@@ -53,7 +54,8 @@ def as_folds(cv, X, y, groups=None, random_state=0, repeats=1):
             rng = np.random.default_rng(random_state) if repeats > 1 else random_state
             return Folds(n, [dealt(y, cv, rng) for _ in range(repeats)], cv)
         cv = GroupKFold(cv)
-    if isinstance(cv, LeaveOneOut) or _is_scikit_learns(cv, "LeaveOneOut"):
+    theirs = type(cv).__name__ == "LeaveOneOut" and type(cv).__module__.startswith("sklearn.")
+    if isinstance(cv, LeaveOneOut) or theirs:
         return Folds(n, [np.arange(n)], n)
     if isinstance(cv, _Partition):
         return Folds(n, [cv._fold(n, y, groups)], cv.n_splits)
@@ -72,10 +74,6 @@ def as_folds(cv, X, y, groups=None, random_state=0, repeats=1):
         raise ValueError("cv gives no fold, or one without rows; rows to train on and to test on are wanted")
     fold = _as_partition(pairs, n)
     return Folds(n, pairs=pairs) if fold is None else Folds(n, [fold], len(pairs))
-
-
-def _is_scikit_learns(cv, name):
-    return type(cv).__name__ == name and type(cv).__module__.startswith("sklearn.")
 
 
 def _as_partition(pairs, n):

@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 
-from .._estimator import clone
+from .._estimator import clone, path_parameters
 from .._validation import as_numbers, require_choice
 from .cross_validation import Asked, check_estimator
-from .groups import Group, path_parameter
+from .groups import Group
 
 # In which direction a parameter makes a model simpler.
 _SIMPLER = dict.fromkeys(
@@ -120,12 +120,11 @@ def groups_of(estimator, grids, shortcuts=True):
     """(params, groups, place): every combination; the Groups that make them; for each its group and place in it."""
     params, groups, place = [], [], []
     for grid in grids:
-        names = list(grid)
-        path = path_parameter(estimator, names) if shortcuts else None
-        others = [name for name in names if name != path]
+        path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)
+        others = [name for name in grid if name != path]
         numbers = {}
         for values in product(*grid.values()):
-            own = dict(zip(names, values))
+            own = dict(zip(grid, values))
             rest = tuple(grid[name].index(own[name]) for name in others)
             if rest not in numbers:
                 numbers[rest] = len(groups)
@@ -305,7 +304,12 @@ def validation_curve(
     asked = Asked(X, y, cv, 1, groups, scoring, random_state, train_scores=True)
     measured = asked.run(own_groups, n_jobs)
     results = [measured[g].result(v) for g, v in place]
-    [name] = [key[5:] for key in results[0] if key.startswith("test_")][:1]
+    return _both_sides(results)
+
+
+def _both_sides(results):
+    """(train scores, test scores), of the first figure, of shape (n_results, n_folds)."""
+    name = next(key[5:] for key in results[0] if key.startswith("test_"))
     return tuple(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
 
 
@@ -367,8 +371,7 @@ def learning_curve(
         asked = Asked(X, y, [(train[:size], test) for train, test in folds], scoring=scoring, train_scores=True)
         [measured] = asked.run([Group(estimator)], n_jobs)
         results.append(measured.result(0))
-    [name] = [key[5:] for key in results[0] if key.startswith("test_")][:1]
-    return sizes, *(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
+    return sizes, *_both_sides(results)
 
 
 def _as_sizes(train_sizes, n):

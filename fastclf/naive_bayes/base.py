@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from .._estimator import Classifier, clone
+from .._folds import keeps_classes, rows_of_folds
 from .._validation import (
     as_array,
     as_matrix,
@@ -22,6 +23,9 @@ SHARED = """classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names."""
+
+# More folds than this are not merged from the sums of each.
+_MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
@@ -78,8 +82,7 @@ def rows_by_fold(folds, weight, n):
     folds = as_array(folds, "folds")
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
-    _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
-    rows = np.split(np.argsort(fold, kind="stable"), np.cumsum(sizes)[:-1])
+    rows = rows_of_folds(np.unique(folds, return_inverse=True)[1])
     if sum(weight is None or weight[own].any() for own in rows) < 2:
         raise ValueError("folds has fewer than two folds with a row that counts; at least two are wanted")
     return rows
@@ -242,6 +245,11 @@ class NaiveBayesBase(Classifier):
         folds = rows_by_fold(folds, weight, len(rows))
         joint = self._fold_joints(rows, codes, weight, classes, folds)
         return clone(self)._become(classes_=classes)._answer(method, joint)
+
+    def _answers_without(self, name, values, X, y, fold):
+        if not keeps_classes(fold, y) or fold.max() >= _MANY_FOLDS:
+            return None
+        return [self.predict_folds(X, y, fold)]
 
     def _fold_joints(self, rows, codes, weight, classes, folds):
         parts = [self._sums(rows[own], codes[own], among(weight, own), len(classes)) for own in folds]

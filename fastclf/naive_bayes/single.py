@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .._folds import is_leave_one_out, keeps_classes
 from .._validation import require_array, require_number
 from ..sums.class_sums import category_counts, column_sums, count_categories, divide, over_rows, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
@@ -12,7 +13,7 @@ from .joints import add_gaussian, add_linear, add_table, in_lanes, kernels, requ
 
 
 @document
-class GaussianNB(NaiveBayesBase):
+class GaussianNB(NaiveBayesBase, shortcuts=True):
     """Naive Bayes with a normal distribution for each class and column: scikit-learn's GaussianNB.
 
     Parameters
@@ -95,6 +96,11 @@ class GaussianNB(NaiveBayesBase):
             require_finite(X, type(self).__name__)
         return joint
 
+    def _answers_without(self, name, values, X, y, fold):
+        if is_leave_one_out(fold) and keeps_classes(fold, y):
+            return [self.leave_one_out(X, y)]
+        return super()._answers_without(name, values, X, y, fold)
+
     def leave_one_out(self, X, y):
         """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
 
@@ -157,7 +163,7 @@ def _log_share(part, whole):
 
 
 @document
-class MultinomialNB(DiscreteBayes):
+class MultinomialNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
 
     Parameters
@@ -192,7 +198,7 @@ class MultinomialNB(DiscreteBayes):
 
 
 @document
-class BernoulliNB(DiscreteBayes):
+class BernoulliNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with a Bernoulli distribution for each class and column: scikit-learn's BernoulliNB.
 
     Parameters
@@ -256,7 +262,7 @@ class BernoulliNB(DiscreteBayes):
 
 
 @document
-class PoissonNB(DiscreteBayes):
+class PoissonNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with a Poisson distribution for each class and column, which scikit-learn lacks.
 
     The rate is (count + alpha) / (rows + alpha): `alpha` rows of 1 are added to each class, so that no rate is 0.
@@ -298,7 +304,7 @@ class PoissonNB(DiscreteBayes):
 
 
 @document
-class CategoricalNB(DiscreteBayes):
+class CategoricalNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with a categorical distribution for each class and column: scikit-learn's CategoricalNB.
 
     Parameters

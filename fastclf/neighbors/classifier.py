@@ -11,7 +11,7 @@ from .voting import Supervised
 
 
 @document
-class KNeighborsClassifier(Supervised, Classifier):
+class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
     """Classification by the vote of the k nearest rows.
 
     Parameters

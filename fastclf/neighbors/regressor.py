@@ -10,7 +10,7 @@ from .voting import Supervised
 
 
 @document
-class KNeighborsRegressor(Supervised, Regressor):
+class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
     """Regression by the (weighted) mean of the k nearest rows' targets.
 
     Parameters

@@ -1,9 +1,12 @@
 """Neighbours that vote: sample weights as multiplicities, and weights by distance."""
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 
+from .._estimator import clone
+from .._folds import is_leave_one_out
 from .._validation import as_targets, require_choice, require_integer
 from . import _votes
 from .base import Neighbors
@@ -171,6 +174,31 @@ class Supervised(Neighbors):
         for rows, own in found:
             answers[:, rows] = own.T
         return answers
+
+    # Shortcuts: one index, and one search for the largest k. A row is left out by a search that does not find it.
+
+    _path_parameters = ("n_neighbors",)
+
+    def _fit_path(self, name, values, X, y, shared=None):
+        for k in values:
+            require_integer("n_neighbors", k, 1)
+        fitted = clone(self).set_params(n_neighbors=values[0]).fit(X, y)
+        models = [copy.copy(fitted) for _ in values]
+        for model, k in zip(models, values):
+            model.n_neighbors = k
+        return models
+
+    def _predict_path(self, models, X):
+        if len(models) == 1 or callable(self.weights):
+            return super()._predict_path(models, X)
+        ks = np.array([model.n_neighbors for model in models])
+        return models[ks.argmax()]._predict_each(X)[ks - 1]
+
+    def _answers_without(self, name, values, X, y, fold):
+        ks = [self.n_neighbors] if name is None else values
+        if not is_leave_one_out(fold) or callable(self.weights) or max(ks) >= len(y):
+            return None
+        return self._predict_path(self._fit_path("n_neighbors", ks, X, y), None)
 
     def _leave_one_out(self, k_max, judge, judge_one):
         """Mean error for each k, by one search of k_max neighbours.

@@ -4,8 +4,10 @@ import copy
 
 import numpy as np
 
+from .._folds import rows_of_folds
 from .._threads import run
 from ..kernels.values import BLOCK
+from ..linear_model.warm_path import ascending
 from .pairs import held_out_scores, outcome, solved
 from .smo import Dual, at_bounds
 
@@ -18,11 +20,20 @@ class Unsolved(Exception):
 
 
 def fold_answers(models, X, y, fold):
-    """The labels (n_models, n) of rows by the machines without the rows of their folds, of models that differ in C."""
+    """The labels (n_models, n) of rows by the machines without the rows of their folds, of models that differ in C.
+
+    None if a C is infinite, or a machine does not reach its optimum.
+    """
+    order = ascending(models)
+    models = [models[i] for i in order]
+    if np.isinf(models[-1].C):
+        return None
     X, problem, attributes, options = models[0]._shared(models, X, y)
-    tests = np.split(np.argsort(fold, kind="stable"), np.cumsum(np.bincount(fold))[:-1])
-    scores = fold_scores(problem, tests, options)
-    return attributes["classes_"][np.array([models[0]._chosen(own) for own in scores])]
+    try:
+        scores = fold_scores(problem, rows_of_folds(fold), options)
+    except Unsolved:
+        return None
+    return attributes["classes_"][np.array([models[0]._chosen(own) for own in scores])[np.argsort(order)]]
 
 
 def fold_scores(problem, tests, options):

@@ -18,6 +18,7 @@ from .._validation import (
     require_number,
 )
 from ..linear_model.scores import LinearClassifier, as_unchecked_rows
+from ..linear_model.warm_path import WarmPath
 from .coordinate_descent import Descent
 from .proximal_newton import Newton
 from .soft_margin import Problem, Proof, square_norms
@@ -32,7 +33,7 @@ _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
     """Linear support vector machine: the plane of the widest margin that rows are allowed to violate at a price.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w x_i + b))^p, where y_i is +1 or -1, s_i the weight of row i and
@@ -168,6 +169,10 @@ class LinearSVC(LinearClassifier):
         self
         """
         return self._fit_each([self], X, y, sample_weight)[0]
+
+    @property
+    def _starts_warm(self):
+        return self.loss == "squared_hinge" and self.lam is None and self.budget is None
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):

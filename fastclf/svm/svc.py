@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 
 from .._csr import Csr
-from .._estimator import Classifier, only_if
+from .._estimator import Classifier, only_if, variants
+from .._folds import keeps_classes
 from .._threads import n_threads
 from .._validation import (
     as_array,
@@ -22,8 +23,10 @@ from .._validation import (
 )
 from ..kernels.values import KINDS, Kernel, Rows
 from ..linear_model.scores import as_rows
+from ..linear_model.warm_path import WarmPath
 from . import pairs
 from .gram import Gram, Table
+from .leave_out import fold_answers
 from .pair_scores import (
     couple,
     one_for_each_class,
@@ -42,7 +45,7 @@ _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 _GAMMAS = ("scale", "auto")
 
 
-class SVC(Classifier):
+class SVC(WarmPath, Classifier, shortcuts=True):
     """Support vector machine: the hyperplane of the largest margin in a kernel's space, hard or soft.
 
     Of two classes, y = +1 or -1, it minimises 1/2 |w|^2 + C sum_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual,
@@ -189,6 +192,23 @@ class SVC(Classifier):
         self
         """
         return self._fit_each([self], X, y, sample_weight)[0]
+
+    # Shortcuts: each C starts from the alphas of the one before, and each fold from those of all rows; a row that is no
+    # support vector changes nothing when it is left out.
+
+    @property
+    def _starts_warm(self):
+        """Whether the kernel is positive definite, so that there is one optimum, wherever a fit starts."""
+        definite = self.kernel in ("linear", "rbf") or (self.kernel == "poly" and 0 <= self.coef0 < np.inf)
+        return definite and not self.break_ties
+
+    def _answers_without(self, name, values, X, y, fold):
+        # gamma and class weights that are those of all rows are not those of each fold
+        moving = (self.gamma == "scale" and self.kernel != "linear") or isinstance(self.class_weight, str)
+        watched = self.verbose or self.callback is not None or self.max_iter != -1
+        if moving or watched or not self._starts_warm or not keeps_classes(fold, y):
+            return None
+        return fold_answers(variants(self, name, values), X, y, fold)
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):

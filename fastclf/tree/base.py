@@ -1,5 +1,6 @@
 """What the trees for labels and for numbers share: parameters, growth, pruning, the way of rows to leaves."""
 
+import copy
 import math
 from functools import partial
 from inspect import cleandoc
@@ -7,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._estimator import Estimator
+from .._estimator import Estimator, clone, variants
 from .._threads import Progress, n_threads
-from .._validation import as_seed, require_array, require_choice, require_integer, require_number
+from .._validation import as_matrix, as_seed, require_array, require_choice, require_integer, require_number
 from .categories import as_features, find_categories
 from .growth import Growth, Limits
 from .nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
@@ -312,12 +313,33 @@ class DecisionTree(Estimator):
             return data.target.n_values == 1
         return limits.criterion in ("gini", "entropy") and data.target.codes is not None
 
-    @property
-    def _shares_orders(self):
-        """Whether trees of one output on different rows can be grown from the same orders of numbers."""
+    # Shortcuts: columns are sorted once for all folds; each fold's tree is grown whole once, then cut for each alpha.
+
+    _path_parameters = ("ccp_alpha",)
+
+    def _shared_columns(self, X, threads):
+        """The columns of a matrix, Packed, where trees on different rows can be grown from the same orders."""
         criteria = ("gini", "entropy", "log_loss", "squared_error")
         weighted = getattr(self, "class_weight", None) is not None
-        return self.criterion in criteria and not weighted and self.monotonic_cst is None
+        if self.criterion not in criteria or weighted or self.monotonic_cst is not None:
+            return None
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+            return None
+        return Packed.of_columns(as_matrix(X, type(self).__name__, allow_nan=True), threads)
+
+    def _fit_path(self, name, values, X, y, shared=None):
+        if name is None or any(isinstance(alpha, str) for alpha in values):
+            return [model._fit(X, y, orders=shared) for model in variants(self, name, values)]
+        for alpha in values:
+            require_number("ccp_alpha", alpha, 0)
+        whole = clone(self).set_params(ccp_alpha=0.0)._fit(X, y, orders=shared)
+        links = weakest_links(whole._nodes, whole._risk())
+        models = [copy.copy(whole) for _ in values]
+        for model, alpha in zip(models, values):
+            model.ccp_alpha, model.ccp_alpha_ = alpha, float(alpha)
+            if alpha > 0:
+                model._nodes = pruned(whole._nodes, alpha, links)
+        return models
 
     def _fold_seed(self):
         return 0 if self.random_state is None else as_seed(self.random_state)

@@ -17,7 +17,7 @@ from .sorted_columns import Target
 
 
 @document
-class DecisionTreeClassifier(DecisionTree, Classifier):
+class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     """Decision tree for labels.
 
     Parameters

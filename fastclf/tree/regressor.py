@@ -17,7 +17,7 @@ from .sorted_columns import Target
 
 
 @document
-class DecisionTreeRegressor(DecisionTree, Regressor):
+class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     """Decision tree for numbers.
 
     Parameters

@@ -99,6 +99,10 @@ class Packed:
         target = Target(None, None, np.array([0, 1], np.int32))
         return cls(Sorted(X, None, target, None, threads, leave_out=True), X, None, None, threads)
 
+    def among(self, rows):
+        """The Orders of rows of X, whose numbers are ascending."""
+        return Orders(self, rows)
+
     def of(self, rows, numbers, target, threads):
         """The Sorted of those rows, ascending, which get the numbers that they have in the target."""
         lists, d = copy(self.lists), self.lists.n_features

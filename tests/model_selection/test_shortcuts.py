@@ -1,6 +1,8 @@
 """Every shortcut gives the answers of the naive loop, and is taken where that is so."""
 
+import ast
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -8,6 +10,7 @@ import pytest
 from sklearn import model_selection
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
+import fastclf
 from fastclf import (
     SVC,
     BernoulliNB,
@@ -24,10 +27,12 @@ from fastclf import (
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    PoissonNB,
     TableClassifier,
     cross_validate,
     tune,
 )
+from fastclf._estimator import Classifier, Estimator
 from fastclf.tree.sorted_columns import Sorted
 
 pytestmark = pytest.mark.once
@@ -269,6 +274,148 @@ def test_a_subclass_is_fitted_one_by_one():
     result = cross_validate(Own(), *IRIS, cv="loo")
     assert not result.shortcut
     assert result.error == pytest.approx(2 / 3)
+
+
+# An estimator of each class that has shortcuts, with a grid along its path, or along another parameter.
+SHORT = [
+    (KNeighborsClassifier(), {"n_neighbors": [1, 5]}),
+    (KNeighborsRegressor(), {"n_neighbors": [1, 5]}),
+    (DecisionTreeClassifier(), {"ccp_alpha": [0.0, 0.1]}),
+    (DecisionTreeRegressor(), {"ccp_alpha": [0.0, 0.1]}),
+    (LogisticRegression(), {"C": [10.0, 0.1]}),
+    (LinearSVC(), {"C": [10.0, 0.1]}),
+    (SVC(gamma=0.1), {"C": [10.0, 0.1]}),
+    (LeastSquaresClassifier(), {"alpha": [0.0, 1.0]}),
+    (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
+    (BernoulliNB(), {"alpha": [0.1, 1.0]}),
+    (CategoricalNB(), {"alpha": [0.1, 1.0]}),
+    (MultinomialNB(), {"alpha": [0.1, 1.0]}),
+    (PoissonNB(), {"alpha": [0.1, 1.0]}),
+    (NaiveBayes("gaussian"), {"var_smoothing": [1e-9, 1e-3]}),
+    (TableClassifier(KNeighborsClassifier()), {"model__n_neighbors": [1, 5]}),
+]
+
+
+def counting(base, calls):
+    """A subclass that has but its own `fit` and `predict`, which are counted, and always predicts 1."""
+
+    class Own(base):
+        def fit(self, X, y):
+            calls.append("fit")
+            return super().fit(X, y)
+
+        def predict(self, X):
+            calls.append("predict")
+            return np.ones(len(X), int)
+
+    return Own
+
+
+def test_the_list_of_classes_with_shortcuts_is_complete():
+    classes = [value for name in fastclf.ROOMS if isinstance(value := getattr(fastclf, name), type)]
+    short = {cls for cls in classes if issubclass(cls, Estimator) and cls._has_shortcuts}
+    assert short == {type(estimator) for estimator, _ in SHORT}
+
+
+@pytest.mark.parametrize(("estimator", "grid"), SHORT, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize("cv", [4, "loo"])
+def test_a_subclass_of_any_class_with_shortcuts_gets_the_loop(estimator, grid, cv):
+    X, y = IRIS[0][::5].round(), IRIS[1][::5]
+    calls = []
+    own = counting(type(estimator), calls)(**estimator.get_params(deep=False))
+    scoring = "neg_mean_squared_error" if "Regressor" in repr(estimator) else "accuracy"
+    n_folds = len(y) if cv == "loo" else cv
+    result = cross_validate(own, X, y, cv=cv, scoring=scoring, n_jobs=1)
+    assert not result.shortcut
+    assert calls == ["fit", "predict"] * n_folds
+    assert abs(np.average(result["test_score"], weights=result["n_test"])) == pytest.approx(
+        np.mean(y == 1) if scoring == "accuracy" else np.mean((y - 1) ** 2)
+    )
+    del calls[:]
+    found = tune(own, grid, X, y, cv=cv, scoring=scoring, refit=False, n_jobs=1)
+    assert not any(own.shortcut for own in found.results)
+    assert calls.count("fit") == calls.count("predict") == 2 * n_folds
+    np.testing.assert_array_equal(found.scores[0], result["test_score"])
+
+
+def test_a_subclass_in_a_table_gets_the_loop():
+    calls = []
+    own = TableClassifier(counting(KNeighborsClassifier, calls)())
+    found = tune(own, {"model__n_neighbors": [1, 5]}, *IRIS, cv=4, refit=False, n_jobs=1)
+    assert calls.count("fit") == calls.count("predict") == 8
+    np.testing.assert_allclose(found.mean_score, 1 / 3, atol=0.01)
+
+
+def test_a_class_that_is_declared_with_shortcuts_is_asked_for_them():
+    class Offset(Classifier, shortcuts=True):
+        """Answers `offset`, and keeps the list of what it was asked."""
+
+        _path_parameters = ("offset",)
+
+        def __init__(self, offset=0, asked=None):
+            self._take(locals())
+
+        def __sklearn_clone__(self):
+            return type(self)(self.offset, self.asked)
+
+        def fit(self, X, y):
+            return self._become(**self._fitted_columns(X, X), classes_=np.unique(y))
+
+        def predict(self, X):
+            return np.full(len(X), self.offset)
+
+        def _fit_path(self, name, values, X, y, shared=None):
+            self.asked.append((name, values, len(X), shared))
+            return [Offset(self.offset if name is None else value, self.asked).fit(X, y) for value in values]
+
+        def _predict_path(self, models, X):
+            return np.array([model.offset for model in models])[:, None].repeat(len(X), axis=1)
+
+        def _answers_without(self, name, values, X, y, fold):
+            if name is None:
+                return None
+            self.asked.append((name, values, np.bincount(fold).tolist()))
+            return [np.full(len(X), value) for value in values] if len(X) < 100 else None
+
+        def _shared_columns(self, X, threads):
+            return Told()
+
+    class Told:
+        def among(self, rows):
+            return len(rows)
+
+    class Inherits(Offset):
+        pass
+
+    X, y = IRIS
+    few = X[::2], y[::2]
+    asked = []
+    found = tune(Offset(asked=asked), {"offset": [2, 0]}, *few, cv=3, refit=False, n_jobs=1)
+    assert asked == [("offset", [2, 0], [25, 25, 25])]
+    np.testing.assert_allclose(found.mean_score, 1 / 3)
+    del asked[:]
+    found = tune(Offset(asked=asked), {"offset": [2, 0]}, X, y, cv=3, refit=False, n_jobs=1)
+    assert asked == [("offset", [2, 0], [50, 50, 50])] + 3 * [("offset", [2, 0], 100, 100)]
+    np.testing.assert_allclose(found.mean_score, 1 / 3, atol=0.01)
+    del asked[:]
+    cross_validate(Offset(asked=asked), X, y, cv=3, n_jobs=1)
+    assert asked == 3 * [(None, [None], 100, 100)]
+    del asked[:]
+    tune(Inherits(asked=asked), {"offset": [2, 0]}, X, y, cv=3, refit=False, n_jobs=1)
+    tune(Offset(asked=asked), {"offset": [2, 0]}, X, y, cv=3, refit=False, n_jobs=1, shortcuts=False)
+    assert asked == []
+
+
+def test_model_selection_imports_the_root_and_metrics_alone():
+    for path in Path(fastclf.model_selection.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("fastclf") for alias in node.names), path
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                assert not node.module.startswith("fastclf"), path
+            elif isinstance(node, ast.ImportFrom) and node.level == 2:
+                rooms = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+                assert all(room.startswith("_") or room == "metrics" for room in rooms), (path, rooms)
 
 
 def test_figures_that_need_the_model_are_left_to_the_loop():

@@ -1,0 +1,20 @@
+"""Folds as an array: for each row the number of the fold that it is left out with, from 0 up, no fold empty."""
+
+import numpy as np
+
+
+def is_leave_one_out(fold):
+    """Whether fold i is row i."""
+    return np.array_equal(fold, np.arange(len(fold)))
+
+
+def rows_of_folds(fold):
+    """The rows of each fold, ascending."""
+    return np.split(np.argsort(fold, kind="stable"), np.cumsum(np.bincount(fold))[:-1])
+
+
+def keeps_classes(fold, y):
+    """Whether each class has rows in two folds, so that none is ever left out whole."""
+    n_folds = fold.max() + 1
+    pairs = np.unique(np.unique(y, return_inverse=True)[1] * np.int64(n_folds) + fold)
+    return np.bincount(pairs // n_folds).min() >= 2

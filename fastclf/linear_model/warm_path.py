@@ -1,0 +1,28 @@
+"""A path along C: the fit with each penalty starts at the optimum of the next stronger one."""
+
+from .._estimator import variants
+from .._validation import require_number
+
+
+def ascending(models):
+    """The positions of models in the order of their C."""
+    return sorted(range(len(models)), key=lambda i: require_number("C", models[i].C, 0, open_low=True))
+
+
+class WarmPath:
+    """The shortcut along C of a classifier with `_fit_each(models, X, y)`.
+
+    That fits models that differ in C alone, each from where the one before ends.
+    """
+
+    _path_parameters = ("C",)
+
+    # Whether a warm start is worth it, and does not matter where the fit ends.
+    _starts_warm = True
+
+    def _fit_path(self, name, values, X, y, shared=None):
+        if not self._starts_warm:
+            return None
+        models = variants(self, name, values)
+        self._fit_each([models[i] for i in ascending(models)], X, y)
+        return models
