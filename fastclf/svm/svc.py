@@ -1,19 +1,18 @@
 """The support vector machine with kernels."""
 
 import sys
-import warnings
 
 import numpy as np
 
 from .._csr import Csr
 from .._estimator import Classifier, only_if
+from .._exceptions import warn
+from .._labels import as_labels, class_factors
 from .._threads import n_threads
 from .._validation import (
     as_array,
     as_matrix,
-    as_sample_weight,
-    as_targets,
-    encode_labels,
+    as_seed,
     require_array,
     require_choice,
     require_integer,
@@ -34,7 +33,7 @@ from .pair_scores import (
     table_scores,
     votes,
 )
-from .pairs import Problem, Watch, class_weights, gamma_of, pair_alpha, warm_alpha
+from .pairs import Problem, Watch, gamma_of, pair_alpha, warm_alpha
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
@@ -194,13 +193,14 @@ class SVC(Classifier):
     def _fit_each(models, X, y, sample_weight=None):
         """Fit models that differ in C alone, each from where the one before ends."""
         first = models[0]
+        seed = as_seed(first.random_state) if first.probability else None
         X, problem, attributes, options = first._shared(models, X, y, sample_weight)
         start = warm_alpha(first, problem) if first.warm_start else None
         watch = Watch(first.verbose, first.callback)
         all_fitted = pairs.fit_pairs(problem, options, start, watch)
         for model, C, fitted in zip(models, problem.Cs, all_fitted):
             if model.probability:
-                fitted |= pairs.fit_sigmoids(problem, C, options, model.random_state, watch)
+                fitted |= pairs.fit_sigmoids(problem, C, options, seed, watch)
             model._keep(X, problem.gram, attributes, fitted)
         return models
 
@@ -217,9 +217,10 @@ class SVC(Classifier):
         """Take on what was fitted."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
-            _warn(
+            warn(
                 f"SVC stopped after {int(fitted['n_iter_'].sum())} steps with a violation of"
-                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}"
+                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}",
+                "ConvergenceWarning",
             )
         rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
         self._become(
@@ -273,38 +274,21 @@ class SVC(Classifier):
     def _problem(self, X, y, sample_weight, options):
         """(the problem, attributes of labels and kernel)."""
         n = X.shape[0]
-        y = as_targets(y, n, "SVC", labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({n},), one label a row, is wanted")
-        weight = as_sample_weight(sample_weight, n)
-        there = np.arange(n) if weight is None else np.flatnonzero(weight)
-        if not len(there):
-            raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-        classes, codes = encode_labels(y[there])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        class_weight = class_weights(self.class_weight, classes, codes)
-        C = np.zeros(n)
-        C[there] = class_weight[codes]
+        labels = as_labels(y, sample_weight, n, "SVC")
+        class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
+        codes = labels.spread(n, np.intp, missing=-1)
+        C = np.where(codes < 0, 0, class_weight[codes])
         if np.isinf(self.C):
             C[C > 0] = np.inf
         else:
-            C *= self.C if weight is None else self.C * weight
-        all_codes = np.full(n, -1)
-        all_codes[there] = codes
-        all_codes[C == 0] = -1
-        if (np.bincount(all_codes[all_codes >= 0], minlength=len(classes)) == 0).any():
+            C *= self.C if labels.weight is None else self.C * labels.weight
+        codes[C == 0] = -1
+        if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = gamma_of(self, X, weight)
+        gamma = gamma_of(self, X, labels.weight)
         gram = self._gram(X, gamma, options["threads"])
-        attributes = {
-            "classes_": classes,
-            "class_weight_": class_weight,
-            "_gamma_": gamma,
-        }
-        return Problem(gram, all_codes, [C], len(classes)), attributes
+        attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
+        return Problem(gram, codes, [C], len(labels.classes)), attributes
 
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)
@@ -493,8 +477,3 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     """
     models = [SVC(C=C, **parameters) for C in Cs]
     return SVC._fit_each(models, X, y, sample_weight) if models else []
-
-
-def _warn(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=5)
