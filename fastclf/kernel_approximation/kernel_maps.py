@@ -13,7 +13,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from ..kernels.gamma import scale_gamma
+from ..kernels.gamma import gamma_of
 from ..linear_model.scores import as_rows, linear_scores
 from ..preprocessing.base import FeatureMap
 
@@ -92,17 +92,15 @@ class RBFSampler(_RandomMap):
         self
         """
         n_components = require_integer("n_components", self.n_components, 1)
-        if not isinstance(self.gamma, str):
-            gamma = require_number("gamma", self.gamma, 0, open_low=True)
-        else:
+        if isinstance(self.gamma, str):
             require_choice("gamma", self.gamma, ["scale"])
+        else:
+            require_number("gamma", self.gamma, 0, open_low=True)
         rows = self._as_rows(X, type(self).__name__)
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
-        if isinstance(self.gamma, str):
-            gamma = scale_gamma(rows)
         random = as_random_state(self.random_state)
-        weights = np.sqrt(2 * gamma) * random.normal(size=(d, n_components))
+        weights = np.sqrt(2 * gamma_of(self.gamma, rows)) * random.normal(size=(d, n_components))
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,

@@ -1,10 +1,8 @@
 """The perceptron in its dual form: a separator learned from mistakes, in the space of a kernel."""
 
-import sys
-
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_scipy
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
@@ -17,8 +15,8 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from ..kernels.gamma import scale_gamma
-from ..kernels.values import KINDS, Kernel, Packed, Rows, fill
+from ..kernels.gamma import gamma_of
+from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
 from ..linear_model.scores import as_rows, chosen
 from . import _kernel_perceptron as kernels
 from .kernel_votes import called, check_votes, gather_votes, slots, stacked, voted
@@ -178,7 +176,7 @@ class KernelPerceptron(Classifier):
         steps = self._steps(labels, codes, np.bincount(labels.codes))
         state = {
             "classes_": labels.classes,
-            "_gamma_": self._gamma_of(rows if labels.rows is None else rows[turns]),
+            "_gamma_": self._gamma_of(rows, labels.rows),
             "support_": np.empty(0, np.int64),
             "n_seen_": 0,
             "_t_": 0,
@@ -224,7 +222,7 @@ class KernelPerceptron(Classifier):
         steps = self._steps(labels, codes, None)
         if first:
             a = lag = np.zeros((1 if len(known) == 2 else len(known), 0))
-            gamma = self._gamma_of(rows if labels.rows is None else rows[turns])
+            gamma = self._gamma_of(rows, labels.rows)
             state = {"classes_": known, "_gamma_": gamma, "n_seen_": 0, "_t_": 0}
             state |= {"support_": np.empty(0, np.int64), **self._fitted_columns(X, rows)}
         else:
@@ -247,15 +245,7 @@ class KernelPerceptron(Classifier):
 
     def _check_parameters(self):
         """The budget, 0 for none."""
-        if not callable(self.kernel):
-            require_choice("kernel", self.kernel, (*KINDS, "precomputed"))
-        require_integer("degree", self.degree, 0)
-        if isinstance(self.gamma, str):
-            require_choice("gamma", self.gamma, ("scale", "auto"))
-        elif not np.isfinite(require_number("gamma", self.gamma, 0)):
-            raise ValueError(f"gamma is {self.gamma}; a finite number is wanted")
-        if not np.isfinite(require_number("coef0", self.coef0, -np.inf)):
-            raise ValueError(f"coef0 is {self.coef0}; a finite number is wanted")
+        require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         require_integer("max_iter", self.max_iter, 1)
         require_choice("average", self.average, ("none", "averaged", "voted"))
         if self.budget is None:
@@ -283,12 +273,10 @@ class KernelPerceptron(Classifier):
             steps = np.where(codes[:, None] == np.arange(len(factor)), factor, 1.0)
         return np.ascontiguousarray(steps if labels.weight is None else steps * labels.weight[:, None])
 
-    def _gamma_of(self, X):
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        if self.gamma == "auto" or self._tabled or self.kernel == "linear":
-            return 1.0 / X.shape[1]
-        return scale_gamma(X)
+    def _gamma_of(self, X, rows):
+        """gamma, by these rows of X, or None for all."""
+        unused = self.gamma == "scale" and (self._tabled or self.kernel == "linear")
+        return gamma_of("auto" if unused else self.gamma, X if rows is None else X[rows])
 
     def _table(self, X, gamma):
         """A function of two lists of rows of X that gives their kernel values."""
@@ -396,13 +384,9 @@ class KernelPerceptron(Classifier):
     @property
     def support_vectors_(self):
         self._require_fitted()
-        rows = self._support_rows_
-        scipy = sys.modules.get("scipy.sparse")
-        if isinstance(rows, Csr) and scipy is not None:
-            return scipy.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
-        if rows is None:
+        if self._support_rows_ is None:
             raise AttributeError("support_vectors_ is not known of a precomputed kernel")
-        return rows
+        return as_scipy(self._support_rows_)
 
     def _scores(self, X):
         """Scores of shape (n_samples, planes)."""

@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 
-from .._csr import Csr
-from .._threads import ranges, run
+from .._threads import run
 from .cache import OwnClasses
 from .gram import Gram
 from .pair_scores import fit_sigmoid, pairs_of
@@ -278,33 +277,3 @@ def violation_of(problem, pair, alpha):
     """The violation of a pair's alpha over all its rows, from nothing in float64."""
     dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.Cs[0], alpha)
     return dual.violation_anew()
-
-
-def gamma_of(model, X, weight):
-    """The number that its gamma stands for, of rows that count by weight."""
-    if model.gamma == "auto":
-        return 1.0 / X.shape[1]
-    if model.gamma != "scale":
-        return float(model.gamma)
-    if model.kernel in ("precomputed", "linear") or callable(model.kernel):
-        return 1.0
-    variance = variance_of(X, np.ones(X.shape[0]) if weight is None else weight)
-    if not np.isfinite(variance):
-        raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def variance_of(X, weight):
-    """The variance of all numbers in X, an array or a Csr, of which a row counts `weight` times."""
-    total = float(weight.sum()) * X.shape[1]
-    if isinstance(X, Csr):
-        entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
-        return float((entries**2) @ heavy) / total - (float(entries @ heavy) / total) ** 2
-    mean = squares = 0.0
-    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-        mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total
-    with np.errstate(over="ignore"):
-        for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-            rows = X[start:stop] - np.float64(mean)
-            squares += float(weight[start:stop] @ np.einsum("ij,ij->i", rows, rows)) / total
-    return squares

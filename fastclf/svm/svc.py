@@ -1,16 +1,13 @@
 """The support vector machine with kernels."""
 
-import sys
-
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_scipy
 from .._estimator import Classifier, only_if
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._threads import n_threads
 from .._validation import (
-    as_array,
     as_matrix,
     as_seed,
     require_array,
@@ -19,10 +16,12 @@ from .._validation import (
     require_number,
     require_positions,
 )
-from ..kernels.values import KINDS, Kernel, Rows
+from ..kernels.gamma import gamma_of
+from ..kernels.values import Kernel, Rows, require_kernel
 from ..linear_model.scores import as_rows
 from . import pairs
 from .gram import Gram, Table
+from .kernel_votes import called
 from .pair_scores import (
     couple,
     one_for_each_class,
@@ -33,12 +32,10 @@ from .pair_scores import (
     table_scores,
     votes,
 )
-from .pairs import Problem, Watch, gamma_of, pair_alpha, warm_alpha
+from .pairs import Problem, Watch, pair_alpha, warm_alpha
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
-
-_GAMMAS = ("scale", "auto")
 
 
 class SVC(Classifier):
@@ -240,15 +237,7 @@ class SVC(Classifier):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
         require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         require_number("C", self.C, 0, open_low=True)
-        if not callable(self.kernel):
-            require_choice("kernel", self.kernel, (*KINDS, "precomputed"))
-        require_integer("degree", self.degree, 0)
-        if isinstance(self.gamma, str):
-            require_choice("gamma", self.gamma, _GAMMAS)
-        elif not np.isfinite(require_number("gamma", self.gamma, 0)):
-            raise ValueError(f"gamma is {self.gamma}; a finite number is wanted")
-        if not np.isfinite(require_number("coef0", self.coef0, -np.inf)):
-            raise ValueError(f"coef0 is {self.coef0}; a finite number is wanted")
+        require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         max_iter = require_integer("max_iter", self.max_iter, -1)
         if max_iter == 0:
             raise ValueError("max_iter is 0; a number of steps from 1 up, or -1, is wanted")
@@ -285,7 +274,9 @@ class SVC(Classifier):
         codes[C == 0] = -1
         if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = gamma_of(self, X, labels.weight)
+        gamma = 1.0  # for kernels that have none
+        if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
+            gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
         gram = self._gram(X, gamma, options["threads"])
         attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
         return Problem(gram, codes, [C], len(labels.classes)), attributes
@@ -301,7 +292,7 @@ class SVC(Classifier):
             return Table(lambda rows, columns: X[rows[:, None], columns], len(X), self.kernel_dtype or X.dtype)
         if callable(self.kernel):
             dtype = self.kernel_dtype or "float64"
-            return Table(lambda rows, columns: self._called(X[rows], X[columns]), len(X), dtype)
+            return Table(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
         kernel, rows = self._kernel(gamma), Rows(X)
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
@@ -313,23 +304,10 @@ class SVC(Classifier):
         off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
         return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 
-    def _called(self, A, B):
-        values = as_array(self.kernel(A, B), "kernel's result")
-        if values.shape != (len(A), len(B)):
-            raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
-        values = np.ascontiguousarray(values, np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
-        return values
-
     @property
     def support_vectors_(self):
         self._require_fitted()
-        rows = self._support_rows_
-        scipy = sys.modules.get("scipy.sparse")
-        if not isinstance(rows, Csr) or scipy is None:
-            return rows
-        return scipy.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
+        return as_scipy(self._support_rows_)
 
     @property
     def coef_(self):
@@ -347,7 +325,10 @@ class SVC(Classifier):
             S = table_scores(lambda start, stop: X[start:stop, self.support_], len(X), self.dual_coef_, starts)
         elif callable(self.kernel):
             S = table_scores(
-                lambda start, stop: self._called(X[start:stop], self._support_rows_), len(X), self.dual_coef_, starts
+                lambda start, stop: called(self.kernel, X[start:stop], self._support_rows_),
+                len(X),
+                self.dual_coef_,
+                starts,
             )
         else:
             kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)

@@ -273,7 +273,8 @@ BAD = {
     "class_weight": (dict(class_weight=3), "class_weight is 3; a dict, 'balanced' or None is wanted"),
     "precomputed": (dict(kernel="precomputed"), r"X has shape \(120, 3\); a square matrix is wanted"),
     "shape": (dict(kernel=lambda A, B: np.ones(3)), r"kernel gave values of shape \(3,\)"),
-    "values": (dict(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), "values that are NaN or infinite"),
+    "values": (dict(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), "kernel gave NaN or infinity; finite"),
+    "overflow": (dict(kernel="poly", degree=9000), "values that are NaN or infinite"),
 }
 
 
