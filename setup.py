@@ -172,7 +172,7 @@ class BuildExtensions(build_ext):
         extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in LEVELS[level][2]}
         lighter = {}
         if not DEBUG and self.compiler.compiler_type != "msvc":
-            lighter = {"_memoryviews": ["-O1"]} | dict.fromkeys(KERNELS if len(levels) > 1 else [], ["-O2"])
+            lighter = {"_memoryviews": ["-O1"]} | {name: ["-O2"] for name in KERNELS if len(levels) > 1}
         left_out = {f"{name}{suffix}" for suffix, _, kernels in LEVELS.values() for name in kernels} - set(extra)
         kept = []
         for ext in self.extensions:

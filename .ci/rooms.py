@@ -1,8 +1,9 @@
 """Hold the imports of fastclf/ and src_cython/ to the map of rooms in CONTRIBUTING.md: python .ci/rooms.py
 
 A row of the map names a room and the rooms that it may import; "any" allows all. The modules at the root (`_csr`,
-`_threads`, ...) are for every room, and import rooms only where the map has a row of theirs. An import that the map does
-not allow fails, and so does a room that is not on the map, a room above one that it imports, and a circle of modules.
+`_threads`, ...) are for every room, and import rooms only where the map has a row of theirs. An import that the map
+does not allow fails, and so does a room that is not on the map, a room above one that it imports, and a circle of
+modules.
 
 Names that an `__init__` only hands on (`_lazy.attach`) are no imports.
 """
@@ -59,7 +60,7 @@ def room_of(module, rooms):
     """A module's room; at the root its own name where the map has a row of it, and None for leaves."""
     if module == ("__main__",):
         return "cli"
-    return module[0] if len(module) > 1 or module[:1] and module[0] in rooms else None
+    return module[0] if len(module) > 1 or (module[:1] and module[0] in rooms) else None
 
 
 def faults(graph, rooms):

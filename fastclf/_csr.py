@@ -1,5 +1,7 @@
 """Sparse rows: SciPy's matrices come in here, without SciPy being imported, and are checked once."""
 
+import sys
+
 import numpy as np
 
 from ._threads import ranges
@@ -141,6 +143,14 @@ def as_csr(X, owner, name="X"):
                 f"Input {name} contains {what} (row {row}, column {X.indices[entry]}); {owner} wants finite numbers"
             )
     return X
+
+
+def as_scipy(rows):
+    """A Csr as SciPy's matrix, where SciPy is loaded; other rows as they are."""
+    scipy = sys.modules.get("scipy.sparse")
+    if not isinstance(rows, Csr) or scipy is None:
+        return rows
+    return scipy.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
 
 
 def _require_columns(indices, d, name):

@@ -3,12 +3,12 @@
 import copy
 import functools
 import inspect
-import sys
 import types
 import warnings
 
 import numpy as np
 
+from ._exceptions import not_fitted_error
 from ._validation import (
     as_matrix,
     as_numbers,
@@ -17,15 +17,6 @@ from ._validation import (
     require_array,
     require_integer,
 )
-
-
-class _NotFittedError(ValueError, AttributeError):
-    """The estimator is used before `fit`. With scikit-learn loaded, its NotFittedError is raised instead."""
-
-
-def not_fitted_error(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    return (_NotFittedError if loaded is None else loaded.NotFittedError)(message)
 
 
 def clone(estimator):

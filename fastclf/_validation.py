@@ -3,12 +3,11 @@
 Every refusal is one sentence that names the argument, what came and what was wanted.
 """
 
-import sys
-import warnings
 from numbers import Real
 
 import numpy as np
 
+from ._exceptions import warn
 from ._threads import copy_rows, ranges
 
 # Types that float32 holds exactly; they are converted to it, every other real type to float64.
@@ -169,11 +168,9 @@ def as_targets(y, n_samples, owner, labels):
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
     if labels and y.ndim == 2 and y.shape[1] == 1:
-        loaded = sys.modules.get("sklearn.exceptions")
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
-            UserWarning if loaded is None else loaded.DataConversionWarning,
-            stacklevel=4,
+            "DataConversionWarning",
         )
         y = y.ravel()
     return y
@@ -224,6 +221,16 @@ def _encode_small_range(y, low, high):
     return classes, place if present.all() else (np.cumsum(present) - 1)[place]
 
 
+def as_vector(y, name):
+    """Labels or numbers as an ndarray of shape (n_samples,), of one row at least; a column becomes a vector."""
+    y = as_array(y, name)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label a row, is wanted")
+    return y
+
+
 def as_numbers(y):
     """y as finite float64."""
     try:
@@ -235,8 +242,8 @@ def as_numbers(y):
     return y
 
 
-def as_sample_weight(sample_weight, n_samples):
-    """sample_weight as float64 of shape (n_samples,), finite and not negative; None stays None."""
+def as_sample_weight(sample_weight, n_samples, all_zero=False):
+    """sample_weight as float64 of shape (n_samples,), finite, from 0 up, not all 0 (`all_zero`: or all); None stays."""
     if sample_weight is None:
         return None
     weight = as_array(sample_weight, "sample_weight")
@@ -250,33 +257,15 @@ def as_sample_weight(sample_weight, n_samples):
         raise type(error)(f"sample_weight holds something that is not a number ({error})") from None
     if not (np.isfinite(weight) & (weight >= 0)).all():
         raise ValueError("sample_weight has an entry that is negative, NaN or infinite; weights from 0 up are wanted")
+    if not all_zero:
+        require_weight(weight)
     return weight
 
 
-def class_factors(class_weight, classes, heavy, open_low=False):
-    """The factor of each class, by the parameter `class_weight`; `heavy` is the weight of each class's rows.
-
-    'balanced' makes the classes equally heavy. A dict may name labels that are no class if it names all that are: a
-    part of the rows, as of a fold, need not have each.
-    """
-    if class_weight is None:
-        return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return heavy.sum() / (len(classes) * heavy)
-    if not isinstance(class_weight, dict):
-        kind = ValueError if isinstance(class_weight, str) else TypeError
-        raise kind(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
-    given = {
-        label: require_number(f"class_weight[{label!r}]", factor, 0, open_low) for label, factor in class_weight.items()
-    }
-    labels = classes.tolist()
-    unknown = [label for label in given if label not in labels]
-    if unknown and any(label not in given for label in labels):
-        raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; those are {labels}")
-    factor = np.array([given.get(label, 1.0) for label in labels])
-    if not np.isfinite(factor).all():
-        raise ValueError(f"class_weight is {class_weight}; finite numbers are wanted")
-    return factor
+def require_weight(weight):
+    """Refuse weights of rows that are all 0."""
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
 
 
 def require_integer(name, value, low, high=None):
@@ -329,10 +318,19 @@ def require_positions(name, array, end):
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
 
 
-def as_seed(random_state):
-    """A whole number of 64 bits."""
+def as_random_state(random_state):
+    """NumPy's old generator, as scikit-learn draws from it: of None the global one, of a whole number a new one."""
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    return np.random.RandomState(require_integer("random_state", random_state, 0, 2**32 - 1))
+
+
+def as_seed(random_state, default=None):
+    """A whole number of 64 bits; of None it is `default` or, without one, drawn."""
     if random_state is None:
-        return int(np.random.default_rng().integers(1 << 63))
+        return int(np.random.default_rng().integers(1 << 63)) if default is None else default
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 63))
     if hasattr(random_state, "randint"):

@@ -7,12 +7,13 @@ import numpy as np
 from .._csr import Csr
 from .._threads import aside
 from .._validation import (
+    as_random_state,
     require_array,
     require_choice,
     require_integer,
     require_number,
 )
-from ..kernels.gamma import scale_gamma
+from ..kernels.gamma import gamma_of
 from ..linear_model.scores import as_rows, linear_scores
 from ..preprocessing.base import FeatureMap
 
@@ -34,15 +35,6 @@ class _RandomMap(FeatureMap):
         """Names of the columns: the estimator's in small letters, and a number."""
         self._names_in(input_features)
         return np.array([f"{type(self).__name__.lower()}{i}" for i in range(self._n_out())], dtype=object)
-
-
-def _random_state(seed):
-    """A RandomState: of None NumPy's own, of a whole number a new one, or the one given."""
-    if seed is None or seed is np.random:
-        return np.random.mtrand._rand
-    if isinstance(seed, np.random.RandomState):
-        return seed
-    return np.random.RandomState(require_integer("random_state", seed, 0, 2**32 - 1))
 
 
 class RBFSampler(_RandomMap):
@@ -100,17 +92,15 @@ class RBFSampler(_RandomMap):
         self
         """
         n_components = require_integer("n_components", self.n_components, 1)
-        if not isinstance(self.gamma, str):
-            gamma = require_number("gamma", self.gamma, 0, open_low=True)
-        else:
+        if isinstance(self.gamma, str):
             require_choice("gamma", self.gamma, ["scale"])
+        else:
+            require_number("gamma", self.gamma, 0, open_low=True)
         rows = self._as_rows(X, type(self).__name__)
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
-        if isinstance(self.gamma, str):
-            gamma = scale_gamma(rows)
-        random = _random_state(self.random_state)
-        weights = np.sqrt(2 * gamma) * random.normal(size=(d, n_components))
+        random = as_random_state(self.random_state)
+        weights = np.sqrt(2 * gamma_of(self.gamma, rows)) * random.normal(size=(d, n_components))
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,
@@ -228,7 +218,7 @@ class Nystroem(_RandomMap):
                 " are used",
                 stacklevel=2,
             )
-        drawn = _random_state(self.random_state).permutation(len(rows))[:n_components]
+        drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
         components = np.ascontiguousarray(np.asarray(rows[drawn]))
         U, values, Vt = aside(np.linalg.svd, self._kernel(components, components))
         normalization = (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt

@@ -1,4 +1,4 @@
-"""The width of kernels."""
+"""The width of kernels: the number that the parameter gamma stands for."""
 
 import numpy as np
 
@@ -6,16 +6,41 @@ from .._csr import Csr
 from .._threads import ranges
 
 
-def scale_gamma(X):
-    """What gamma='scale' means: 1 / (n_features * variance of X), with the numbers that a Csr does not hold."""
-    values, size = X.data[: X.size] if isinstance(X, Csr) else X, X.shape[0] * X.shape[1]
+def gamma_of(gamma, X, weight=None):
+    """The number that 'scale', 'auto' or a number stands for; rows of X count `weight` times.
+
+    'scale' is 1 / (n_features * variance of X), with the numbers that a Csr does not hold; 'auto' is 1 / n_features.
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = float(values.sum(dtype=np.float64)) / size
-        squares = sum(
-            float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
-            for start, stop in ranges(0, len(values), 1 << 16)
-        )
-        variance = (squares + (size - values.size) * mean**2) / size
+        variance = _variance(X) if weight is None else _weighted_variance(X, weight)
     if not np.isfinite(variance):
         raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _variance(X):
+    values, size = X.data[: X.size] if isinstance(X, Csr) else X, X.shape[0] * X.shape[1]
+    mean = float(values.sum(dtype=np.float64)) / size
+    squares = sum(
+        float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
+        for start, stop in ranges(0, len(values), 1 << 16)
+    )
+    return (squares + (size - values.size) * mean**2) / size
+
+
+def _weighted_variance(X, weight):
+    total = float(weight.sum()) * X.shape[1]
+    if isinstance(X, Csr):
+        entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
+        return float((entries**2) @ heavy) / total - (float(entries @ heavy) / total) ** 2
+    mean = squares = 0.0
+    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
+        mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total
+    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
+        rows = X[start:stop] - np.float64(mean)
+        squares += float(weight[start:stop] @ np.einsum("ij,ij->i", rows, rows)) / total
+    return squares

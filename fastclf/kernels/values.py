@@ -8,6 +8,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._threads import n_threads, ranges, run
+from .._validation import require_choice, require_integer, require_number
 from . import _pack
 
 compiled = _simd.load("kernels._values")
@@ -25,6 +26,19 @@ _RANGE_WORK = 1 << 26
 
 # Of the columns that packed rows have, the share that a row must have for the rows to be packed as dense ones.
 _DENSE = 0.4
+
+
+def require_kernel(kernel, degree, gamma, coef0):
+    """Refuse parameters of a machine that are those of no kernel here, of no function and of no matrix of values."""
+    if not callable(kernel):
+        require_choice("kernel", kernel, (*KINDS, "precomputed"))
+    require_integer("degree", degree, 0)
+    if isinstance(gamma, str):
+        require_choice("gamma", gamma, ("scale", "auto"))
+    elif not np.isfinite(require_number("gamma", gamma, 0)):
+        raise ValueError(f"gamma is {gamma}; a finite number is wanted")
+    if not np.isfinite(require_number("coef0", coef0, -np.inf)):
+        raise ValueError(f"coef0 is {coef0}; a finite number is wanted")
 
 
 class Kernel:

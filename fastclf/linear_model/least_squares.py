@@ -5,15 +5,11 @@ import numpy as np
 from .._csr import Csr, is_sparse
 from .._estimator import variants
 from .._folds import keeps_classes, rows_of_folds
+from .._labels import as_labels
 from .._threads import Progress, advance, aside
-from .._validation import (
-    as_unchecked_matrix,
-    encode_labels,
-    require_finite,
-    require_number,
-)
+from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
-from .scores import LinearClassifier, as_rows, chosen, linear_codes, linear_scores, rows_that_count
+from .scores import LinearClassifier, as_rows, chosen, counted, linear_codes, linear_scores
 
 # The normal equations are solved where their matrix, of columns scaled to length 1, has at most this condition:
 # ten digits of the solution are right. Else X is factored itself.
@@ -203,11 +199,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
-        rows, y, weight, kept = rows_that_count(rows, y, sample_weight, name)
-        classes, codes = encode_labels(y)
-        if len(classes) < 2:
-            raise ValueError(f"y holds one class, {classes.tolist()[0]!r}; at least two classes are wanted")
-        return columns, rows, codes, classes, weight, kept
+        labels = as_labels(y, sample_weight, len(rows), name)
+        rows, weight = counted(rows, labels, name)
+        return columns, rows, labels.codes, labels.classes, weight, labels.rows
 
     def _solved(self, X, codes, classes, weight):
         """(attributes of the fit, L with LL' = (X'X + alpha I)^+, mean)."""

@@ -1,21 +1,11 @@
 """Logistic regression, of two classes and of more."""
 
-import sys
-import warnings
-
 import numpy as np
 
+from .._exceptions import warn
+from .._labels import as_labels, class_factors
 from .._threads import Progress, n_threads
-from .._validation import (
-    as_sample_weight,
-    as_targets,
-    class_factors,
-    encode_labels,
-    require_array,
-    require_choice,
-    require_integer,
-    require_number,
-)
+from .._validation import require_array, require_choice, require_integer, require_number
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, lbfgs_points, newton_points
 from .scores import LinearClassifier, as_rows
@@ -191,10 +181,11 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         first, strengths = models[0], [model._check_parameters() for model in models]
         name, threads = type(first).__name__, n_threads(first.n_jobs)
         rows = X if _is_native(X) else as_rows(X, name)
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
-        classes, codes, weights = first._labels(y, as_sample_weight(sample_weight, len(rows)))
+        labels = as_labels(y, sample_weight, len(rows), name)
+        classes, codes, weights = labels.classes, labels.spread(len(rows), np.int32), labels.weight
+        if first.class_weight is not None:
+            factor = class_factors(first.class_weight, classes, np.bincount(codes, weights))
+            weights = factor[codes] * (1.0 if weights is None else weights)
         total = len(rows) if weights is None else weights.sum()
         problem = point = None
         for model, strength in zip(models, strengths):
@@ -225,26 +216,6 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
             )
         return models
 
-    def _labels(self, y, weights):
-        """(classes, int32 codes, weights with those of the classes or None); rows of weight 0 have no say."""
-        if weights is not None and not weights.all():
-            kept = weights > 0
-            if not kept.any():
-                raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-            classes, of_kept = encode_labels(y[kept])
-            codes = np.zeros(len(y), np.int32)
-            codes[kept] = of_kept
-        else:
-            classes, codes = encode_labels(y)
-            codes = codes.astype(np.int32)
-        if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}; at least two classes are wanted")
-        if self.class_weight is not None:
-            heavy = np.bincount(codes, weights, len(classes))
-            factor = class_factors(self.class_weight, classes, heavy, open_low=True)
-            weights = factor[codes] * (1.0 if weights is None else weights)
-        return classes, codes, weights
-
     def _start(self, problem):
         coef = getattr(self, "coef_", None) if self.warm_start else None
         if coef is None or coef.shape != (problem.K, problem.n_columns):
@@ -258,9 +229,10 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
-                _warn(
+                warn(
                     "The classes are perfectly separated, so that without a penalty the likelihood has no maximum; the"
-                    " separator found is kept (a penalty gives a maximum)"
+                    " separator found is kept (a penalty gives a maximum)",
+                    "ConvergenceWarning",
                 )
                 return point, n_iter, True
             found = next(points, None) if n_iter < self.max_iter else None
@@ -271,7 +243,10 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
                 return point, n_iter, False
         if not point.is_optimal(self.tol):
             why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
-            _warn(f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}")
+            warn(
+                f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}",
+                "ConvergenceWarning",
+            )
         return point, n_iter, False
 
     def _points(self, problem, theta):
@@ -306,8 +281,3 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 def _is_native(X):
     """Whether X is as `as_rows` would leave it, but perhaps not finite, which the first pass over it tells as well."""
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous
-
-
-def _warn(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=4)

@@ -1,20 +1,17 @@
 """The perceptron: a separating plane learned from mistakes."""
 
-import sys
-import warnings
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from .._csr import Csr
+from .._exceptions import warn
+from .._labels import as_labels, class_factors, declared_classes
 from .._threads import Progress, n_threads, ranges
 from .._validation import (
     as_array,
-    as_sample_weight,
-    as_targets,
-    class_factors,
-    encode_labels,
+    as_seed,
     require_array,
     require_choice,
     require_finite,
@@ -202,14 +199,8 @@ class Perceptron(LinearClassifier):
         self
         """
         plan, threads = self._plan(), n_threads(self.n_jobs)
-        rows, turns, y, columns = self._rows(X, y, sample_weight)
-        classes, codes = encode_labels(y if turns is None else y[turns])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        rows.codes = np.zeros(len(y), np.intc)
-        rows.codes[slice(None) if turns is None else turns] = codes
+        rows, labels, columns = self._rows(X, y, sample_weight)
+        classes, turns = labels.classes, labels.rows
         plan = replace(plan, joint=plan.joint and len(classes) > 2)
         held_out = None
         if self.early_stopping:
@@ -220,7 +211,7 @@ class Perceptron(LinearClassifier):
         if intercept_init is None and warm:
             intercept_init = self.intercept_
         w, b = self._first_weights(rows, turns, plan, len(classes), coef_init, intercept_init)
-        weights = class_factors(self.class_weight, classes, np.bincount(codes, minlength=len(classes)))
+        weights = class_factors(self.class_weight, classes, np.bincount(labels.codes))
         units = make_units(plan, w, b, weights)
         proves = not (
             w.any() or b.any() or plan.penalty or plan.order == "batch" or rows.cost is not None or self.class_weight
@@ -247,26 +238,11 @@ class Perceptron(LinearClassifier):
         first = not hasattr(self, "coef_")
         if self.early_stopping:
             raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
-        if self.class_weight == "balanced":
-            raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
-        if first and classes is None:
-            raise ValueError("classes is None; every label that will come is wanted at the first call of partial_fit")
-        rows, turns, y, columns = self._rows(X, y, sample_weight, reset=first)
-        given = None if classes is None else encode_labels(np.asarray(classes))[0]
-        classes = given if first else self.classes_
-        if given is not None and not np.array_equal(given, classes):
-            raise ValueError(f"classes is {given}; {classes}, those of the first call, are wanted")
-        if len(classes) < 2:
-            raise ValueError(
-                f"classes has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        labels, codes = encode_labels(y)
-        if not np.isin(labels, classes).all():
-            odd = labels[~np.isin(labels, classes)].tolist()[0]
-            raise ValueError(f"y holds {odd!r}; one of classes, {classes}, is wanted")
-        rows.codes = np.searchsorted(classes, labels)[codes].astype(np.intc)
-        plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
+        classes = declared_classes(classes, None if first else self.classes_)
         weights = class_factors(self.class_weight, classes, None)
+        rows, labels, columns = self._rows(X, y, sample_weight, classes, first)
+        turns = labels.rows
+        plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
         if first:
             w, b = self._first_weights(rows, turns, plan, len(classes), None, None)
             units = make_units(plan, w, b, weights)
@@ -327,7 +303,7 @@ class Perceptron(LinearClassifier):
             and last.n_iter == plan.max_iter > 1
             and (self.tol is not None or plan.until_clean)
         ):
-            _warn_of_mistakes(last.reason)
+            warn(f"The perceptron is not known to separate the rows: {last.reason}", "ConvergenceWarning")
         return self._become(**attributes)
 
     def _scores(self, X):
@@ -407,11 +383,11 @@ class Perceptron(LinearClassifier):
             tol=tol if rule else -np.inf,
             n_iter_no_change=require_integer("n_iter_no_change", self.n_iter_no_change, 1),
             until_clean=self.order is not None,
-            seed=_seed(self.random_state),
+            seed=as_seed(self.random_state),
         )
 
-    def _rows(self, X, y, sample_weight, reset=True):
-        """(rows without codes, the rows that are there or None for all, y, attributes)."""
+    def _rows(self, X, y, sample_weight, known=None, reset=True):
+        """(rows, Labels, attributes)."""
         name = type(self).__name__
         # a first sweep that meets every row tells whether they are finite
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
@@ -422,17 +398,10 @@ class Perceptron(LinearClassifier):
         else:
             array = self._new_samples(X, read)
             columns = {key: getattr(self, key) for key in ("n_features_in_", "feature_names_in_") if hasattr(self, key)}
-        n = array.shape[0]
-        y = as_targets(y, n, name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({n},), one label a row, is wanted")
-        cost, turns = as_sample_weight(sample_weight, n), None
-        if cost is not None and not cost.all():
-            turns = np.flatnonzero(cost)
-            if not len(turns):
-                raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
+        labels = as_labels(y, sample_weight, len(array), name, known)
+        codes = labels.spread(len(array), np.intc)
         refuse = None if isinstance(array, Csr) else partial(require_finite, array, "X", name)
-        return as_rows(array, None, cost, refuse), turns, y, columns
+        return as_rows(array, codes, labels.weight, refuse), labels, columns
 
     def _first_weights(self, rows, turns, plan, n_classes, coef_init, intercept_init):
         n_planes = 1 if n_classes == 2 else n_classes
@@ -468,21 +437,3 @@ def _norm(v):
     """|v|, whatever its scale."""
     largest = np.abs(v).max()
     return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0
-
-
-def _seed(random_state):
-    """A whole number that stands for `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return int(np.random.default_rng(random_state).integers(2**31))
-    return require_integer("random_state", random_state, 0)
-
-
-def _warn_of_mistakes(reason):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(
-        f"The perceptron is not known to separate the rows: {reason}",
-        UserWarning if loaded is None else loaded.ConvergenceWarning,
-        stacklevel=4,
-    )

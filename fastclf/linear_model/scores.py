@@ -10,8 +10,6 @@ from .._estimator import Classifier
 from .._threads import n_threads, ranges, run
 from .._validation import (
     as_matrix,
-    as_sample_weight,
-    as_targets,
     as_unchecked_matrix,
     require_array,
     require_finite,
@@ -41,20 +39,13 @@ def as_unchecked_rows(X, owner):
     return as_unchecked_matrix(X, owner)
 
 
-def rows_that_count(rows, y, sample_weight, owner):
-    """(rows, y, weights or None, the numbers of those rows or None for all): the rows of a weight above 0, checked."""
-    weight = as_sample_weight(sample_weight, len(rows))
-    y = as_targets(y, len(rows), owner, labels=True)
-    if y.ndim != 1:
-        raise ValueError(f"y has shape {y.shape}; ({len(rows)},), one label a row, is wanted")
-    if weight is None or weight.all():
-        return rows, y, weight, None
-    kept = np.flatnonzero(weight)
-    if len(kept) == 0:
-        raise ValueError("every sample_weight is zero; a row that counts is wanted")
+def counted(rows, labels, owner):
+    """(rows, weights or None) of those that count by their Labels; where some do not, all are checked."""
+    if labels.rows is None:
+        return rows, labels.weight
     if not isinstance(rows, Csr):
         require_finite(rows, "X", owner)
-    return rows[kept], y[kept], weight[kept], kept
+    return rows[labels.rows], labels.weight[labels.rows]
 
 
 def over_rows(call, X, row_work, n_jobs):

@@ -2,16 +2,12 @@
 
 import numpy as np
 
-from .._validation import as_array, as_sample_weight, encode_labels, require_choice
+from .._validation import as_array, as_sample_weight, as_vector, encode_labels, require_choice
 
 
 def as_label_vector(y, name):
     """Labels of shape (n_samples,), each there, at least one."""
-    y = as_array(y, name)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y.ravel()
-    if y.ndim != 1 or len(y) == 0:
-        raise ValueError(f"{name} has shape {y.shape}; one label a row is wanted")
+    y = as_vector(y, name)
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"{name} contains NaN; a label is wanted for every row")
     return y
@@ -84,7 +80,7 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
     (0.6, 2, 1)
     """
     labels, true, predicted = encode_together(y_true, y_pred, labels)
-    weight = as_sample_weight(sample_weight, len(true))
+    weight = as_sample_weight(sample_weight, len(true), all_zero=True)
     K = len(labels)
     return ContingencyTable(np.bincount(true * K + predicted, weight, K * K).reshape(K, K), labels)
 

@@ -79,8 +79,6 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     (0.2, 0.25)
     """
     positive, score, weight = _two_sides(y_true, y_score, pos_label, sample_weight)
-    if not weight.any():
-        raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
     costs = as_costs(cost_matrix, 2)
     counts = _counts_by_threshold(positive, score, weight)
     # first the threshold that no row reaches

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._csr import Csr
 from .._folds import is_leave_one_out
-from .._validation import encode_labels, require_integer, require_labels
+from .._validation import as_random_state, as_vector, encode_labels, require_integer, require_labels
 from ..metrics.contingency import as_label_vector
 
 
@@ -143,11 +143,7 @@ def dealt(y, n_folds, random_state):
 
 def as_y(y):
     """Labels or numbers of shape (n_samples,), sortable."""
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y.ravel()
-    if y.ndim != 1 or len(y) == 0:
-        raise ValueError(f"y has shape {y.shape}; one label per row is wanted")
+    y = as_vector(y, "y")
     require_labels(y)
     if y.dtype == object:
         try:
@@ -210,9 +206,7 @@ class _Partition(_Splitter):
             if self.random_state is not None:
                 raise ValueError("random_state is given without shuffle=True, which it has no effect without")
             return None
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state
-        return np.random.RandomState(self.random_state)
+        return as_random_state(self.random_state)
 
 
 class KFold(_Partition):

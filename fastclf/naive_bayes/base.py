@@ -7,11 +7,11 @@ import numpy as np
 
 from .._estimator import Classifier, clone
 from .._folds import keeps_classes, rows_of_folds
+from .._labels import as_label_vector, declared_classes, encode_known
 from .._validation import (
     as_array,
     as_matrix,
     as_sample_weight,
-    as_targets,
     encode_labels,
     require_array,
     require_choice,
@@ -117,24 +117,10 @@ class NaiveBayesBase(Classifier):
 
     def _checked_labels(self, y, n, sample_weight, classes):
         """(codes, weight, classes), where `classes`, unless None, are all that may be there."""
-        name = type(self).__name__
-        y = as_targets(y, n, name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
-        if weight is not None and not weight.any():
-            raise ValueError("sample_weight is zero everywhere; a weight above 0 is wanted")
-        found, codes = encode_labels(y)
-        codes = codes.astype(np.int32)
-        if classes is not None:
-            place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
-            unknown = classes[place] != found
-            if unknown.any():
-                raise ValueError(
-                    f"The target label(s) {found[unknown]} in y do not exist in the initial classes {classes}"
-                )
-            codes, found = place.astype(np.int32)[codes], classes
-        return codes, weight, found
+        classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
+        return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None):
         """(rows, codes, weight, classes)"""
@@ -177,17 +163,10 @@ class NaiveBayesBase(Classifier):
         self
         """
         fitted = getattr(self, "classes_", None)
-        if fitted is None and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        if classes is not None:
-            classes = encode_labels(np.asarray(classes))[0]
-            if fitted is not None and not np.array_equal(fitted, classes):
-                raise ValueError(
-                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {fitted!r}"
-                )
+        classes = declared_classes(classes, fitted)
         if fitted is not None:
             self._new_samples(X)
-        rows, codes, weight, known = self._checked(X, y, sample_weight, classes if fitted is None else fitted)
+        rows, codes, weight, known = self._checked(X, y, sample_weight, classes)
         sums = self._sums(rows, codes, weight, len(known))
         if fitted is None:
             return self._become(classes_=known, **self._fitted_columns(X, rows), **self._conclude(sums))

@@ -6,6 +6,7 @@ from .._columns import as_columns
 from .._csr import as_csr, is_sparse
 from .._estimator import _different_names, clone
 from .._folds import is_leave_one_out, keeps_classes
+from .._labels import declared_classes
 from .._threads import ranges, run
 from .._validation import feature_names, require_array, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts, threads_for
@@ -258,9 +259,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self
         """
         if not hasattr(self, "classes_"):
-            if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return self._become(**self._fit(X, y, sample_weight, np.unique(classes), None))
+            return self._become(**self._fit(X, y, sample_weight, declared_classes(classes, None), None))
+        declared_classes(classes, self.classes_)
         self._asked(X)
         new = clone(self)
         new._become(**new._fit(X, y, sample_weight, self.classes_, (self.distributions_, self.factors_)))

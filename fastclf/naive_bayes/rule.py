@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._estimator import Classifier, clone
-from .._validation import as_matrix, as_targets, encode_labels, require_array, require_choice, require_integer
+from .._labels import as_label_vector
+from .._validation import as_matrix, encode_labels, require_array, require_choice, require_integer
 from .base import as_priors
 from .joints import normalise
 
@@ -286,7 +287,7 @@ class BayesOptimalClassifier(Classifier):
         else:
             require_choice("evidence", self.evidence, ("auto", "cross-validation", "none"))
         rows = self._as_rows(X, type(self).__name__)
-        y = as_targets(y, rows.shape[0], type(self).__name__, labels=True)
+        y = as_label_vector(y, rows.shape[0], type(self).__name__)
         classes, codes = encode_labels(y)
         prior = (
             np.full(len(models), 1 / len(models)) if self.prior is None else as_priors("prior", self.prior, len(models))

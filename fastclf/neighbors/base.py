@@ -13,6 +13,7 @@ from .._validation import (
     require_choice,
     require_integer,
     require_number,
+    require_weight,
 )
 from .admit import admit, admit_queries, takes_sparse
 from .choose_index import ALGORITHMS, Maker
@@ -137,7 +138,7 @@ class Neighbors(Estimator):
     def _add_rows(self, X, sample_weight=None):
         """(number of rows that are added, attributes), all checked, with nothing changed in the estimator."""
         rows = self._new_samples(X)
-        weight = as_sample_weight(sample_weight, len(rows))
+        weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
             weight = np.ones(len(rows))
         attributes = {"n_samples_fit_": self.n_samples_fit_ + len(rows), "_rooms": dict(self._rooms)}
@@ -366,8 +367,7 @@ def _allowed(weight, others=None):
     if weight is None or weight.all():
         return None
     weight = weight if others is None else np.concatenate([others, weight])
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
+    require_weight(weight)
     return (weight > 0).astype(np.uint8)
 
 

@@ -6,17 +6,17 @@ import numpy as np
 
 from .._csr import Csr, is_sparse
 from .._estimator import only_if
+from .._labels import as_labels
 from .._threads import Progress
 from .._validation import (
     as_array,
     as_unchecked_matrix,
-    encode_labels,
     require_array,
     require_choice,
     require_finite,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier, as_rows, rows_that_count
+from ..linear_model.scores import LinearClassifier, as_rows, counted
 from ..sums.moments import class_moments
 from .nearest import NearestNeighbors
 
@@ -124,10 +124,9 @@ class NearestCentroid(LinearClassifier):
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
-        rows, y, weight, _ = rows_that_count(rows, y, sample_weight, name)
-        classes, codes = encode_labels(y)
-        if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class in y")
+        labels = as_labels(y, sample_weight, len(rows), name)
+        rows, weight = counted(rows, labels, name)
+        classes, codes = labels.classes, labels.codes
         size = np.bincount(codes, weight, len(classes)).astype(float)
         prior = self._prior(size)
         with Progress(len(rows), f"{name}.fit", self.verbose, self.callback) as progress:

@@ -1,28 +1,22 @@
 """The perceptron in its dual form: a separator learned from mistakes, in the space of a kernel."""
 
-import sys
-import warnings
-
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_scipy
 from .._estimator import Classifier
+from .._exceptions import warn
+from .._labels import as_labels, class_factors, declared_classes
 from .._threads import Progress, n_threads
 from .._validation import (
-    as_array,
     as_matrix,
-    as_sample_weight,
     as_seed,
-    as_targets,
-    class_factors,
-    encode_labels,
     require_array,
     require_choice,
     require_integer,
     require_number,
 )
-from ..kernels.gamma import scale_gamma
-from ..kernels.values import KINDS, Kernel, Packed, Rows, fill
+from ..kernels.gamma import gamma_of
+from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
 from ..linear_model.scores import as_rows, chosen
 from . import _kernel_perceptron as kernels
 from .kernel_votes import called, check_votes, gather_votes, slots, stacked, voted
@@ -174,19 +168,15 @@ class KernelPerceptron(Classifier):
         self
         """
         budget = self._check_parameters()
-        rows, y, weight = self._training_rows(X, y, sample_weight)
-        turns = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-        if not len(turns):
-            raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-        classes, of_turns = encode_labels(y[turns])
-        _require_two("y", classes)
-        codes = np.zeros(len(y), np.intc)
-        codes[turns] = of_turns
-        n_planes = 1 if len(classes) == 2 else len(classes)
-        steps = self._steps(classes, codes, weight, turns)
+        rows = self._training_rows(X)
+        labels = as_labels(y, sample_weight, len(rows), type(self).__name__)
+        turns = np.arange(len(rows)) if labels.rows is None else labels.rows
+        codes = labels.spread(len(rows), np.intc)
+        n_planes = 1 if len(labels.classes) == 2 else len(labels.classes)
+        steps = self._steps(labels, codes, np.bincount(labels.codes))
         state = {
-            "classes_": classes,
-            "_gamma_": self._gamma_of(rows if weight is None else rows[turns]),
+            "classes_": labels.classes,
+            "_gamma_": self._gamma_of(rows, labels.rows),
             "support_": np.empty(0, np.int64),
             "n_seen_": 0,
             "_t_": 0,
@@ -195,14 +185,13 @@ class KernelPerceptron(Classifier):
         a = np.zeros((n_planes, 0))
         with Progress(self.max_iter * len(turns), "kernel perceptron", self.verbose, self.callback) as progress:
             learned = self._learn(rows, np.empty(0, np.int64), a, a, codes, turns, steps, state, budget, progress)
-        plain = budget == 0 and weight is None and self.class_weight is None
+        alike = labels.weight is None or (labels.weight == 1).all()
+        plain = budget == 0 and alike and self.class_weight is None
         self._become(**state, **self._proof(learned, plain))
         if not (self.converged_ or learned["called_off"]):
-            loaded = sys.modules.get("sklearn.exceptions")
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} sweeps were made, the last with {learned['last']} mistakes",
-                UserWarning if loaded is None else loaded.ConvergenceWarning,
-                stacklevel=2,
+                "ConvergenceWarning",
             )
         return self
 
@@ -225,22 +214,15 @@ class KernelPerceptron(Classifier):
         first = not hasattr(self, "dual_coef_")
         if self.kernel == "precomputed":
             raise ValueError("kernel is 'precomputed', which has no values between calls; another one is wanted")
-        if isinstance(self.class_weight, str):
-            raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
-        if first and classes is None:
-            raise ValueError("classes is None; every label that will come is wanted at the first call of partial_fit")
-        rows, y, weight = self._training_rows(X, y, sample_weight, first)
-        known = encode_labels(as_array(classes, "classes"))[0] if first else self.classes_
-        _require_two("classes", known)
-        labels, codes = encode_labels(y)
-        if not np.isin(labels, known).all():
-            raise ValueError(f"y holds {labels[~np.isin(labels, known)].tolist()[0]!r}; one of {known} is wanted")
-        codes = np.searchsorted(known, labels)[codes].astype(np.intc)
-        turns = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-        steps = self._steps(known, codes, weight, turns)
+        known = declared_classes(classes, None if first else self.classes_)
+        rows = self._training_rows(X, first)
+        labels = as_labels(y, sample_weight, len(rows), type(self).__name__, known)
+        turns = np.arange(len(rows)) if labels.rows is None else labels.rows
+        codes = labels.spread(len(rows), np.intc)
+        steps = self._steps(labels, codes, None)
         if first:
             a = lag = np.zeros((1 if len(known) == 2 else len(known), 0))
-            gamma = self._gamma_of(rows if weight is None else rows[turns])
+            gamma = self._gamma_of(rows, labels.rows)
             state = {"classes_": known, "_gamma_": gamma, "n_seen_": 0, "_t_": 0}
             state |= {"support_": np.empty(0, np.int64), **self._fitted_columns(X, rows)}
         else:
@@ -263,15 +245,7 @@ class KernelPerceptron(Classifier):
 
     def _check_parameters(self):
         """The budget, 0 for none."""
-        if not callable(self.kernel):
-            require_choice("kernel", self.kernel, (*KINDS, "precomputed"))
-        require_integer("degree", self.degree, 0)
-        if isinstance(self.gamma, str):
-            require_choice("gamma", self.gamma, ("scale", "auto"))
-        elif not np.isfinite(require_number("gamma", self.gamma, 0)):
-            raise ValueError(f"gamma is {self.gamma}; a finite number is wanted")
-        if not np.isfinite(require_number("coef0", self.coef0, -np.inf)):
-            raise ValueError(f"coef0 is {self.coef0}; a finite number is wanted")
+        require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         require_integer("max_iter", self.max_iter, 1)
         require_choice("average", self.average, ("none", "averaged", "voted"))
         if self.budget is None:
@@ -283,35 +257,26 @@ class KernelPerceptron(Classifier):
     def _as_rows(self, X, owner):
         return as_matrix(X, owner) if self._tabled else as_rows(X, owner)
 
-    def _training_rows(self, X, y, sample_weight, reset=True):
+    def _training_rows(self, X, reset=True):
         name = type(self).__name__
         rows = self._as_rows(X, name) if reset else self._new_samples(X)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted of a precomputed kernel")
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
-        weight = as_sample_weight(sample_weight, len(rows))
-        if weight is not None and (weight == 1).all():
-            weight = None
-        return rows, y, weight
+        return rows
 
-    def _steps(self, classes, codes, weight, turns):
+    def _steps(self, labels, codes, heavy):
         """The step of each row for each plane."""
-        heavy = np.bincount(codes[turns], minlength=len(classes))
-        factor = class_factors(self.class_weight, classes, heavy, open_low=True)
-        if len(classes) == 2:
+        factor = class_factors(self.class_weight, labels.classes, heavy)
+        if len(factor) == 2:
             steps = factor[codes][:, None]
         else:
-            steps = np.where(codes[:, None] == np.arange(len(classes)), factor, 1.0)
-        return np.ascontiguousarray(steps if weight is None else steps * weight[:, None])
+            steps = np.where(codes[:, None] == np.arange(len(factor)), factor, 1.0)
+        return np.ascontiguousarray(steps if labels.weight is None else steps * labels.weight[:, None])
 
-    def _gamma_of(self, X):
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        if self.gamma == "auto" or self._tabled or self.kernel == "linear":
-            return 1.0 / X.shape[1]
-        return scale_gamma(X)
+    def _gamma_of(self, X, rows):
+        """gamma, by these rows of X, or None for all."""
+        unused = self.gamma == "scale" and (self._tabled or self.kernel == "linear")
+        return gamma_of("auto" if unused else self.gamma, X if rows is None else X[rows])
 
     def _table(self, X, gamma):
         """A function of two lists of rows of X that gives their kernel values."""
@@ -330,7 +295,7 @@ class KernelPerceptron(Classifier):
 
     def _learn(self, X, support, a, lag, codes, turns, steps, state, budget, progress, once=False):
         """Sweep over the rows `turns` of X; `support` are those that have coefficients a. Updates the state."""
-        table, rng = self._table(X, state["_gamma_"]), np.random.default_rng(as_seed(self.random_state or 0))
+        table, rng = self._table(X, state["_gamma_"]), np.random.default_rng(as_seed(self.random_state, 0))
         n_planes, bias, before = len(a), float(bool(self.fit_intercept)), len(support)
         positive = np.array([1] if n_planes == 1 else range(n_planes), np.intc)
         mistakes, radius, called_off = np.zeros(n_planes, np.int64), 0.0, False
@@ -419,13 +384,9 @@ class KernelPerceptron(Classifier):
     @property
     def support_vectors_(self):
         self._require_fitted()
-        rows = self._support_rows_
-        scipy = sys.modules.get("scipy.sparse")
-        if isinstance(rows, Csr) and scipy is not None:
-            return scipy.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
-        if rows is None:
+        if self._support_rows_ is None:
             raise AttributeError("support_vectors_ is not known of a precomputed kernel")
-        return rows
+        return as_scipy(self._support_rows_)
 
     def _scores(self, X):
         """Scores of shape (n_samples, planes)."""
@@ -486,10 +447,3 @@ class KernelPerceptron(Classifier):
             require_array("_support_rows_", rows, floats, (len(self.support_), self.n_features_in_))
         elif rows.shape != (len(self.support_), self.n_features_in_):
             raise ValueError(f"_support_rows_ has shape {rows.shape}; a row for each of support_ is wanted")
-
-
-def _require_two(name, classes):
-    if len(classes) < 2:
-        raise ValueError(
-            f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-        )

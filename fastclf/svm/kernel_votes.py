@@ -31,7 +31,10 @@ def called(kernel, A, B):
     values = as_array(kernel(A, B), "kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
-    return np.ascontiguousarray(values, np.float64)
+    values = np.ascontiguousarray(values, np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
+    return values
 
 
 def gather_votes(log, support, n_planes, t, bias, before):

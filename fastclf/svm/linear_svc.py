@@ -1,17 +1,14 @@
 """The linear support vector machine."""
 
 import copy
-import sys
-import warnings
 
 import numpy as np
 
+from .._exceptions import warn
+from .._labels import as_labels, class_factors
 from .._threads import Progress, n_threads, run
 from .._validation import (
-    as_sample_weight,
     as_seed,
-    as_targets,
-    encode_labels,
     require_array,
     require_choice,
     require_integer,
@@ -180,15 +177,15 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         self, Cs = models[0], [model._check_parameters() for model in models]
         threads, name = n_threads(self.n_jobs), type(self).__name__
         rows = as_unchecked_rows(X, name)
-        y = as_targets(y, len(rows), name, labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; one label a row, of shape ({len(rows)},), is wanted")
-        weights = as_sample_weight(sample_weight, len(rows))
-        weights = np.ones(len(rows)) if weights is None else weights
+        labels = as_labels(y, sample_weight, len(rows), name)
+        classes, codes = labels.classes, labels.spread(len(rows), np.intp, missing=-1)
+        weights = np.ones(len(rows)) if labels.weight is None else labels.weight
+        counted = slice(None) if labels.rows is None else labels.rows
+        heavy = np.bincount(labels.codes, weights[counted])
+        factors = class_factors(self.class_weight, classes, heavy)
         squares = square_norms(rows, name, threads)
-        classes, codes, factors = self._labels(y, weights)
         planes = [1] if len(classes) == 2 else range(len(classes))
-        seed = 0 if self.random_state is None else as_seed(self.random_state)
+        seed = as_seed(self.random_state, 0)
         threads_each = max(1, threads // len(planes))
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
@@ -249,30 +246,6 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
             return None
         return C if self.lam is None else 0.5 / _require_finite("lam", self.lam)
 
-    def _labels(self, y, weights):
-        """(classes, codes, factor of C for each class); rows of weight 0 have code -1."""
-        kept = weights > 0
-        if not kept.any():
-            raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-        classes, of_kept = encode_labels(y[kept])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        codes = np.full(len(y), -1)
-        codes[kept] = of_kept
-        factors = np.ones(len(classes))
-        if isinstance(self.class_weight, str):
-            require_choice("class_weight", self.class_weight, ("balanced",))
-            heavy = np.bincount(of_kept, weights[kept], len(classes))
-            factors = heavy.sum() / (len(classes) * heavy)
-        elif self.class_weight is not None:
-            if not hasattr(self.class_weight, "items"):
-                raise TypeError(f"class_weight is {self.class_weight!r}; a dict, 'balanced' or None is wanted")
-            for label, factor in self.class_weight.items():
-                factors[classes == label] = _require_finite(f"class_weight[{label!r}]", factor)
-        return classes, codes, factors
-
     def _tell_of_violations(self, planes):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
@@ -280,12 +253,7 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         why = "rounding allows no further step"
         if any(plane.n_iter >= self.max_iter and plane.violation > self.tol for plane in planes):
             why = f"max_iter={self.max_iter} was reached"
-        loaded = sys.modules.get("sklearn.exceptions")
-        warnings.warn(
-            f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}",
-            UserWarning if loaded is None else loaded.ConvergenceWarning,
-            stacklevel=5,
-        )
+        warn(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
 
     def _check_state(self):
         super()._check_state()

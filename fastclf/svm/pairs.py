@@ -6,9 +6,7 @@ import time
 
 import numpy as np
 
-from .._csr import Csr
-from .._threads import ranges, run
-from .._validation import require_number
+from .._threads import run
 from .cache import OwnClasses
 from .gram import Gram
 from .pair_scores import fit_sigmoid, pairs_of
@@ -232,12 +230,11 @@ def pair_alpha(model, pair, n):
     return alpha
 
 
-def fit_sigmoids(problem, C, options, random_state, watch):
+def fit_sigmoids(problem, C, options, seed, watch):
     """probA_ and probB_: a sigmoid for each pair, on the scores of five folds, each scored by a fit of the others."""
-    rng = random_state if hasattr(random_state, "permutation") else np.random.default_rng(random_state)
     n = len(problem.codes)
     fold_of = np.empty(n, np.intp)
-    fold_of[rng.permutation(n)] = np.arange(n) % _FOLDS
+    fold_of[np.random.default_rng(seed).permutation(n)] = np.arange(n) % _FOLDS
     scores = np.zeros((len(problem.pairs), n))
     for fold in range(_FOLDS):
         held_out = fold_of == fold
@@ -280,52 +277,3 @@ def violation_of(problem, pair, alpha):
     """The violation of a pair's alpha over all its rows, from nothing in float64."""
     dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.Cs[0], alpha)
     return dual.violation_anew()
-
-
-def class_weights(class_weight, classes, codes):
-    """`class_weight_` of the parameter: a factor for each class."""
-    weight = np.ones(len(classes))
-    if class_weight is None:
-        return weight
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-    if not isinstance(class_weight, dict):
-        raise ValueError(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
-    known = {label: k for k, label in enumerate(classes.tolist())}
-    for label, factor in class_weight.items():
-        if label not in known:
-            raise ValueError(f"class_weight has {label!r}, which is no class; those are {classes.tolist()}")
-        weight[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-    if not np.isfinite(weight).all():
-        raise ValueError(f"class_weight is {class_weight}; finite numbers are wanted")
-    return weight
-
-
-def gamma_of(model, X, weight):
-    """The number that its gamma stands for, of rows that count by weight."""
-    if model.gamma == "auto":
-        return 1.0 / X.shape[1]
-    if model.gamma != "scale":
-        return float(model.gamma)
-    if model.kernel in ("precomputed", "linear") or callable(model.kernel):
-        return 1.0
-    variance = variance_of(X, np.ones(X.shape[0]) if weight is None else weight)
-    if not np.isfinite(variance):
-        raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def variance_of(X, weight):
-    """The variance of all numbers in X, an array or a Csr, of which a row counts `weight` times."""
-    total = float(weight.sum()) * X.shape[1]
-    if isinstance(X, Csr):
-        entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
-        return float((entries**2) @ heavy) / total - (float(entries @ heavy) / total) ** 2
-    mean = squares = 0.0
-    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-        mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total
-    with np.errstate(over="ignore"):
-        for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-            rows = X[start:stop] - np.float64(mean)
-            squares += float(weight[start:stop] @ np.einsum("ij,ij->i", rows, rows)) / total
-    return squares

@@ -1,31 +1,29 @@
 """The support vector machine with kernels."""
 
-import sys
-import warnings
-
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_scipy
 from .._estimator import Classifier, only_if, variants
+from .._exceptions import warn
 from .._folds import keeps_classes
+from .._labels import as_labels, class_factors
 from .._threads import n_threads
 from .._validation import (
-    as_array,
     as_matrix,
-    as_sample_weight,
-    as_targets,
-    encode_labels,
+    as_seed,
     require_array,
     require_choice,
     require_integer,
     require_number,
     require_positions,
 )
-from ..kernels.values import KINDS, Kernel, Rows
+from ..kernels.gamma import gamma_of
+from ..kernels.values import Kernel, Rows, require_kernel
 from ..linear_model.scores import as_rows
 from ..linear_model.warm_path import WarmPath
 from . import pairs
 from .gram import Gram, Table
+from .kernel_votes import called
 from .leave_out import fold_answers
 from .pair_scores import (
     couple,
@@ -37,12 +35,10 @@ from .pair_scores import (
     table_scores,
     votes,
 )
-from .pairs import Problem, Watch, class_weights, gamma_of, pair_alpha, warm_alpha
+from .pairs import Problem, Watch, pair_alpha, warm_alpha
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
-
-_GAMMAS = ("scale", "auto")
 
 
 class SVC(WarmPath, Classifier, shortcuts=True):
@@ -214,13 +210,14 @@ class SVC(WarmPath, Classifier, shortcuts=True):
     def _fit_each(models, X, y, sample_weight=None):
         """Fit models that differ in C alone, each from where the one before ends."""
         first = models[0]
+        seed = as_seed(first.random_state) if first.probability else None
         X, problem, attributes, options = first._shared(models, X, y, sample_weight)
         start = warm_alpha(first, problem) if first.warm_start else None
         watch = Watch(first.verbose, first.callback)
         all_fitted = pairs.fit_pairs(problem, options, start, watch)
         for model, C, fitted in zip(models, problem.Cs, all_fitted):
             if model.probability:
-                fitted |= pairs.fit_sigmoids(problem, C, options, model.random_state, watch)
+                fitted |= pairs.fit_sigmoids(problem, C, options, seed, watch)
             model._keep(X, problem.gram, attributes, fitted)
         return models
 
@@ -237,9 +234,10 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         """Take on what was fitted."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
-            _warn(
+            warn(
                 f"SVC stopped after {int(fitted['n_iter_'].sum())} steps with a violation of"
-                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}"
+                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}",
+                "ConvergenceWarning",
             )
         rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
         self._become(
@@ -259,15 +257,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
         require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         require_number("C", self.C, 0, open_low=True)
-        if not callable(self.kernel):
-            require_choice("kernel", self.kernel, (*KINDS, "precomputed"))
-        require_integer("degree", self.degree, 0)
-        if isinstance(self.gamma, str):
-            require_choice("gamma", self.gamma, _GAMMAS)
-        elif not np.isfinite(require_number("gamma", self.gamma, 0)):
-            raise ValueError(f"gamma is {self.gamma}; a finite number is wanted")
-        if not np.isfinite(require_number("coef0", self.coef0, -np.inf)):
-            raise ValueError(f"coef0 is {self.coef0}; a finite number is wanted")
+        require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         max_iter = require_integer("max_iter", self.max_iter, -1)
         if max_iter == 0:
             raise ValueError("max_iter is 0; a number of steps from 1 up, or -1, is wanted")
@@ -293,38 +283,23 @@ class SVC(WarmPath, Classifier, shortcuts=True):
     def _problem(self, X, y, sample_weight, options):
         """(the problem, attributes of labels and kernel)."""
         n = X.shape[0]
-        y = as_targets(y, n, "SVC", labels=True)
-        if y.ndim != 1:
-            raise ValueError(f"y has shape {y.shape}; ({n},), one label a row, is wanted")
-        weight = as_sample_weight(sample_weight, n)
-        there = np.arange(n) if weight is None else np.flatnonzero(weight)
-        if not len(there):
-            raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-        classes, codes = encode_labels(y[there])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        class_weight = class_weights(self.class_weight, classes, codes)
-        C = np.zeros(n)
-        C[there] = class_weight[codes]
+        labels = as_labels(y, sample_weight, n, "SVC")
+        class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
+        codes = labels.spread(n, np.intp, missing=-1)
+        C = np.where(codes < 0, 0, class_weight[codes])
         if np.isinf(self.C):
             C[C > 0] = np.inf
         else:
-            C *= self.C if weight is None else self.C * weight
-        all_codes = np.full(n, -1)
-        all_codes[there] = codes
-        all_codes[C == 0] = -1
-        if (np.bincount(all_codes[all_codes >= 0], minlength=len(classes)) == 0).any():
+            C *= self.C if labels.weight is None else self.C * labels.weight
+        codes[C == 0] = -1
+        if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = gamma_of(self, X, weight)
+        gamma = 1.0  # for kernels that have none
+        if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
+            gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
         gram = self._gram(X, gamma, options["threads"])
-        attributes = {
-            "classes_": classes,
-            "class_weight_": class_weight,
-            "_gamma_": gamma,
-        }
-        return Problem(gram, all_codes, [C], len(classes)), attributes
+        attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
+        return Problem(gram, codes, [C], len(labels.classes)), attributes
 
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)
@@ -337,7 +312,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
             return Table(lambda rows, columns: X[rows[:, None], columns], len(X), self.kernel_dtype or X.dtype)
         if callable(self.kernel):
             dtype = self.kernel_dtype or "float64"
-            return Table(lambda rows, columns: self._called(X[rows], X[columns]), len(X), dtype)
+            return Table(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
         kernel, rows = self._kernel(gamma), Rows(X)
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
@@ -349,23 +324,10 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
         return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 
-    def _called(self, A, B):
-        values = as_array(self.kernel(A, B), "kernel's result")
-        if values.shape != (len(A), len(B)):
-            raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
-        values = np.ascontiguousarray(values, np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
-        return values
-
     @property
     def support_vectors_(self):
         self._require_fitted()
-        rows = self._support_rows_
-        scipy = sys.modules.get("scipy.sparse")
-        if not isinstance(rows, Csr) or scipy is None:
-            return rows
-        return scipy.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
+        return as_scipy(self._support_rows_)
 
     @property
     def coef_(self):
@@ -383,7 +345,10 @@ class SVC(WarmPath, Classifier, shortcuts=True):
             S = table_scores(lambda start, stop: X[start:stop, self.support_], len(X), self.dual_coef_, starts)
         elif callable(self.kernel):
             S = table_scores(
-                lambda start, stop: self._called(X[start:stop], self._support_rows_), len(X), self.dual_coef_, starts
+                lambda start, stop: called(self.kernel, X[start:stop], self._support_rows_),
+                len(X),
+                self.dual_coef_,
+                starts,
             )
         else:
             kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)
@@ -513,8 +478,3 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     """
     models = [SVC(C=C, **parameters) for C in Cs]
     return SVC._fit_each(models, X, y, sample_weight) if models else []
-
-
-def _warn(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=5)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._estimator import Estimator, clone, variants
+from .._labels import rows_that_count
 from .._threads import Progress, n_threads
 from .._validation import as_matrix, as_seed, require_array, require_choice, require_integer, require_number
 from .categories import as_features, find_categories
@@ -135,19 +136,16 @@ class Training(NamedTuple):
     @classmethod
     def of(cls, X, target, weight, categories):
         """Without rows of weight 0; weights of 1 are none."""
-        rows = None
-        if weight is not None and not weight.all():
-            rows = np.flatnonzero(weight)
-            if len(rows) == 0:
-                raise ValueError("sample_weight is zero for all rows; a row that counts is wanted")
-            target, weight = target.of(rows), weight[rows]
-        if weight is not None and (weight == 1).all():
-            weight = None
         if weight is not None and not 1e-100 <= weight.max() <= 1e100:
             raise ValueError(
                 f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
                 " square neither vanishes nor overflows"
             )
+        rows = rows_that_count(weight)
+        if rows is not None:
+            target, weight = target.of(rows), weight[rows]
+        if weight is not None and (weight == 1).all():
+            weight = None
         n_codes = None
         if categories is not None:
             n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
@@ -342,7 +340,7 @@ class DecisionTree(Estimator):
         return models
 
     def _fold_seed(self):
-        return 0 if self.random_state is None else as_seed(self.random_state)
+        return as_seed(self.random_state, 0)
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.

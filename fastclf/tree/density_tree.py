@@ -222,7 +222,7 @@ class DensityTree(Estimator):
             nodes = grown(lists)
             links = weakest_links(nodes)
             if by_folds:
-                fold = fold_of_rows(n, self.cv, None, 0 if self.random_state is None else as_seed(self.random_state))
+                fold = fold_of_rows(n, self.cv, None, as_seed(self.random_state, 0))
                 alphas = links.path.ccp_alphas
                 errors = np.empty((self.cv, len(alphas)))
                 for number in range(self.cv):

@@ -5,7 +5,8 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import require_choice, require_integer, require_number
+from .._labels import class_factors
+from .._validation import require_choice, require_integer
 
 
 def scaled(y, centred=True):
@@ -84,24 +85,6 @@ def class_weighted(class_weight, classes, codes, weight):
     if isinstance(class_weight, dict) and len(classes) > 1:
         raise ValueError("class_weight is a dict and y has several outputs; a list of dicts or 'balanced' is wanted")
     for given, labels, column in zip(listed, classes, codes.T):
-        factors = _class_factors(given, labels, column)
+        factors = class_factors(given, labels, np.bincount(column))
         weight = factors[column] if weight is None else weight * factors[column]
     return weight
-
-
-def _class_factors(given, labels, codes):
-    if isinstance(given, str):
-        require_choice("class_weight", given, ["balanced"])
-        return len(codes) / (len(labels) * np.bincount(codes, minlength=len(labels)))
-    if not isinstance(given, dict):
-        raise TypeError(f"class_weight is {given!r}; a dict, 'balanced' or None is wanted")
-    known = {label: i for i, label in enumerate(labels.tolist())}
-    unknown = [label for label in given if label not in known]
-    if unknown:
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is no label of y; labels of y are wanted")
-    factors = np.ones(len(labels))
-    for label, factor in given.items():
-        factors[known[label]] = require_number(f"class_weight[{label!r}]", factor, 0)
-    if not np.isfinite(factors).all():
-        raise ValueError(f"class_weight is {given!r}; finite weights are wanted")
-    return factors

@@ -106,7 +106,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         weight = as_sample_weight(sample_weight, len(matrix))
         n_outputs = y.shape[1]
         counted = y if weight is None else y[weight > 0]
-        if criterion == "poisson" and len(counted) and ((y < 0).any() or not counted.any(axis=0).all()):
+        if criterion == "poisson" and ((y < 0).any() or not counted.any(axis=0).all()):
             raise ValueError("y has a negative entry or is all 0; for criterion='poisson' numbers from 0 up are wanted")
         unit, centre, scale = scaled(y, centred=criterion == "squared_error")
         data = Training.of(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)

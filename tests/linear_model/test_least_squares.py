@@ -209,8 +209,14 @@ def test_a_stopped_or_failed_fit_leaves_the_estimator_as_it_was(rng):
 BAD = {
     "alpha": (lambda X, y: LeastSquaresClassifier(-1).fit(X, y), "alpha is -1; a number of at least 0"),
     "infinite alpha": (lambda X, y: LeastSquaresClassifier(np.inf).fit(X, y), "alpha is inf; a finite number"),
-    "one class": (lambda X, y: LeastSquaresClassifier().fit(X, y * 0), "y holds one class, .*; at least two classes"),
-    "weights": (lambda X, y: LeastSquaresClassifier().fit(X, y, y * 0), "every sample_weight is zero"),
+    "one class": (
+        lambda X, y: LeastSquaresClassifier().fit(X, y * 0),
+        "y has one class, .*; the number of classes has to",
+    ),
+    "weights": (
+        lambda X, y: LeastSquaresClassifier().fit(X, y, y * 0),
+        "sample_weight is zero for every row; a weight above 0",
+    ),
     "nan": (lambda X, y: LeastSquaresClassifier().fit(np.where(X > 1, np.nan, X), y), r"contains NaN \(row \d+, col"),
     "nan, wide": (lambda X, y: LeastSquaresClassifier().fit(X[:4] * np.nan, y[:4]), r"contains NaN \(row 0, column 0"),
     "huge": (lambda X, y: LeastSquaresClassifier().fit(X * 1e200, y), "values below 1e150 are wanted"),

@@ -340,7 +340,7 @@ def test_labels_of_any_kind(rng, labels):
         ({"max_iter": 0}, "max_iter is 0; at least 1 is wanted"),
         ({"eta0": -1}, "eta0 is -1; a number above 0 is wanted"),
         ({"class_weight": "heavy"}, "class_weight is 'heavy'; a dict, 'balanced' or None is wanted"),
-        ({"class_weight": {0: -1}}, r"class_weight\[0\] is -1; a number above 0 is wanted"),
+        ({"class_weight": {0: -1}}, r"class_weight\[0\] is -1; a number of at least 0 is wanted"),
     ],
 )
 def test_wrong_parameters_are_refused_in_one_sentence(params, message):
@@ -351,8 +351,8 @@ def test_wrong_parameters_are_refused_in_one_sentence(params, message):
 @pytest.mark.parametrize(
     ("X", "y", "weight", "message"),
     [
-        ([[0.0], [1.0]], [1, 1], None, "y holds one class only"),
-        ([[0.0], [1.0]], [0, 1], [1, 0], "y holds one class only"),
+        ([[0.0], [1.0]], [1, 1], None, "y has one class, [01]; the number of classes has to be"),
+        ([[0.0], [1.0]], [0, 1], [1, 0], "y has one class, [01]; the number of classes has to be"),
         ([[0.0], [1.0]], [0, 1], [0, 0], "sample_weight is zero for every row"),
         ([[0.0], [1.0]], [[0, 1], [1, 0]], None, "y has shape"),
         ([[-1e308], [1e308]], [0, 1], None, "column 0 of X spans more than 1e300"),

@@ -523,14 +523,16 @@ def test_bad_arguments_get_one_sentence(name):
 
 def test_bad_arguments_of_partial_fit_get_one_sentence():
     for parameters, arguments, sentence in (
-        ({}, {}, "classes is None; every label"),
+        ({}, {}, "classes must be passed on the first call to partial_fit; it is None, and every label"),
         ({"early_stopping": True}, {"classes": [0, 1]}, "early_stopping is True; partial_fit"),
         ({"class_weight": "balanced"}, {"classes": [0, 1]}, "class_weight is 'balanced', which needs all rows"),
-        ({}, {"classes": [0, 2]}, "y holds 1; one of classes"),
+        ({}, {"classes": [0, 2]}, r"target label\(s\) \[1\] in y do not exist in the initial classes \[0 2\]"),
         ({}, {"classes": [0]}, "classes has one class"),
     ):
         with pytest.raises(ValueError, match=sentence):
             Perceptron(**parameters).partial_fit(CORNERS, AND, **arguments)
     model = Perceptron().partial_fit(CORNERS, AND, classes=[0, 1])
-    with pytest.raises(ValueError, match="classes is"):
+    with pytest.raises(
+        ValueError, match=r"`classes=\[0 1 2\]` is not the same as on last call to partial_fit, was: \[0 1\]"
+    ):
         model.partial_fit(CORNERS, AND, classes=[0, 1, 2])

@@ -335,7 +335,7 @@ BAD = {
     "smoothing": (lambda: GaussianNB(var_smoothing=-1).fit(X, Y), "var_smoothing is -1"),
     "new class": (lambda: GaussianNB().partial_fit(X, Y, [0, 2]), r"label\(s\) \[1\] in y do not exist"),
     "no classes": (lambda: GaussianNB().partial_fit(X, Y), "classes must be passed on the first call"),
-    "weights": (lambda: GaussianNB().fit(X, Y, np.zeros(6)), "zero everywhere"),
+    "weights": (lambda: GaussianNB().fit(X, Y, np.zeros(6)), "sample_weight is zero for every row"),
     "sparse": (lambda: GaussianNB().fit(sparse.csr_array(X), Y), "sparse"),
     "merge": (lambda: GaussianNB().fit(X, Y).merge(GaussianNB().fit(X[:, :1], Y)), "another number of columns"),
     "merge another": (lambda: GaussianNB().fit(X, Y).merge(PoissonNB().fit(X, Y)), "a fitted GaussianNB is wanted"),

@@ -166,11 +166,14 @@ def test_a_stopped_or_failed_fit_leaves_the_estimator_as_it_was(rng):
 BAD = {
     "metric": (lambda X, y: NearestCentroid(metric="cosine").fit(X, y), "metric is 'cosine'; one of"),
     "shrink": (lambda X, y: NearestCentroid(shrink_threshold=0).fit(X, y), "shrink_threshold is 0; a number above 0"),
-    "one class": (lambda X, y: NearestCentroid().fit(X, y * 0), "greater than one; got 1 class"),
+    "one class": (
+        lambda X, y: NearestCentroid().fit(X, y * 0),
+        "y has one class, 0; the number of classes has to be greater than one",
+    ),
     "priors": (lambda X, y: NearestCentroid(priors=[1, 2]).fit(X, y), r"priors has shape \(2,\); \(3,\)"),
     "negative": (lambda X, y: NearestCentroid(priors=[1, -1, 1]).fit(X, y), "priors must be non-negative"),
     "constant": (lambda X, y: NearestCentroid().fit(X * 0, y), "All features have zero variance"),
-    "weights": (lambda X, y: NearestCentroid().fit(X, y, y * 0), "every sample_weight is zero"),
+    "weights": (lambda X, y: NearestCentroid().fit(X, y, y * 0), "sample_weight is zero for every row"),
     "nan": (lambda X, y: NearestCentroid().fit(np.where(X > 1, np.nan, X), y), r"contains NaN \(row \d+, column"),
     "huge": (lambda X, y: NearestCentroid().fit(X * 1e200, y), "values below 1e150 are wanted"),
     "nan query": (lambda X, y: NearestCentroid().fit(X, y).predict(X * np.nan), "X contains NaN"),

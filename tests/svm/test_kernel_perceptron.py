@@ -273,7 +273,8 @@ BAD = {
     "class_weight": (dict(class_weight=3), "class_weight is 3; a dict, 'balanced' or None is wanted"),
     "precomputed": (dict(kernel="precomputed"), r"X has shape \(120, 3\); a square matrix is wanted"),
     "shape": (dict(kernel=lambda A, B: np.ones(3)), r"kernel gave values of shape \(3,\)"),
-    "values": (dict(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), "values that are NaN or infinite"),
+    "values": (dict(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), "kernel gave NaN or infinity; finite"),
+    "overflow": (dict(kernel="poly", degree=9000), "values that are NaN or infinite"),
 }
 
 
@@ -291,9 +292,9 @@ def test_bad_calls_get_one_sentence(rng):
         KernelPerceptron().fit(X, np.ones(120, int))
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
         KernelPerceptron().fit(X, y, np.zeros(120))
-    with pytest.raises(ValueError, match="classes is None; every label that will come"):
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit; it is None"):
         KernelPerceptron().partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"y holds 5; one of \[0 1\] is wanted"):
+    with pytest.raises(ValueError, match=r"target label\(s\) \[5\] in y do not exist in the initial classes \[0 1\]"):
         KernelPerceptron().partial_fit(X, y + 5 * (y > 0) - (y > 0), classes=[0, 1])
     with pytest.raises(ValueError, match="kernel is 'precomputed', which has no values between calls"):
         KernelPerceptron("precomputed").partial_fit(X @ X.T, y, classes=[0, 1])

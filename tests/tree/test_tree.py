@@ -362,11 +362,11 @@ def test_wrong_parameters_are_refused_and_nothing_is_changed(case, kind):
 def test_wrong_data_are_refused():
     X = [[0.0], [1.0]]
     for fit, message in [
-        (lambda: DecisionTreeClassifier().fit(X, [0, 1], [0, 0]), "sample_weight is zero for all rows"),
+        (lambda: DecisionTreeClassifier().fit(X, [0, 1], [0, 0]), "sample_weight is zero for every row"),
         (lambda: DecisionTreeClassifier().fit(X, [0, 1], [1e308, 1e308]), "the largest weight of a row is 1e.308; one"),
         (lambda: DecisionTreeRegressor().fit(X, [0, 1], [0, 1e-320]), "the largest weight of a row is 9.99989e-321"),
         (lambda: DecisionTreeRegressor().fit(X, [1e308, -1e308]), "whose squares overflow"),
-        (lambda: DecisionTreeClassifier(class_weight={7: 1}).fit(X, [0, 1]), "class_weight names 7"),
+        (lambda: DecisionTreeClassifier(class_weight={7: 1}).fit(X, [0, 1]), "class_weight has 7, which is no class"),
         (lambda: DecisionTreeClassifier(class_weight="even").fit(X, [0, 1]), "class_weight is 'even'"),
         (lambda: DecisionTreeClassifier().fit([[np.inf]], [0]), "contains infinity"),
     ]:

@@ -1,0 +1,25 @@
+"""Exceptions and warnings, of scikit-learn's classes where it is loaded, so that who filters by them finds ours."""
+
+import sys
+import warnings
+
+
+class _NotFittedError(ValueError, AttributeError):
+    """The estimator is used before `fit`. With scikit-learn loaded, its NotFittedError is raised instead."""
+
+
+def _class_named(name, otherwise):
+    loaded = sys.modules.get("sklearn.exceptions")
+    return otherwise if loaded is None else getattr(loaded, name)
+
+
+def not_fitted_error(message):
+    return _class_named("NotFittedError", _NotFittedError)(message)
+
+
+def warn(message, name):
+    """Warn, with scikit-learn's class of that name, at the line by which this package was called."""
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, _class_named(name, UserWarning), stacklevel=depth)

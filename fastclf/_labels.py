@@ -1,0 +1,107 @@
+"""Labels as codes of classes, and what the rows and the classes of a fit weigh."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._validation import as_array, as_sample_weight, as_targets, encode_labels, require_number
+
+
+class Labels(NamedTuple):
+    """The labels and weights of a fit, whose rows of weight 0 count as missing."""
+
+    classes: np.ndarray  # the distinct labels of the rows that count, sorted
+    codes: np.ndarray  # for each row that counts the position of its label
+    rows: np.ndarray | None  # the numbers of the rows that count; None: all do
+    weight: np.ndarray | None  # float64, of all rows; None: each is 1
+
+    def spread(self, n_samples, dtype, missing=0):
+        """The codes of all rows, with `missing` for those that do not count."""
+        if self.rows is None:
+            return self.codes.astype(dtype, copy=False)
+        codes = np.full(n_samples, missing, dtype)
+        codes[self.rows] = self.codes
+        return codes
+
+
+def as_labels(y, sample_weight, n_samples, owner, known=None):
+    """The Labels of a fit that wants two classes, which for `partial_fit` are `known`."""
+    y = as_label_vector(y, n_samples, owner)
+    weight = as_sample_weight(sample_weight, n_samples)
+    rows = rows_that_count(weight)
+    y = y if rows is None else y[rows]
+    classes, codes = encode_labels(y) if known is None else (known, encode_known(known, y))
+    if len(classes) < 2:
+        name = "y" if known is None else "classes"
+        raise ValueError(
+            f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
+        )
+    return Labels(classes, codes, rows, weight)
+
+
+def as_label_vector(y, n_samples, owner):
+    """y as an ndarray of shape (n_samples,)."""
+    y = as_targets(y, n_samples, owner, labels=True)
+    if y.ndim != 1:
+        raise ValueError(f"y has shape {y.shape}; ({n_samples},), one label a row, is wanted")
+    return y
+
+
+def rows_that_count(weight):
+    """The numbers of the rows whose weight is above 0, or None for all."""
+    return None if weight is None or weight.all() else np.flatnonzero(weight)
+
+
+def declared_classes(classes, known):
+    """The argument `classes` of `partial_fit`, sorted; `known` are those of the call before, or None."""
+    if classes is None:
+        if known is None:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit; it is None, and every label that will come is"
+                " wanted"
+            )
+        return known
+    given = as_array(classes, "classes")
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(f"classes has shape {given.shape}; a list of labels is wanted")
+    given = encode_labels(given)[0]
+    if known is not None and not np.array_equal(given, known):
+        raise ValueError(f"`classes={given}` is not the same as on last call to partial_fit, was: {known}")
+    return given
+
+
+def encode_known(classes, y):
+    """For each label its position in the sorted classes, of which it must be one."""
+    found, codes = encode_labels(y)
+    place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    unknown = classes[place] != found
+    if unknown.any():
+        raise ValueError(f"The target label(s) {found[unknown]} in y do not exist in the initial classes {classes}")
+    return place[codes]
+
+
+def class_factors(class_weight, classes, heavy):
+    """The factor of each class, by the parameter `class_weight`; `heavy` is the weight of each class's rows.
+
+    'balanced' makes the classes equally heavy; where `heavy` is None, as not all rows are there, it is refused. A class
+    that a dict does not name has 1. Labels that are no class may be in it if all classes are: a part of the rows, as of
+    a fold, need not have each.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        if heavy is None:
+            raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
+        return heavy.sum() / (len(classes) * heavy)
+    if not isinstance(class_weight, dict):
+        kind = ValueError if isinstance(class_weight, str) else TypeError
+        raise kind(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
+    given = {label: require_number(f"class_weight[{label!r}]", factor, 0) for label, factor in class_weight.items()}
+    labels = classes.tolist()
+    unknown = [label for label in given if label not in labels]
+    if unknown and any(label not in given for label in labels):
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; those are {labels}")
+    factors = np.array([given.get(label, 1.0) for label in labels])
+    if not (np.isfinite(factors).all() and factors.any()):
+        raise ValueError(f"class_weight is {class_weight}; finite numbers, not all of them 0, are wanted")
+    return factors
