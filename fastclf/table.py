@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
@@ -107,9 +108,7 @@ class Table:
         if self.matrix is not None and not also:
             return [None] * len(self.columns)
         return [
-            sorted({text for text in texts(column) if text is not None})
-            if column.dtype.kind == "O" or j in also
-            else None
+            sorted_categories(texts(column)).tolist() if column.dtype.kind == "O" or j in also else None
             for j, column in enumerate(self.columns)
         ]
 
@@ -133,8 +132,7 @@ class Table:
         for j, (place, known) in enumerate(zip(places, categories)):
             column = self.columns[place]
             if known is not None:
-                number = {text: code for code, text in enumerate(known)}
-                X[:, j] = [number.get(text, np.nan) for text in texts(column)]
+                X[:, j] = float_codes(texts(column), np.array(known, dtype=object))
             elif column.dtype.kind == "O":
                 for row, text in enumerate(column):
                     if text is not None and not is_number(text):
@@ -177,8 +175,10 @@ def is_number(text):
 def texts(column):
     """The entries of a column as texts, None where one is missing; a number has one text however it is written."""
     if column.dtype.kind == "O":
-        return [text if text is None or not is_number(text) else _digits(float(text)) for text in column.tolist()]
-    return [None if value != value else _digits(float(value)) for value in column.tolist()]
+        words = [text if text is None or not is_number(text) else _digits(float(text)) for text in column.tolist()]
+    else:
+        words = [None if value != value else _digits(float(value)) for value in column.tolist()]
+    return np.array(words, dtype=object)
 
 
 def _digits(value):

@@ -160,7 +160,7 @@ def as_labels(y, called):
     """Labels as whole numbers where all are, else as strings."""
     if y.dtype.kind not in "fO" or y.ndim != 1:
         return y
-    words = texts(y)
+    words = texts(y).tolist()
     if None in words:
         raise ValueError(f"{called!r} has no label in row {words.index(None)}; one is wanted for every row")
     try:

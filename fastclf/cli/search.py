@@ -58,11 +58,11 @@ def register(commands):
 
 def make_search(args):
     """The unfitted search that --metric and --p ask for."""
-    from ..neighbors.admit import METRICS
+    from ..neighbors.metrics import NAMED
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")
-    if metric not in METRICS:
-        raise RequestError(f"--metric is {metric!r}; one of {', '.join(METRICS)} is wanted")
+    if metric not in NAMED:
+        raise RequestError(f"--metric is {metric!r}; one of {', '.join(sorted(NAMED))} is wanted")
     if args.p is not None and metric not in ("minkowski", "p"):
         raise RequestError(f"--p is given with --metric {metric}; it belongs to minkowski")
     if args.p is not None and not args.p > 0:

@@ -91,7 +91,7 @@ def _column(cells):
 def _joined(parts):
     if all(part.dtype.kind == "f" for part in parts):
         return np.concatenate(parts)
-    return np.concatenate([np.array(texts(part), dtype=object) for part in parts])
+    return np.concatenate([texts(part) for part in parts])
 
 
 def _first_fault(file, header):

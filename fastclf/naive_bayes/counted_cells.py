@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._categories import codes_of, sorted_categories
 from .._validation import require_array
 from .distributions import log_dirichlet, ones_or, refuse
 from .joints import add_table, in_lanes, kernels
@@ -66,7 +67,7 @@ class Categorical(Table):
 
     @staticmethod
     def cells(x, codes, options):
-        return np.unique(x)
+        return sorted_categories(x)
 
     @staticmethod
     def size(state):
@@ -74,11 +75,8 @@ class Categorical(Table):
 
     @staticmethod
     def places(state, x):
-        cells = state["cells"]
-        if (x.dtype.kind == "O") != (cells.dtype.kind == "O") or len(cells) == 0:
-            return np.full(len(x), len(cells))
-        place = np.minimum(np.searchsorted(cells, x), len(cells) - 1)
-        return np.where(cells[place] == x, place, len(cells))
+        place = codes_of(x, state["cells"])
+        return np.where(place < 0, len(state["cells"]), place)
 
     @classmethod
     def left(cls, state, columns, codes, weight, options):
@@ -100,10 +98,10 @@ class Categorical(Table):
 
     @staticmethod
     def merge(one, other):
-        cells = np.unique(np.concatenate([one["cells"], other["cells"]]))
+        cells = sorted_categories(np.concatenate([one["cells"], other["cells"]]))
         counts = np.zeros((len(one["counts"]), len(cells)))
         for state in (one, other):
-            counts[:, np.searchsorted(cells, state["cells"])] += state["counts"]
+            counts[:, codes_of(state["cells"], cells)] += state["counts"]
         return {"cells": cells, "counts": counts}
 
     @classmethod

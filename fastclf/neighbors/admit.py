@@ -2,12 +2,9 @@
 
 from .._csr import as_csr, is_sparse
 from .._validation import as_array, as_matrix, require_choice
-from . import inverted_index, packed_bits, scan
 from .custom_metric import as_compiled
-from .metrics import ALIASES, Metric, require_no_more, resolve_metric
+from .metrics import NAMED, Metric, named_norm, names_with, require_no_more, resolve_metric
 from .packed_bits import PackedRows, as_bits, as_packed
-
-METRICS = sorted({*scan.kernels.CODES, *ALIASES, "jaccard", "nan_euclidean"})
 
 
 def admit(X, metric, p, metric_params, owner):
@@ -22,23 +19,24 @@ def admit(X, metric, p, metric_params, owner):
             return as_matrix(X, owner), Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
         require_no_more(params, metric)
         return as_matrix(X, owner), Metric("compiled", -1, compiled=compiled, triangle=triangle)
-    require_choice("metric", metric, METRICS)
-    if metric in packed_bits.METRICS:
+    require_choice("metric", metric, sorted(NAMED))
+    named = NAMED[metric]
+    if named.packed:
         X = as_array(X, "X")
         n_bits = params.pop("n_bits", None)
         rows = as_bits(X, metric, owner) if n_bits is None else as_packed(X, n_bits, owner)
         if rows is not None:
             require_no_more(params, metric)
             return rows, Metric(metric, -1)
-    if metric == "nan_euclidean":
+    if named.missing:
         require_no_more(params, metric)
         return as_matrix(X, owner, allow_nan=True), Metric(metric, -1)
     sparse = is_sparse(X)
     rows = as_csr(X, owner) if sparse else as_matrix(X, owner)
     resolved = resolve_metric(metric, p, metric_params, rows.shape[1])
-    if sparse and resolved.name not in inverted_index.METRICS:
+    if sparse and not resolved.named.sparse:
         raise TypeError(
-            f"X is a sparse matrix, and metric is {metric!r}; one of {', '.join(inverted_index.METRICS)} is wanted with"
+            f"X is a sparse matrix, and metric is {metric!r}; one of {', '.join(names_with('sparse'))} is wanted with"
             " it, or a dense array (pass X.toarray())"
         )
     return rows, resolved
@@ -48,13 +46,11 @@ def admit_queries(X, rows, metric, owner):
     """Queries, checked, in the form in which they meet rows like those that `admit` has returned."""
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
-    if metric.name == "nan_euclidean":
+    if metric.named.missing:
         return as_matrix(X, owner, allow_nan=True)
     return as_csr(X, owner) if is_sparse(X) and metric.custom is None else as_matrix(X, owner)
 
 
 def takes_sparse(metric, p):
     """Whether X may be sparse."""
-    if not isinstance(metric, str):
-        return False
-    return ALIASES.get(metric, metric) in inverted_index.METRICS or (metric in ("minkowski", "p") and p in (1, 2))
+    return isinstance(metric, str) and metric in NAMED and named_norm(metric, p).sparse

@@ -18,6 +18,7 @@ from .._validation import (
 from .admit import admit, admit_queries, takes_sparse
 from .choose_index import ALGORITHMS, Maker
 from .living_rows import Segments, SpareRows
+from .metrics import names_with
 
 _SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
     How rows are searched; all give the same exact answer. 'brute' scans them all. 'filter' scans codes of a byte a
@@ -87,7 +88,7 @@ class Neighbors(Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.metric, self.p)
-        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        tags.input_tags.allow_nan = self.metric in names_with("missing")
         return tags
 
     def _as_rows(self, X, owner):

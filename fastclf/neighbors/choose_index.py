@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._csr import Csr
-from .code_filter import METRICS as FILTERED
 from .code_filter import Filter
 from .code_plan import plan
 from .custom_metric import Called, Pivots
 from .inverted_index import Sparse
 from .kdtree import Tree
+from .metrics import names_with
 from .missing_values import Missing
 from .packed_bits import Bits, PackedRows
 from .scan import Scan
@@ -36,24 +36,24 @@ class Maker(NamedTuple):
     def __call__(self, X, metric):
         algorithm, many, low = self.algorithm, len(X) >= _FEW_ROWS, X.shape[1] <= _LOW_DIMENSION
         if algorithm in ("tree", "kd_tree", "ball_tree"):
-            _require_metric(algorithm, metric, sorted(Tree.METRICS), X)
+            _require_metric(algorithm, metric, "tree", X)
             return Tree(X, metric, self.n_jobs)
         if algorithm == "filter":
-            _require_metric(algorithm, metric, FILTERED, X)
+            _require_metric(algorithm, metric, "coded", X)
             return self._filter(X, metric)
         if isinstance(X, PackedRows):
             return Bits(X, metric)
         if isinstance(X, Csr):
             return Sparse(X, metric)
-        if metric.name == "nan_euclidean":
+        if metric.named.missing:
             return Missing(X, metric)
         if metric.triangle and algorithm != "brute":
             return Pivots(X, metric)
         if metric.compiled is not None:
             return Called(X, metric)
-        if algorithm == "auto" and many and low and metric.name in Tree.METRICS and not isinstance(X, np.memmap):
+        if algorithm == "auto" and many and low and metric.named.tree and not isinstance(X, np.memmap):
             return Tree(X, metric, self.n_jobs)
-        if algorithm == "auto" and many and metric.name in FILTERED and X.size >= _FEW_NUMBERS:
+        if algorithm == "auto" and many and metric.named.coded and X.size >= _FEW_NUMBERS:
             return self._filter(X, metric)
         return Scan(X, metric)
 
@@ -64,7 +64,8 @@ class Maker(NamedTuple):
         return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)
 
 
-def _require_metric(algorithm, metric, names, X):
+def _require_metric(algorithm, metric, column, X):
+    names = names_with(column)
     if metric.name not in names or not isinstance(X, np.ndarray):
         rows = f" on {X.kind}" if not isinstance(X, np.ndarray) else ""
         raise ValueError(

@@ -13,12 +13,11 @@ from .. import _simd
 from .._aligned import aligned
 from .._threads import n_threads, ranges, run
 from .._validation import require_array, require_choice, require_number
+from .metrics import names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
-
-METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine", "dot")
 
 # A search is planned so that about this many blocks of rows are searched first, for small distances to start with.
 _SAMPLED_BLOCKS = 64
@@ -106,7 +105,7 @@ class Filter(Scan):
         super()._check_state()
         n, d = self.X.shape
         coder, n_blocks = self.coder, -(-n // self.unit)
-        require_choice("metric", self.metric.name, METRICS)
+        require_choice("metric", self.metric.name, names_with("coded"))
         require_array("center", coder.center, [np.float64], (d,))
         for name in ("shift", "delta", "kappa"):
             require_number(name, getattr(coder, name), 0)

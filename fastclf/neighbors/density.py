@@ -140,7 +140,7 @@ class KNeighborsDensity(Supervised):
 
 def _log_unit_ball(metric, d):
     """Log volume of {x : sum_j w_j |x_j|^p <= 1}: (2 Gamma(1 + 1/p))^d / Gamma(1 + d/p) / prod_j w_j^(1/p)."""
-    p = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf, "minkowski": metric.p}.get(metric.name)
+    p = metric.p if metric.name == "minkowski" else metric.named.norm
     if p is None:
         raise ValueError(
             f"metric is {metric.shown!r}, whose ball has no volume formula; 'euclidean', 'manhattan',"

@@ -8,12 +8,10 @@ from .. import _simd
 from .._csr import Csr, ascends, check_lists
 from .._threads import ranges
 from .._validation import require_array, require_positions
-from .metrics import check_metric
+from .metrics import check_metric, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._inverted_scan")
-
-METRICS = ("cosine", "dot", "euclidean", "manhattan", "sqeuclidean")
 
 # Rows are taken this many entries at a time.
 _ENTRIES = 1 << 22
@@ -85,7 +83,7 @@ class Sparse(Scan):
     ----------
     X : Csr
     metric : Metric
-        One of METRICS.
+        One that is `sparse`.
     """
 
     def __init__(self, X, metric):
@@ -106,7 +104,7 @@ class Sparse(Scan):
         require_array("start", self._columns.start, None, (d + 1,))
         require_array("shift", self._columns.shift, None, (n,))
         require_array("value", self._columns.value, [self.X.dtype], (None,))
-        self.metric = check_metric(self.metric, METRICS, (n, d))
+        self.metric = check_metric(self.metric, names_with("sparse"), (n, d))
 
     def _costs(self, Q):
         if isinstance(Q, Csr):

@@ -15,6 +15,7 @@ from .._aligned import aligned
 from .._threads import advance, n_threads, ranges, run
 from .._validation import require_array, require_choice, require_positions
 from . import _kdtree_build
+from .metrics import names_with
 from .scan import _THREAD_WORK, NO_ROW, Scan, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
@@ -37,7 +38,7 @@ class Tree(Scan):
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
-    metric : Metric, one of `Tree.METRICS`
+    metric : Metric, one that is `tree`
     n_jobs : int, default=None
 
     Attributes
@@ -51,8 +52,6 @@ class Tree(Scan):
         then those above these nodes, up to the root; child c of node i of one level is number 16 i + c of the one
         below.
     """
-
-    METRICS = frozenset(["euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski"])
 
     def __init__(self, X, metric, n_jobs=None):
         super().__init__(X, metric)
@@ -113,7 +112,7 @@ class Tree(Scan):
     def _check_state(self):
         super()._check_state()
         (n, d), dtype, sizes = self.X.shape, [self.X.dtype], self._sizes(len(self.X))
-        require_choice("metric", self.metric.name, sorted(self.METRICS))
+        require_choice("metric", self.metric.name, names_with("tree"))
         require_array("rows", self.rows, [np.intp], (n,))
         require_positions("rows", self.rows, n)
         require_array("panels", self.panels, dtype, (sizes[0], d, _kdtree_build.LEAF_ROWS))

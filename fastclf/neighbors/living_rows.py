@@ -13,7 +13,7 @@ from .._threads import advance, copy_rows, n_threads, run
 from .._validation import require_array
 from . import scan
 from .choose_index import Maker
-from .metrics import check_metric
+from .metrics import check_metric, names_with
 from .scan import NO_ROW, Scan, sort_heaps
 
 # As many queries are searched in all segments before the next.
@@ -100,7 +100,7 @@ class Segments:
         else:
             require_array("added rows", self._own, None, (0, d))
         if self._given is None:
-            names = [*scan.kernels.CODES, "nan_euclidean"]
+            names = [*names_with("scanned"), *names_with("missing")]
             self.metric = check_metric(self.metric, names, self._own.shape, measured=False)
             self._make_small(self._own, self.metric)._check_state()
         else:

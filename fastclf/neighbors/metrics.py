@@ -10,7 +10,55 @@ from .._validation import require_array, require_choice, require_number
 
 kernels = _simd.load("neighbors._scan")
 
-ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "infinity": "chebyshev", "p": "minkowski"}
+
+class Named(NamedTuple):
+    """What is known of a metric that has a name."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    norm: float | None = None  # the p of the norm of a difference that it is
+    scanned: bool = True  # `_scan.pyx` has it
+    as_it_lies: bool = False  # and measures it on a row of X without a norm or a power
+    tree: bool = False  # a kd-tree has it: boxes bound it
+    coded: bool = False  # codes of a byte a coordinate bound it
+    sparse: bool = False  # an inverted index has it
+    packed: bool = False  # it is counted on packed bits
+    missing: bool = False  # NaN is a value that is missing
+
+    @property
+    def code(self):
+        """Its number in the kernels of a scan, or -1."""
+        return kernels.CODES.get(self.name, -1)
+
+
+METRICS = (
+    Named("euclidean", ("l2",), norm=2.0, as_it_lies=True, tree=True, coded=True, sparse=True),
+    Named("sqeuclidean", as_it_lies=True, tree=True, coded=True, sparse=True),
+    Named("manhattan", ("l1", "cityblock"), norm=1.0, as_it_lies=True, tree=True, coded=True, sparse=True),
+    Named("chebyshev", ("infinity",), norm=np.inf, as_it_lies=True, tree=True),
+    Named("minkowski", ("p",), tree=True),
+    Named("cosine", coded=True, sparse=True),
+    Named("dot", coded=True, sparse=True),
+    Named("hamming", as_it_lies=True, packed=True),
+    Named("jaccard", scanned=False, packed=True),
+    Named("nan_euclidean", scanned=False, missing=True),
+)
+
+# By all their names.
+NAMED = {name: metric for metric in METRICS for name in (metric.name, *metric.aliases)}
+
+_FUNCTION = Named("function", scanned=False)
+
+
+def names_with(column):
+    """The names, sorted, of the metrics of which a column says yes."""
+    return sorted(metric.name for metric in METRICS if getattr(metric, column))
+
+
+def named_norm(metric, p):
+    """The Named of a name; of 'minkowski' with a `p` that has a name of its own, this one."""
+    named = NAMED[metric]
+    return next((other for other in METRICS if other.norm == p), named) if named.name == "minkowski" else named
 
 
 class Metric(NamedTuple):
@@ -28,6 +76,11 @@ class Metric(NamedTuple):
     triangle: bool = False  # whether the user says that the triangle inequality holds
 
     @property
+    def named(self):
+        """What is known of it, which of a function is nothing."""
+        return NAMED.get(self.name, _FUNCTION)
+
+    @property
     def custom(self):
         """The function of the user's that it is, or None."""
         return self.function if self.compiled is None else self.compiled.source
@@ -41,9 +94,8 @@ class Metric(NamedTuple):
 def resolve_metric(metric, p, metric_params, n_features):
     """The Metric for the arguments `metric`, `p` and `metric_params`."""
     params = dict(metric_params or {})
-    name = ALIASES.get(metric, metric)
-    w = None
-    if name == "minkowski":
+    named, w = NAMED[metric], None
+    if named.name == "minkowski":
         if "p" in params:
             warnings.warn(
                 "p is found in metric_params and used; the argument p is ignored", SyntaxWarning, stacklevel=5
@@ -62,10 +114,10 @@ def resolve_metric(metric, p, metric_params, n_features):
                 )
             if np.isinf(p):
                 raise ValueError("metric_params['w'] is given with p=inf, where weights have no meaning; leave it out")
-        elif p in (1, 2) or np.isinf(p):
-            name = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
+        else:
+            named = named_norm(metric, p)
     require_no_more(params, metric)
-    return Metric(name, kernels.CODES[name], p if name == "minkowski" else 2.0, w)
+    return Metric(named.name, named.code, p if named.name == "minkowski" else 2.0, w)
 
 
 def require_no_more(params, metric):
@@ -89,4 +141,4 @@ def check_metric(metric, names, shape, measured=True):
         require_array("w", metric.w, [np.float64], shape[1:])
     if metric.norm2 is not None or (measured and metric.name == "cosine"):
         require_array("norm2", metric.norm2, [np.float64], shape[:1])
-    return metric._replace(code=kernels.CODES.get(metric.name, -1))
+    return metric._replace(code=metric.named.code)

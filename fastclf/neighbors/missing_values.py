@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
-from .metrics import check_metric
+from .metrics import check_metric, names_with
 from .scan import Scan, check_rows
 
 kernels = _simd.load("neighbors._missing_scan")
@@ -27,7 +27,7 @@ class Missing(Scan):
 
     def _check_state(self):
         check_rows(self.X)
-        check_metric(self.metric, ["nan_euclidean"], self.X.shape)
+        check_metric(self.metric, names_with("missing"), self.X.shape)
 
     def _costs(self, Q):
         d = self.X.shape[1]

@@ -7,12 +7,10 @@ import numpy as np
 from .. import _simd
 from .._threads import ranges
 from .._validation import as_array, as_matrix, require_array, require_integer, require_matrix, require_positions
-from .metrics import check_metric
+from .metrics import check_metric, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._bits_scan")
-
-METRICS = ("hamming", "jaccard")
 
 # With at most so many queries rows are read as they lie.
 _FEW_QUERIES = 2
@@ -127,7 +125,7 @@ class Bits(Scan):
     ----------
     X : PackedRows
     metric : Metric
-        One of METRICS.
+        One that is `packed`.
     """
 
     def __init__(self, X, metric):
@@ -137,7 +135,7 @@ class Bits(Scan):
     def _check_state(self):
         if type(self.X) is not PackedRows:
             raise ValueError(f"X is a {type(self.X).__name__}; packed bits are wanted")
-        check_metric(self.metric, METRICS, self.X.shape)
+        check_metric(self.metric, names_with("packed"), self.X.shape)
         if (self._ones is None) != (self.metric.name == "hamming"):
             raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
         if self._ones is not None:

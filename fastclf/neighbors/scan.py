@@ -13,7 +13,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._threads import advance, n_threads, ranges, run
 from .._validation import require_array
-from .metrics import check_metric
+from .metrics import check_metric, names_with
 
 kernels = _simd.load("neighbors._scan")
 
@@ -28,9 +28,6 @@ _RADIUS_QUERIES = 64
 
 # With at most so many queries rows are read as they lie: packing a panel costs about as much as screening 3 queries.
 _FEW_QUERIES = 2
-
-# Metrics whose rows can be searched as they lie, one query at a time.
-_WITHOUT_NORMS = frozenset(["euclidean", "sqeuclidean", "manhattan", "chebyshev", "hamming"])
 
 # Fewer multiply-adds than this take less time than waking a thread does.
 _THREAD_WORK = 1 << 20
@@ -67,7 +64,7 @@ class Scan:
     def _check_state(self):
         """Refuse attributes with which the kernels would read out of bounds, as an altered file may hold them."""
         check_rows(self.X)
-        self.metric = check_metric(self.metric, list(kernels.CODES), self.X.shape)
+        self.metric = check_metric(self.metric, names_with("scanned"), self.X.shape)
 
     def nearest(
         self, Q, k, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0, extra=0, fewer=False
@@ -106,7 +103,7 @@ class Scan:
                 yield
             consume(start, stop, first.distance, first.index)
 
-        one = len(Q) == 1 and own is None and allowed is None and self.metric.name in _WITHOUT_NORMS
+        one = len(Q) == 1 and own is None and allowed is None and self.metric.named.as_it_lies
         arrays = one and isinstance(Q, np.ndarray) and isinstance(self.X, np.ndarray)
         if arrays and Q.dtype == self.X.dtype and self.X.size <= _THREAD_WORK:
             distance, index = np.empty((1, k)), np.empty((1, k), np.intp)
@@ -332,12 +329,13 @@ class Scan:
 
         Hamming needs none: a coordinate that rounding makes equal to the row's only lowers the screen.
         """
-        if self.metric.name not in ("euclidean", "sqeuclidean", "manhattan", "chebyshev"):
+        norm = 2 if self.metric.name == "sqeuclidean" else self.metric.named.norm
+        if norm is None:
             return np.zeros(len(query))
         difference = np.abs(query - rounded)
-        if self.metric.name == "manhattan":
+        if norm == 1:
             error = difference.sum(axis=1)
-        elif self.metric.name == "chebyshev":
+        elif norm == np.inf:
             error = difference.max(axis=1)
         else:
             largest = difference.max(axis=1, keepdims=True)

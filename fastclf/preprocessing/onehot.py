@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from .._categories import codes_of, sorted_categories
 from .._csr import Csr, is_sparse
 from .._validation import (
     as_array,
@@ -112,7 +113,9 @@ class OneHotEncoder(FeatureMap):
         columns = _categorical(X, type(self).__name__)
         if isinstance(self.categories, str):
             require_choice("categories", self.categories, ["auto"])
-            categories = [_sorted_categories(column, j) for j, column in enumerate(columns)]
+            categories = [
+                sorted_categories(column, f"column {j} of X", missing=True) for j, column in enumerate(columns)
+            ]
         else:
             categories = [_given_categories(given, j) for j, given in enumerate(self.categories)]
             if len(categories) != len(columns):
@@ -366,77 +369,22 @@ def _categorical(X, owner):
     return columns
 
 
-def _missing(labels):
-    """Which of an array of objects are None, and which are unequal to themselves (NaN) or do not say (pandas.NA)."""
-    labels = labels.tolist()
-    none = np.array([label is None for label in labels], bool)
-    return none, np.array([(label != label) is not False for label in labels], bool)
-
-
-def _sorted_categories(labels, j):
-    if labels.dtype.kind != "O":
-        return np.unique(labels)  # in which NaN is the last
-    none, nan = _missing(labels)
-    try:
-        found = np.unique(labels[~(none | nan)])
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels[~(none | nan)].tolist()})
-        raise TypeError(
-            f"column {j} of X holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
-        ) from None
-    gone = [label for label, any_is in ((None, none.any()), (np.nan, nan.any())) if any_is]
-    return np.append(found, np.array(gone, dtype=object))
-
-
 def _given_categories(labels, j):
     array = np.asarray(labels)
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
-    if array.ndim != 1 or len(_sorted_categories(array, j)) != array.size:
+    if array.ndim != 1 or len(sorted_categories(array, f"categories[{j}]", missing=True)) != array.size:
         raise ValueError(f"categories[{j}] is {labels!r}; a list of different labels is wanted")
     return array
 
 
 def _positions(column, categories, j, unknown):
-    """The place of each label among the categories, -1 for one that is not there and may be missing."""
-    kinds = {"S" if labels.dtype.kind == "U" else labels.dtype.kind for labels in (column, categories)}
-    if "O" in kinds or ("S" in kinds and len(kinds) > 1):
-        place = _object_positions(column.astype(object), categories.astype(object))
-    else:
-        place = _searched(column, categories)
+    """The codes of labels, among which what is missing may be a category; an unknown one is -1, or refused."""
+    place = codes_of(column, categories)
     known = place >= 0
     if unknown in ("error", "fit") and not known.all():
         label = column[np.flatnonzero(~known)[0]]
         raise ValueError(
             f"Found unknown categories [{label!r}] in column {j} during {'fit' if unknown == 'fit' else 'transform'}"
         )
-    return place
-
-
-def _searched(column, categories):
-    """The place of each label among the categories, -1 if none."""
-    place = np.full(len(column), -1)
-    if not len(categories):
-        return place
-    order = np.argsort(categories, kind="stable")
-    near = order[np.minimum(np.searchsorted(categories, column, sorter=order), len(categories) - 1)]
-    found = categories[near]
-    # what is missing differs from itself
-    np.copyto(place, near, where=(found == column) | ((found != found) & (column != column)))
-    return place
-
-
-def _object_positions(column, categories):
-    """As `_searched`, of objects, among which None and NaN are two categories."""
-    place = np.full(len(column), -1)
-    gone = [_missing(labels) for labels in (column, categories)]
-    for which, named in zip(*gone):
-        place[which] = np.flatnonzero(named)[0] if named.any() else -1
-    there, named = (np.flatnonzero(~(none | nan)) for none, nan in gone)
-    try:
-        found = _searched(column[there], categories[named])
-    except TypeError:  # labels that do not compare are unknown
-        number = {label: i for i, label in enumerate(categories[named].tolist())}
-        found = np.array([number.get(label, -1) for label in column[there].tolist()], np.intp)
-    place[there] = np.append(named, -1)[found]
     return place

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
@@ -25,7 +26,7 @@ def as_features(X, owner, categories):
     matrix = np.empty((len(columns[0]), len(columns)), np.float32 if small else np.float64)
     for j, (column, known) in enumerate(zip(columns, categories)):
         if known is not None:
-            matrix[:, j] = _codes(column, known)
+            matrix[:, j] = float_codes(column, known)
         elif column.dtype == object:
             raise ValueError(f"column {j} of X holds strings, and {owner} was fitted with numbers; numbers are wanted")
         else:
@@ -49,7 +50,7 @@ def find_categories(X, categorical_features, owner):
         if not chosen.any():
             return None
         columns = as_columns(X, owner)[0]
-    return [_sorted_categories(column) if is_one else None for column, is_one in zip(columns, chosen)]
+    return [sorted_categories(column) if is_one else None for column, is_one in zip(columns, chosen)]
 
 
 def _column_types(X):
@@ -78,21 +79,3 @@ def _chosen(X, given):
         else:
             chosen[require_integer("categorical_features", item, 0, d - 1)] = True
     return chosen
-
-
-def _sorted_categories(column):
-    if column.dtype == object:
-        return np.array(sorted({value for value in column.tolist() if value is not None}), dtype=object)
-    found = np.unique(column)
-    return found[~np.isnan(found)] if found.dtype.kind == "f" else found
-
-
-def _codes(column, known):
-    """The place of each value among the sorted ones, NaN where it is not among them."""
-    if column.dtype == object or known.dtype == object:
-        place = {value: float(code) for code, value in enumerate(known.tolist())}
-        return np.array([place.get(value, np.nan) for value in column.tolist()])
-    if not len(known):
-        return np.full(len(column), np.nan)
-    code = np.minimum(np.searchsorted(known, column), len(known) - 1)
-    return np.where(known[code] == column, code, np.nan)

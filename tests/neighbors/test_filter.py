@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fastclf import NearestNeighbors, _simd, load, save
-from fastclf.neighbors.code_filter import METRICS, Coder, Filter, rotated
+from fastclf.neighbors.code_filter import Coder, Filter, rotated
 from fastclf.neighbors.code_plan import plan
-from fastclf.neighbors.metrics import resolve_metric
+from fastclf.neighbors.metrics import names_with, resolve_metric
 from fastclf.neighbors.scan import Scan
 
 pytestmark = pytest.mark.levels
+
+METRICS = names_with("coded")
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 LOWEST = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t)(lambda q, x, d: 0.0)

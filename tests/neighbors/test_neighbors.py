@@ -9,10 +9,12 @@ import reference
 from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors, _simd
 from fastclf.neighbors import scan
-from fastclf.neighbors.code_filter import METRICS as FILTERED
+from fastclf.neighbors.metrics import METRICS, NAMED
+from fastclf.neighbors.packed_bits import PackedRows
 
 pytestmark = pytest.mark.levels
 
@@ -29,11 +31,41 @@ def assert_exact(X, Q, k, metric="euclidean", D=None, **params):
     if D is None:
         D = reference.fast_distances(X, Q, metric)
     expected_distances, expected_indices = reference.nearest(D, k)
-    for algorithm in ["brute", "filter"] if metric in FILTERED else ["brute"]:
+    for algorithm in ["brute", "filter"] if NAMED[metric].coded else ["brute"]:
         model = NearestNeighbors(n_neighbors=k, metric=metric, algorithm=algorithm, **params).fit(X)
         distances, indices = model.kneighbors(Q)
         np.testing.assert_array_equal(indices, expected_indices)
         np.testing.assert_array_equal(distances, expected_distances)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_the_table_says_which_index_takes_a_metric(rng, metric):
+    X, sparse_X = rng.standard_normal((30, 4)), sparse.csr_matrix(rng.standard_normal((30, 4)).round(0))
+
+    def takes(X, **params):
+        try:
+            NearestNeighbors(metric=metric.name, p=3, **params).fit(X)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    assert metric.scanned == (metric.code >= 0) == (metric.name in scan.kernels.CODES)
+    assert takes(X, algorithm="tree") == takes(X, algorithm="ball_tree") == metric.tree
+    assert takes(X, algorithm="filter") == metric.coded
+    assert takes(sparse_X) == metric.sparse
+    assert takes(np.where(X > 1, np.nan, X)) == metric.missing
+    rows = NearestNeighbors(metric=metric.name).fit(X > 0)._scan.some_rows
+    assert isinstance(rows, PackedRows) == metric.packed
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_aliases_and_norms_by_their_p_are_the_metric(rng, metric):
+    X = rng.standard_normal((30, 4))
+    found = NearestNeighbors(metric=metric.name).fit(X).kneighbors(X)
+    others = [NearestNeighbors(metric=name) for name in metric.aliases]
+    others += [] if metric.norm is None else [NearestNeighbors(metric="minkowski", p=metric.norm)]
+    for other in others:
+        np.testing.assert_array_equal(other.fit(X).kneighbors(X), found)
 
 
 @pytest.mark.parametrize("metric", FAST_METRICS)

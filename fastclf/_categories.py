@@ -1,0 +1,63 @@
+"""The categories of a column, and labels as codes: their places among the categories."""
+
+import numpy as np
+
+
+def sorted_categories(labels, name="X", missing=False):
+    """The distinct labels of an array, ascending; errors call it by `name`.
+
+    Missing ones are left out, or with `missing` they are the last: None, then one NaN for all that differ from
+    themselves (NaN, NaT, pandas.NA).
+    """
+    if labels.dtype.kind != "O":
+        found = np.unique(labels)
+        return found if missing else found[found == found]
+    try:
+        distinct = set(labels.tolist())
+        gone = [label for label in distinct if label is None or _is_nan(label)]
+        found = sorted(distinct.difference(gone))
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist() if not (label is None or _is_nan(label))})
+        raise TypeError(
+            f"{name} holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
+        ) from None
+    if missing:
+        found += [None] * (None in gone) + [np.nan] * any(label is not None for label in gone)
+    return np.fromiter(found, object, len(found))
+
+
+def codes_of(labels, categories):
+    """The place of each label among the categories, in any order, or -1; NaN is equal to NaN."""
+    kinds = {"S" if array.dtype.kind == "U" else array.dtype.kind for array in (labels, categories)}
+    if "O" in kinds or ("S" in kinds and len(kinds) > 1):
+        return _object_codes(labels.astype(object).tolist(), categories.astype(object).tolist())
+    if not len(categories):
+        return np.full(len(labels), -1)
+    order = np.argsort(categories, kind="stable")
+    ascending = categories[order]
+    near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
+    known = ascending[near] == labels
+    if ascending[-1] != ascending[-1]:  # NaN is the last
+        known |= (near == len(order) - 1) & (labels != labels)
+    return np.where(known, order[near], -1)
+
+
+def float_codes(labels, categories):
+    """As `codes_of`, NaN in place of -1."""
+    codes = codes_of(labels, categories)
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _object_codes(labels, categories):
+    place = {label: code for code, label in enumerate(categories)}
+    codes = np.array([place.get(label, -1) for label in labels], np.intp)
+    nan = next((code for label, code in place.items() if _is_nan(label)), -1)
+    if nan >= 0:
+        for row in np.flatnonzero(codes < 0):
+            codes[row] = nan if _is_nan(labels[row]) else -1
+    return codes
+
+
+def _is_nan(label):
+    """Whether a label differs from itself, or does not say (pandas.NA)."""
+    return (label != label) is not False
