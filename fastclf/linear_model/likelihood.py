@@ -1,7 +1,6 @@
 """The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
 
 import copy
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -9,19 +8,14 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from .._threads import aside, ranges, run
+from .._threads import aside, ranges
 from .._validation import as_matrix
+from ..sums.blocks import BLOCK_WORK, added, n_blocks, over_blocks
 
 kernels = _simd.load("linear_model._likelihood")
 
-# Rows are added up in at most so many groups, each by one thread, and the groups in order. Their number depends on the
-# problem alone, and so does the result.
-_GROUPS = 64
-# Multiplications that make a group worth its while, and those of a kernel's first call, before any is timed.
-_GROUP_WORK = 1 << 18
+# Multiplications of a kernel's first call, before any is timed.
 _FIRST_WORK = 1 << 22
-# Doubles that the sums of all groups may take, more than one group's apart.
-_GROUP_DOUBLES = 1 << 23
 # Entries of sparse rows whose moments are taken at a time.
 _ENTRIES = 1 << 20
 # Most multiplications of a QR decomposition: about 0.1 s.
@@ -177,22 +171,19 @@ class Likelihood:
         block, (d + 1, d + 1): the mean over classes of the diagonal ones.
         """
         K, D, ld = self.K, self.d + 1, self.ld
-        n_blocks = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
-        bounds = self._groups(step, self._length * (2 * K + self._length // 2 * n_blocks), ld * (n_blocks * D or K))
+        bends = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
         W = self._kernel_parameters(theta)
-        states = [
-            self._state(
-                W=W,
-                shared=curvature == "shared",
-                grad=np.zeros(K * D if self.sparse else K * ld),
-                hess=np.zeros(n_blocks * D * ld),
-            )
-            for _ in bounds
-        ]
-        self._sweep(bounds, step, states, kernels.sparse if self.sparse else kernels.dense)
+
+        def begin():
+            grad = np.zeros(K * D if self.sparse else K * ld)
+            own = {"W": W, "grad": grad, "shared": curvature == "shared", "shift": self.mean, "factor": self.factor}
+            return self._state(bends * D * ld, **own)
+
+        work, doubles = self._length * (2 * K + self._length // 2 * bends), ld * (bends * D or K)
+        states = self._sweep(kernels.sparse if self.sparse else kernels.dense, begin, work, doubles, step)
         total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
         loss = sum(float(state.sums[0]) for state in states) / total
-        gradient = _added(state.grad for state in states) / total
+        gradient = added(state.grad for state in states) / total
         if self.sparse:
             gradient = gradient.reshape(D, K).T
             gradient[:, :-1] -= gradient[:, -1:] * self.mean
@@ -207,7 +198,7 @@ class Likelihood:
             gradient=gradient,
             norm=self._norm(gradient),
             margin=min(float(state.sums[1]) for state in states) if self.penalty == 0 else -np.inf,
-            curvature=self._assembled(_added(state.hess for state in states) / total, curvature) if n_blocks else None,
+            curvature=self._assembled(added(state.hess for state in states) / total, curvature) if bends else None,
         )
 
     def _kernel_parameters(self, theta):
@@ -245,40 +236,30 @@ class Likelihood:
             full[:, range(D), :, range(D)] += times / self.K
         return full
 
-    def _groups(self, step, work, doubles):
-        """[first, last) of each group, in steps of `step` panels; a row takes `work`, and a group's sums `doubles`."""
-        n_steps = -(-self.n_panels // step)
-        n_groups = min(_GROUPS, n_steps * kernels.PANEL * work // _GROUP_WORK, _GROUP_DOUBLES // doubles)
-        edges = np.linspace(0, n_steps, max(1, n_groups) + 1).astype(np.int64).tolist()
-        self._first = max(1, _FIRST_WORK // (work * kernels.PANEL))
-        return [(first, last) for first, last in pairwise(edges) if first < last]
-
-    def _state(self, **own):
-        nothing = np.empty(0)
-        state = {"sums": np.array([0, np.inf]), "grad": nothing, "hess": nothing, "shared": False, "bias": self.bias}
+    def _state(self, n_curvature=0, **own):
+        """What a kernel reads and adds to, and its scratch space."""
+        room = 0 if self.sparse else self.ld * kernels.PANEL
+        state = {"sums": np.array([0, np.inf]), "grad": np.empty(0), "hess": np.zeros(n_curvature), "shared": False}
         state |= {"d": self.d, "ld": self.ld, "n_classes": self.K, "codes": self.codes, "weights": self.weights}
-        state |= {"margins": self.penalty == 0, "s": nothing, "small": nothing, "z": nothing, "az": nothing}
-        if hasattr(self, "factor"):
-            state |= {"shift": self.mean, "factor": self.factor}
+        state |= {"s": np.empty(self.K * kernels.PANEL), "small": np.empty(2 * kernels.PANEL), "z": np.empty(room)}
+        state |= {"az": np.empty(room if n_curvature else 0), "margins": self.penalty == 0, "bias": self.bias}
         return SimpleNamespace(**state | own)
 
-    def _sweep(self, bounds, step, states, kernel):
-        """Call the kernel on the groups of panels, each with its state."""
-        X = self.X
-        rows = (X.indptr, X.indices, X.data) if self.sparse else (X,)
+    def _sweep(self, kernel, begin, work, doubles, step=1):
+        """The states, from begin(), to which the kernel adds blocks of every step-th panel of rows, in their order.
 
-        def sweep(number):
-            state = states[number]
-            # made by the thread that writes to it
-            state.s, state.small = np.empty(self.K * kernels.PANEL), np.empty(2 * kernels.PANEL)
-            if not self.sparse:
-                state.z = np.empty(self.ld * kernels.PANEL)
-                state.az = np.empty(self.ld * kernels.PANEL if len(state.hess) else 0)
-            for start, stop in ranges(*bounds[number], self._first):
-                kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
-                yield
+        A row takes `work`, and what is summed `doubles`.
+        """
+        rows = (self.X.indptr, self.X.indices, self.X.data) if self.sparse else (self.X,)
+        work *= kernels.PANEL
+        n_steps = -(-self.n_panels // step)
+        edges = np.linspace(0, n_steps, n_blocks(n_steps * work // BLOCK_WORK, doubles) + 1)
+        bounds = np.unique(edges.astype(np.int64)).tolist()
 
-        run(sweep, range(len(bounds)), self.threads)
+        def add(start, stop, state):
+            kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
+
+        return over_blocks(bounds, max(1, _FIRST_WORK // work), begin, add, self.threads)
 
     def _moments(self):
         """(mean, standard deviation) of each column, weighted."""
@@ -320,9 +301,12 @@ class Likelihood:
                 squares += np.bincount(columns, weighted * z, self.d)
                 np.maximum.at(most, columns, np.abs(z))
             return total, squares, most
-        bounds = self._groups(1, 2 * self.d, 3 * self.ld)
-        states = [self._state(moments=np.zeros((3, self.ld)), shift=shift, factor=factor) for _ in bounds]
-        self._sweep(bounds, 1, states, lambda X, start, stop, _, state: kernels.moments(X, start, stop, state))
+        states = self._sweep(
+            lambda X, start, stop, _, state: kernels.moments(X, start, stop, state),
+            lambda: self._state(moments=np.zeros((3, self.ld)), shift=shift, factor=factor),
+            2 * self.d,
+            3 * self.ld,
+        )
         found = np.array([state.moments[:, : self.d] for state in states])
         return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
 
@@ -367,11 +351,3 @@ class RowSpace(Likelihood):
     def _norm(self, gradient):
         gv = gradient[:, :-1] * self.scale
         return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
-
-
-def _added(arrays):
-    """The sum of arrays, in their order."""
-    first, *rest = arrays
-    for array in rest:
-        first += array
-    return first

@@ -1,27 +1,19 @@
 """What linear classifiers share: dense or sparse rows come in, scores and labels go out."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from .. import _simd
 from .._csr import Csr, as_csr, is_sparse
 from .._estimator import Classifier
-from .._threads import n_threads, ranges, run
 from .._validation import (
     as_matrix,
     as_unchecked_matrix,
     require_array,
     require_finite,
 )
+from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
-
-# Below this many products (1 ms) the calling thread does all, in one range.
-_THREAD_WORK = 1 << 21
-
-# Products that a first range has.
-_RANGE_WORK = 1 << 24
 
 # Scores that overflow are computed anew at this scale of rows and weights.
 _SCALE = 2.0**-600
@@ -48,30 +40,6 @@ def counted(rows, labels, owner):
     return rows[labels.rows], labels.weight[labels.rows]
 
 
-def over_rows(call, X, row_work, n_jobs):
-    """call(start, stop) for ranges of all rows of X, on threads where it pays; the sum of what the calls return.
-
-    A row costs `row_work` times its entries.
-    """
-    n = len(X)
-    work = max(1, X.size * row_work)
-    if work <= _THREAD_WORK:
-        return call(0, n)
-    threads = min(n_threads(n_jobs), n)
-    results = []
-
-    def piece(bounds):
-        for start, stop in ranges(*bounds, 1 + n * _RANGE_WORK // work):
-            results.append(call(start, stop))
-            yield
-
-    # several for each thread, as they are not equally fast
-    pieces = 1 if threads == 1 else min(n, 4 * threads)
-    bounds = [n * i // pieces for i in range(pieces + 1)]
-    run(piece, pairwise(bounds), threads)
-    return sum(results)
-
-
 def _arrays(X):
     """The arrays of rows, as the kernels take them: a Csr has an entry at least."""
     if not isinstance(X, Csr):
@@ -91,7 +59,7 @@ def _sums(X, coef, intercept, n_jobs=None):
     kernel = kernels.score if len(arrays) == 1 else kernels.score_sparse
     scores = np.empty((len(X), len(coef)))
     odd = over_rows(lambda start, stop: kernel(*arrays, coef, intercept, start, stop, scores), X, len(coef), n_jobs)
-    return scores, odd
+    return scores, sum(odd)
 
 
 def _small_sums(X, coef, intercept):
@@ -131,7 +99,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
         own = np.empty((kernels.TILE_ROWS, len(coef)))
         return kernel(*arrays, coef, intercept, start, stop, codes, own)
 
-    if over_rows(choose, X, len(coef), n_jobs):
+    if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
         # at the scale at which an infinite score can be compared
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))

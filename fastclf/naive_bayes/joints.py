@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from ..sums.class_sums import over_rows
+from ..sums.blocks import over_rows
 
 kernels = _simd.load("naive_bayes._joints")
 
@@ -14,6 +14,11 @@ def require_positive(X, owner):
     data = X.data[: X.size] if isinstance(X, Csr) else X
     if data.dtype.kind != "u" and data.size and data.min() < 0:
         raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
+
+
+def row_work(n_classes):
+    """What a number of X costs, in multiplications, where each class has some."""
+    return max(8, n_classes)
 
 
 def in_lanes(by_class):
@@ -29,7 +34,8 @@ def add_gaussian(joint, X, mean, variance, n_jobs):
     variance = np.maximum(variance, 1e-300)
     constant = in_lanes(-0.5 * np.log(2 * np.pi * variance).sum(axis=1))
     means, factors = in_lanes(mean), in_lanes(-0.5 / variance)
-    over_rows(X, n_jobs, lambda i, j: kernels.squares(X, means, factors, constant, i, j, joint))
+    work = row_work(joint.shape[1])
+    over_rows(lambda i, j: kernels.squares(X, means, factors, constant, i, j, joint), X, work, n_jobs)
 
 
 def add_linear(joint, X, coef, n_jobs, threshold=None):
@@ -48,7 +54,7 @@ def add_linear(joint, X, coef, n_jobs, threshold=None):
         else:
             kernels.products(X, coef, constant, threshold, start, stop, joint)
 
-    over_rows(X, n_jobs, add)
+    over_rows(add, X, row_work(joint.shape[1]), n_jobs)
     if impossible.any():
         joint[hits > 0] = -np.inf
 
@@ -56,17 +62,18 @@ def add_linear(joint, X, coef, n_jobs, threshold=None):
 def add_table(joint, X, first, table, n_jobs):
     """Add table[first[j] + x_ij] over columns j; the last entry of a column is for categories that it does not have."""
     constant = np.zeros(table.shape[1])
-    over_rows(X, n_jobs, lambda i, j: kernels.entries(X, first, table, constant, i, j, joint))
+    work = row_work(joint.shape[1])
+    over_rows(lambda i, j: kernels.entries(X, first, table, constant, i, j, joint), X, work, n_jobs)
 
 
 def normalise(joint, n_jobs, log):
     """Log joints as (log) probabilities, in place; where every class is impossible, all are alike."""
-    over_rows(joint, n_jobs, lambda i, j: kernels.normalise(joint, i, j, log))
+    over_rows(lambda i, j: kernels.normalise(joint, i, j, log), joint, 8, n_jobs)
     return joint
 
 
 def decide(joint, n_jobs):
     """The class of the largest log joint of each row, the first of equal ones."""
     codes = np.empty(len(joint), np.int32)
-    over_rows(joint, n_jobs, lambda i, j: kernels.decide(joint, i, j, codes))
+    over_rows(lambda i, j: kernels.decide(joint, i, j, codes), joint, 8, n_jobs)
     return codes

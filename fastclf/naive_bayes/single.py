@@ -6,10 +6,11 @@ import numpy as np
 
 from .._folds import is_leave_one_out, keeps_classes
 from .._validation import require_array, require_number
-from ..sums.class_sums import category_counts, column_sums, count_categories, divide, over_rows, require_finite
+from ..sums.blocks import over_rows
+from ..sums.class_sums import category_counts, column_sums, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
 from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document
-from .joints import add_gaussian, add_linear, add_table, in_lanes, kernels, require_positive
+from .joints import add_gaussian, add_linear, add_table, in_lanes, kernels, require_positive, row_work
 
 
 @document
@@ -139,7 +140,8 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
             # a sum of 2 d products, none above its square's share and `far` together
             state.append(1e-9 + (X.shape[1] + 8) * 1e-15 * float(np.abs(top).max() + far.max()))
         found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
-        over_rows(X, self.n_jobs, lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost))
+        work = 4 * row_work(len(classes))
+        over_rows(lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost), X, work, self.n_jobs)
         for row in np.flatnonzero(lost):
             rest = np.arange(len(X)) != row
             state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))

@@ -1,11 +1,12 @@
-"""Sums of rows by class, in spans of rows that are added up in order: the number of threads changes no bit."""
+"""Sums of rows by class, in blocks that are added up in order: the number of threads changes no bit."""
 
 import numpy as np
 
 from .. import _simd
 from .._csr import Csr, as_csr, is_sparse
-from .._threads import copy_rows, n_threads, ranges, run
+from .._threads import copy_rows, n_threads
 from .._validation import as_array, as_float, as_matrix, require_matrix
+from .blocks import added, over_blocks
 
 kernels = _simd.load("sums._class_sums")
 
@@ -52,44 +53,11 @@ def threads_for(X, n_jobs):
     return threads if X.size >= _THREAD_WORK else 1
 
 
-def over_spans(X, cells, n_jobs, begin, add, end=lambda state: state):
-    """What `end(state)` is of spans of rows in order: `begin()` makes a state, `add(state, start, stop)` adds rows.
-
-    `cells` is how many numbers a state has. Where spans begin depends on the shape of X alone.
-    """
+def over_spans(X, cells, n_jobs, begin, add):
+    """As `over_blocks`, of spans whose bounds depend on the shape of X alone; a state has `cells` numbers."""
     n = len(X)
     size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // n)), -(-n * cells // _SUMS), 1)
-    starts = range(0, n, size)
-    states = [None] * len(starts)
-    step = max(1, size // 8)
-
-    def work(number):
-        state = begin()
-        start = starts[number]
-        for piece in ranges(start, min(start + size, n), step):
-            add(state, *piece)
-            yield
-        states[number] = end(state)
-
-    run(work, range(len(starts)), threads_for(X, n_jobs))
-    return states
-
-
-def over_rows(X, n_jobs, add):
-    """Call `add(start, stop)` for ranges that cover all rows."""
-    n = len(X)
-    if X.size <= 1 << 14:
-        add(0, n)
-        return
-    threads = threads_for(X, n_jobs)
-    size = max(4, -(-n // (4 * threads)) // 4 * 4) if threads > 1 else n
-
-    def work(start):
-        for piece in ranges(start, min(start + size, n), max(4, (1 << 16) * n // X.size)):
-            add(*piece)
-            yield
-
-    run(work, range(0, n, size), threads)
+    return over_blocks([*range(0, n, size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
 
 
 def divide(a, b):
@@ -105,15 +73,15 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
         if X.size == 0:
             return np.zeros(shape)
 
-        def add(out, start, stop):
+        def add(start, stop, out):
             kernels.sparse_sums(X.indptr, X.indices, X.data, codes, weight, start, stop, threshold, out)
 
     else:
 
-        def add(out, start, stop):
+        def add(start, stop, out):
             kernels.sums(X, codes, weight, start, stop, threshold, out)
 
-    return sum(over_spans(X, n_classes * shape[1], n_jobs, lambda: np.zeros(shape), add))
+    return added(over_spans(X, n_classes * shape[1], n_jobs, lambda: np.zeros(shape), add))
 
 
 def class_counts(codes, weight, n_classes):
@@ -123,7 +91,7 @@ def class_counts(codes, weight, n_classes):
 def count_categories(X, n_jobs, owner):
     """How many categories, 0 and on, each column needs for its largest entry."""
 
-    def add(state, start, stop):
+    def add(start, stop, state):
         bad = kernels.largest(X, start, stop, state)
         if bad >= 0:
             require_finite(X, owner)
@@ -142,12 +110,8 @@ def category_counts(X, codes, weight, n_classes, first, n_jobs):
     """Counts of shape (categories of all columns, n_classes), those of column j from first[j] on."""
     shape = (int(first[-1]), n_classes)
     weight = _ONES if weight is None else weight
-    return sum(
-        over_spans(
-            X,
-            shape[0] * n_classes,
-            n_jobs,
-            lambda: np.zeros(shape),
-            lambda out, i, j: kernels.categories(X, codes, weight, i, j, first, out),
-        )
-    )
+
+    def add(start, stop, out):
+        kernels.categories(X, codes, weight, start, stop, first, out)
+
+    return added(over_spans(X, shape[0] * n_classes, n_jobs, lambda: np.zeros(shape), add))

@@ -1,6 +1,5 @@
 """The soft-margin problem of one separating plane: its sums over rows, and the proof of a solution."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -8,53 +7,22 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._csr import Csr
-from .._threads import run
 from .._validation import require_finite
 from ..linear_model.scores import _arrays, linear_scores
+from ..sums import blocks
 from ..sums.moments import kernels as moments
 
 kernels = _simd.load("svm._soft_margin")
 
-# Rows are added up in at most so many blocks, and these in order: as many as the work allows, whatever n_jobs is.
-_BLOCKS = 64
-_BLOCK_WORK = 1 << 18
-_PARTIAL_NUMBERS = 1 << 23
 # Multiplications between two pauses, some ms: what ranges start with is added up apart, so that time may not cut them.
 _RANGE_WORK = 1 << 22
 
 
-def in_blocks(n, work, most_blocks, call, threads):
-    """call(block, start, stop) for ranges of n rows, each of `work` multiplications; blocks are 0, 1, ..."""
-    if n * work <= _BLOCK_WORK:
-        call(0, 0, n)
-        return
-    n_blocks = max(1, min(_BLOCKS, n, n * work // _BLOCK_WORK, most_blocks))
-    bounds = list(pairwise([n * i // n_blocks for i in range(n_blocks + 1)]))
-    size = 1 + _RANGE_WORK // work
-
-    def block(i):
-        first, last = bounds[i]
-        for start in range(first, last, size):
-            call(i, start, min(start + size, last))
-            yield
-
-    run(block, range(n_blocks), threads)
-
-
 def added(n, work, shape, add, threads):
-    """The sum over rows that add(start, stop, sum_out) adds to, from 0, in blocks."""
-    partial = {}
-
-    def call(block, start, stop):
-        if block not in partial:
-            partial[block] = np.zeros(shape)
-        add(start, stop, partial[block])
-
-    in_blocks(n, work, _PARTIAL_NUMBERS // int(np.prod(shape)), call, threads)
-    total = partial.pop(0)
-    for i in sorted(partial):
-        total += partial[i]
-    return total
+    """The sum over rows that add(start, stop, sum_out) adds to, from 0, in blocks; a row takes `work`."""
+    bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, n * work // blocks.BLOCK_WORK), int(np.prod(shape))))
+    length = 1 + _RANGE_WORK // work
+    return blocks.added(blocks.over_blocks(bounds, length, lambda: np.zeros(shape), add, threads, blocks.by_length))
 
 
 def square_norms(X, owner, threads):
@@ -62,8 +30,7 @@ def square_norms(X, owner, threads):
     squares = np.empty(len(X))
     arrays = _arrays(X)
     kernel = kernels.square_norms if len(arrays) == 1 else kernels.square_norms_sparse
-    work = 1 + X.size // len(X)
-    in_blocks(len(X), work, _BLOCKS, lambda _, start, stop: kernel(*arrays, start, stop, squares), threads)
+    blocks.over_rows(lambda start, stop: kernel(*arrays, start, stop, squares), X, 1, threads)
     longest = np.max(squares)
     if not longest < 1e300:
         if not isinstance(X, Csr):

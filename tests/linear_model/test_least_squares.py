@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeClassifier
 
 from fastclf import LeastSquaresClassifier, load, save
-from fastclf.linear_model import scores
-from fastclf.sums import moments
+from fastclf.sums import blocks, moments
 
 pytestmark = pytest.mark.levels
 
@@ -169,8 +168,8 @@ def test_threads_and_ranges_change_no_bit(rng, monkeypatch):
     X, y = data(rng, 9000, 13)
     expected = LeastSquaresClassifier(n_jobs=1).fit(X, y)
     monkeypatch.setattr(moments, "_RANGE_NUMBERS", 1000)
-    monkeypatch.setattr(scores, "_THREAD_WORK", 0)
-    monkeypatch.setattr(scores, "_RANGE_WORK", 1000)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)
     for n_jobs in (1, 3):
         model = LeastSquaresClassifier(n_jobs=n_jobs).fit(X, y)
         np.testing.assert_array_equal(model.coef_, expected.coef_)

@@ -12,6 +12,7 @@ from fastclf import _simd
 from fastclf._csr import as_csr
 from fastclf.linear_model import scores
 from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
+from fastclf.sums import blocks
 
 pytestmark = pytest.mark.levels
 
@@ -60,8 +61,8 @@ def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, spar
     expected = linear_scores(rows, coef, intercept, 1)
     for i in range(9):
         np.testing.assert_array_equal(linear_scores(rows[i : i + 1], coef, intercept), expected[i : i + 1])
-    monkeypatch.setattr(scores, "_THREAD_WORK", 0)
-    monkeypatch.setattr(scores, "_RANGE_WORK", 100)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_RANGE_WORK", 100)
     for n_jobs in (1, 2, 3):
         np.testing.assert_array_equal(linear_scores(rows, coef, intercept, n_jobs), expected)
         np.testing.assert_array_equal(linear_codes(rows, coef, intercept, n_jobs), winners(expected))

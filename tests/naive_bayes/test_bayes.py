@@ -10,7 +10,7 @@ import fastclf
 from fastclf import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB, _simd
 from fastclf._validation import encode_labels
 from fastclf.naive_bayes import joints, single
-from fastclf.sums import class_sums
+from fastclf.sums import blocks, class_sums
 
 pytestmark = pytest.mark.levels
 
@@ -197,6 +197,8 @@ def test_threads_change_no_bit(rng, name, monkeypatch):
     X, y = rows(rng, name, 3001, 5)
     monkeypatch.setattr(class_sums, "_SPAN", 1 << 10)
     monkeypatch.setattr(class_sums, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)
     models = [getattr(fastclf, name)(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3)]
     X = np.tile(X, (3, 1))
     for method in METHODS:

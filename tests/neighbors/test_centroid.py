@@ -10,8 +10,7 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.neighbors import NearestCentroid as Theirs
 
 from fastclf import NearestCentroid, load, save
-from fastclf.linear_model import scores
-from fastclf.sums import moments
+from fastclf.sums import blocks, moments
 
 pytestmark = pytest.mark.levels
 
@@ -130,8 +129,8 @@ def test_threads_and_ranges_change_no_bit(rng, monkeypatch):
     expected = NearestCentroid(n_jobs=1).fit(X, y)
     labels = expected.predict(X)
     monkeypatch.setattr(moments, "_RANGE_NUMBERS", 1000)
-    monkeypatch.setattr(scores, "_THREAD_WORK", 0)
-    monkeypatch.setattr(scores, "_RANGE_WORK", 1000)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)
     for n_jobs in (1, 3):
         model = NearestCentroid(n_jobs=n_jobs).fit(X, y)
         for name in FITTED:

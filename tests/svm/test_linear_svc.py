@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastclf import LinearSVC, load, save
 from fastclf._csr import as_csr
+from fastclf.sums import blocks
 from fastclf.svm import linear_svc, soft_margin
 
 pytestmark = pytest.mark.levels
@@ -215,7 +216,7 @@ def test_separable_rows_have_a_budget_of_almost_nothing():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_change_no_bit(rng, monkeypatch, solver, loss):
-    monkeypatch.setattr(soft_margin, "_BLOCK_WORK", 64)
+    monkeypatch.setattr(blocks, "BLOCK_WORK", 64)
     monkeypatch.setattr(soft_margin, "_RANGE_WORK", 64)
     X, y = noisy(rng, 400, 5)
     y += rng.integers(0, 2, 400)
