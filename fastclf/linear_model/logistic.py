@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 
+from .._state_table import Array, declare
 from .._threads import Progress, n_threads
 from .._validation import (
     as_sample_weight,
     as_targets,
     class_factors,
     encode_labels,
-    require_array,
     require_choice,
     require_integer,
     require_number,
@@ -126,6 +126,8 @@ class LogisticRegression(LinearClassifier):
     True
     """
 
+    _state_table = declare(n_iter_=Array("int32", 1))
+
     def __init__(
         self,
         penalty="l2",
@@ -147,10 +149,6 @@ class LogisticRegression(LinearClassifier):
         callback=None,
     ):
         self._take(locals())
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("n_iter_", self.n_iter_, [np.int32], (1,))
 
     def _check_parameters(self):
         """1 / C."""

@@ -36,7 +36,7 @@ class Maker(NamedTuple):
     def __call__(self, X, metric):
         algorithm, many, low = self.algorithm, len(X) >= _FEW_ROWS, X.shape[1] <= _LOW_DIMENSION
         if algorithm in ("tree", "kd_tree", "ball_tree"):
-            _require_metric(algorithm, metric, sorted(Tree.METRICS), X)
+            _require_metric(algorithm, metric, Tree.METRICS, X)
             return Tree(X, metric, self.n_jobs)
         if algorithm == "filter":
             _require_metric(algorithm, metric, FILTERED, X)

@@ -6,13 +6,13 @@ import warnings
 
 import numpy as np
 
+from .._state_table import Array, Value, declare
 from .._threads import Progress, n_threads, run
 from .._validation import (
     as_sample_weight,
     as_seed,
     as_targets,
     encode_labels,
-    require_array,
     require_choice,
     require_integer,
     require_number,
@@ -128,6 +128,8 @@ class LinearSVC(LinearClassifier):
     >>> model.violation_ <= 1e-4
     True
     """
+
+    _state_table = declare(C_=Array("float64", "n_planes"), n_iter_=Value(require_integer, 0))
 
     def __init__(
         self,
@@ -281,11 +283,6 @@ class LinearSVC(LinearClassifier):
             UserWarning if loaded is None else loaded.ConvergenceWarning,
             stacklevel=5,
         )
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("C_", self.C_, [np.float64], (len(self.coef_),))
-        require_integer("n_iter_", self.n_iter_, 0)
 
 
 class Plane:
