@@ -4,8 +4,9 @@ import sys
 
 import numpy as np
 
+from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
-from ._validation import as_float, require_array, require_integer, require_matrix, require_positions
+from ._validation import as_float, require_matrix
 
 # Entries are checked this many at a time.
 _CHECK_ENTRIES = 1 << 22
@@ -19,7 +20,7 @@ def is_sparse(X):
     return isinstance(X, Csr) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))
 
 
-class Csr:
+class Csr(DeclaredState):
     """Rows as lists of (column, value), columns ascending and all different.
 
     Parameters
@@ -31,6 +32,13 @@ class Csr:
         Zeros are allowed.
     n_columns : int
     """
+
+    _state_table = declare(
+        n_columns=Size("n_columns", 1, 2**31 - 1),
+        indices=Array("int32", "n_entries", below="n_columns"),
+        indptr=Starts("n_rows", "n_entries", least=1),
+        data=Array("float32 or float64", "n_entries"),
+    )
 
     def __init__(self, indptr, indices, data, n_columns):
         self.indptr, self.indices, self.data, self.n_columns = indptr, indices, data, n_columns
@@ -53,15 +61,6 @@ class Csr:
     def row_bytes(self):
         # with the numbers of its entries, by which it is cut out
         return 16 + 48 * int(np.diff(self.indptr).max())
-
-    def _check_state(self):
-        check_lists("indptr", self.indptr, self.indices)
-        if len(self) == 0:
-            raise ValueError("indptr has one entry; at least one row is wanted")
-        require_array("indices", self.indices, [np.int32], (None,))
-        require_integer("n_columns", self.n_columns, 1, 2**31 - 1)
-        require_positions("indices", self.indices, self.n_columns)
-        require_array("data", self.data, [np.float32, np.float64], self.indices.shape)
 
     def any(self):
         return self.data[: self.size].any()
@@ -97,11 +96,15 @@ class Csr:
         return cls(indptr, column.astype(np.int32), X[row, column], X.shape[1])
 
 
-def check_lists(name, start, entries):
-    """Refuse, as ValueError, what does not say where each of some lists of entries begins, as a file holds it."""
-    require_array(name, start, [np.int64], (None,))
-    if not (len(start) and start[0] == 0 and (start[1:] >= start[:-1]).all() and start[-1] <= len(entries)):
-        raise ValueError(f"{name} has an entry outside of 0 to {len(entries)}, or does not ascend")
+class Matrix(Instance):
+    """In a table of state, rows of numbers of the shape (n, d), which are names of sizes: Csr, or an array."""
+
+    def __init__(self, n, d):
+        super().__init__(Csr, n, d)
+        self.dense = Array("float32 or float64", n, d)
+
+    def require(self, name, value, sizes, entries):
+        (super() if isinstance(value, Csr) else self.dense).require(name, value, sizes, entries)
 
 
 def as_csr(X, owner, name="X"):

@@ -9,14 +9,8 @@ import warnings
 import numpy as np
 
 from ._exceptions import not_fitted_error
-from ._validation import (
-    as_matrix,
-    as_numbers,
-    as_sample_weight,
-    feature_names,
-    require_array,
-    require_integer,
-)
+from ._state_table import Array, DeclaredState, Size, declare, has, where
+from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
 
 def clone(estimator):
@@ -71,7 +65,7 @@ class only_if:
         return types.MethodType(self.method, estimator)
 
 
-class Estimator:
+class Estimator(DeclaredState):
     """Parameters by name, and the checks that every estimator shares.
 
     A subclass states its parameters in `__init__`, each with a default, and does nothing there but
@@ -83,6 +77,11 @@ class Estimator:
     `_predict_path`, `_answers_without` and `_shared_columns`. Subclasses of it, which may override anything, are fitted
     in the loop unless they are declared so themselves.
     """
+
+    _state_table = declare(
+        n_features_in_=Size("n_features"),
+        **where(has("feature_names_in_"), feature_names_in_=Array("object", "n_features")),
+    )
 
     _estimator_type = None  # or what scikit-learn calls it
 
@@ -230,15 +229,6 @@ class Estimator:
                 f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
             )
         return X
-
-    def _check_state(self):
-        """Refuse, as ValueError, fitted attributes that do not fit together, as an altered file may hold them.
-
-        A subclass checks all that its kernels rely on: dtypes, lengths, and that each index lies in its array.
-        """
-        require_integer("n_features_in_", self.n_features_in_, 1)
-        if hasattr(self, "feature_names_in_"):
-            require_array("feature_names_in_", self.feature_names_in_, [object], (self.n_features_in_,))
 
     def _become(self, **attributes):
         """Take on the state of a new fit, in place of all that an earlier one left."""

@@ -298,26 +298,6 @@ def require_choice(name, value, choices):
     return value
 
 
-def require_array(name, array, dtypes, shape):
-    """Refuse what is no C-contiguous array of one of these dtypes (None: any) and this shape (None: any length)."""
-    if not isinstance(array, np.ndarray) or (dtypes is not None and array.dtype not in dtypes):
-        came = f"an array of dtype {array.dtype}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
-        wanted = "" if dtypes is None else " of dtype " + " or ".join(np.dtype(dtype).name for dtype in dtypes)
-        raise ValueError(f"{name} is {came}; an array{wanted} is wanted")
-    if array.ndim != len(shape) or any(length not in (None, came) for length, came in zip(shape, array.shape)):
-        raise ValueError(f"{name} has shape {array.shape}; {str(shape).replace('None', 'any')} is wanted")
-    if not array.flags.c_contiguous:
-        raise ValueError(f"{name} is not contiguous; an array in C order is wanted")
-
-
-def require_positions(name, array, end):
-    """Refuse an array of signed integers of which one is no position in [0, end)."""
-    unsigned = array.view(f"u{array.itemsize}").ravel()  # in which what is negative is large
-    for start in range(0, unsigned.size, _CHECK_NUMBERS):
-        if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
-            raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
-
-
 def as_random_state(random_state):
     """NumPy's old generator, as scikit-learn draws from it: of None the global one, of a whole number a new one."""
     if random_state is None or random_state is np.random:

@@ -6,7 +6,8 @@ from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
-from ._validation import as_array, feature_names, require_array
+from ._state_table import Array, Instance, List, declare, or_none
+from ._validation import as_array, feature_names
 
 # Methods whose answers do not depend on the unit of a column.
 _UNITLESS = (
@@ -237,6 +238,14 @@ class TableClassifier(Classifier, shortcuts=True):
     ['size', 'colour = blue', 'colour = red']
     """
 
+    _state_table = declare(
+        categories_=List("n_features", or_none(Instance(list))),
+        mean_=Array("float64", "n_features"),
+        spread_=Array("float64", "n_features"),
+        shifted_=Instance(bool),
+        model_=Instance(Classifier),
+    )
+
     def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None):
         self._take(locals())
 
@@ -408,21 +417,9 @@ class TableClassifier(Classifier, shortcuts=True):
             f"{name} = {text}" for name, known in pairs if known is not None for text in known
         ]
 
-    def _check_state(self):
-        super()._check_state()
-        d = self.n_features_in_
-        if type(self.categories_) is not list or len(self.categories_) != d:
-            raise ValueError(f"categories_ is no list of {d} entries")
-        for known in self.categories_:
-            if known is not None and not (type(known) is list and all(type(text) is str for text in known)):
-                raise ValueError("categories_ has an entry that is no list of strings")
-        for name in ("mean_", "spread_"):
-            require_array(name, getattr(self, name), [np.float64], (d,))
-        if type(self.shifted_) is not bool:
-            raise ValueError(f"shifted_ is {self.shifted_!r}; a bool is wanted")
-        if not isinstance(self.model_, Classifier):
-            raise ValueError(f"model_ is a {type(self.model_).__name__}; a classifier is wanted")
-        self.model_._require_fitted()
+    def _check_rest(self, sizes, entries):
+        if entries and not all(type(text) is str for known in self.categories_ for text in known or ()):
+            raise ValueError("categories_ has an entry that is no list of strings")
         n_features = len(self.get_feature_names_out())
         if self.model_.n_features_in_ != n_features:
             raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are made")

@@ -1,6 +1,7 @@
 """Generalised linear classifiers: a linear model on the features of a map."""
 
 from .._estimator import Classifier, clone, only_if
+from .._state_table import Instance, declare
 from ..linear_model.least_squares import LeastSquaresClassifier
 from ..preprocessing.base import FeatureMap
 from ..preprocessing.polynomial import PolynomialFeatures
@@ -39,6 +40,8 @@ class GeneralisedLinearClassifier(Classifier):
     >>> model.fit(X, y).predict(X)
     array([0, 1, 1, 0])
     """
+
+    _state_table = declare(feature_map_=Instance(FeatureMap), model_=Instance(Classifier))
 
     def __init__(self, feature_map=None, model=None):
         self._take(locals())
@@ -110,13 +113,6 @@ class GeneralisedLinearClassifier(Classifier):
         """Logarithms of `predict_proba`."""
         features = self._features(X)
         return self.model_.predict_log_proba(features)
-
-    def _check_state(self):
-        super()._check_state()
-        if not isinstance(self.feature_map_, FeatureMap) or not isinstance(self.model_, Classifier):
-            raise ValueError("feature_map_ and model_ are not a feature map and a classifier")
-        self.feature_map_._check_state()
-        self.model_._check_state()
 
 
 def _mapped(feature_map, X):

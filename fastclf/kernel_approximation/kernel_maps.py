@@ -5,19 +5,14 @@ import warnings
 import numpy as np
 
 from .._csr import Csr
+from .._state_table import Array, Value, declare
 from .._threads import aside
-from .._validation import (
-    as_random_state,
-    require_array,
-    require_choice,
-    require_integer,
-    require_number,
-)
+from .._validation import as_random_state, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import as_rows, linear_scores
 from ..preprocessing.base import FeatureMap
 
-_FLOATS = (np.float32, np.float64)
+_KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
 
 class _RandomMap(FeatureMap):
@@ -76,6 +71,11 @@ class RBFSampler(_RandomMap):
     True
     """
 
+    _state_table = declare(
+        random_offset_=Array("float32 or float64", "n_components"),
+        random_weights_=Array("float32 or float64", "n_features", "n_components"),
+    )
+
     def __init__(self, *, gamma=1.0, n_components=100, random_state=None):
         self._take(locals())
 
@@ -131,11 +131,6 @@ class RBFSampler(_RandomMap):
     def _n_out(self):
         return len(self.random_offset_)
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("random_offset_", self.random_offset_, _FLOATS, (None,))
-        require_array("random_weights_", self.random_weights_, _FLOATS, (self.n_features_in_, self._n_out()))
-
 
 class Nystroem(_RandomMap):
     """The Nystroem map: inner products of its features are the kernel's on, and near, a sample of the rows.
@@ -188,6 +183,12 @@ class Nystroem(_RandomMap):
     True
     """
 
+    _state_table = declare(
+        kernel=Value(require_choice, _KERNELS),
+        components_=Array("float32 or float64", "n_components", "n_features"),
+        normalization_=Array("float32 or float64", "n_components", "n_components"),
+    )
+
     def __init__(
         self, kernel="rbf", *, gamma=None, coef0=None, degree=None, n_components=100, random_state=None, n_jobs=None
     ):
@@ -205,7 +206,7 @@ class Nystroem(_RandomMap):
         -------
         self
         """
-        require_choice("kernel", self.kernel, ["rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"])
+        require_choice("kernel", self.kernel, _KERNELS)
         for name in ("gamma", "coef0", "degree"):
             if getattr(self, name) is not None:
                 require_number(name, getattr(self, name), -np.inf if name == "coef0" else 0)
@@ -278,12 +279,6 @@ class Nystroem(_RandomMap):
 
     def _n_out(self):
         return len(self.components_)
-
-    def _check_state(self):
-        super()._check_state()
-        require_choice("kernel", self.kernel, ["rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"])
-        require_array("components_", self.components_, _FLOATS, (None, self.n_features_in_))
-        require_array("normalization_", self.normalization_, _FLOATS, (self._n_out(), self._n_out()))
 
 
 def _squares(X):

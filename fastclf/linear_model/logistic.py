@@ -4,8 +4,13 @@ import numpy as np
 
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
+from .._state_table import Array, declare
 from .._threads import Progress, n_threads
-from .._validation import require_array, require_choice, require_integer, require_number
+from .._validation import (
+    require_choice,
+    require_integer,
+    require_number,
+)
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, lbfgs_points, newton_points
 from .scores import LinearClassifier, as_rows
@@ -117,6 +122,8 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     True
     """
 
+    _state_table = declare(n_iter_=Array("int32", 1))
+
     def __init__(
         self,
         penalty="l2",
@@ -138,10 +145,6 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         callback=None,
     ):
         self._take(locals())
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("n_iter_", self.n_iter_, [np.int32], (1,))
 
     def _check_parameters(self):
         """1 / C."""

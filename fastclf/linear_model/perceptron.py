@@ -8,11 +8,11 @@ import numpy as np
 from .._csr import Csr
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
+from .._state_table import Array, SizeOf, Starts, declare, has, where
 from .._threads import Progress, n_threads, ranges
 from .._validation import (
     as_array,
     as_seed,
-    require_array,
     require_choice,
     require_finite,
     require_integer,
@@ -152,6 +152,26 @@ class Perceptron(LinearClassifier):
     >>> model.n_mistakes_ <= model.mistake_bound_
     True
     """
+
+    _state_table = declare(
+        n_units=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else len(model.coef_)),
+        _turns_=Array("int64", "n_units"),
+        **where(
+            has("votes_"),
+            votes_=Array("int64", "n_voters"),
+            voters_=Array("float64", "n_voters", "n_features"),
+            voter_intercepts_=Array("float64", "n_voters"),
+            voter_starts_=Starts("n_planes", "n_voters", full=True),  # those of each plane
+        ),
+        # averaged: the plane after the last turn, and what its average lags behind it, times the turns
+        **where(
+            has("_last_coef_"),
+            _last_coef_=Array("float64", "n_planes", "n_features"),
+            _lag_coef_=Array("float64", "n_planes", "n_features"),
+            _last_intercept_=Array("float64", "n_planes"),
+            _lag_intercept_=Array("float64", "n_planes"),
+        ),
+    )
 
     def __init__(
         self,
@@ -319,25 +339,6 @@ class Perceptron(LinearClassifier):
 
     def _chosen(self, X):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
-
-    def _check_state(self):
-        super()._check_state()
-        if hasattr(self, "votes_"):
-            m = len(self.votes_)
-            require_array("votes_", self.votes_, [np.int64], (None,))
-            require_array("voters_", self.voters_, [np.float64], (m, self.n_features_in_))
-            require_array("voter_intercepts_", self.voter_intercepts_, [np.float64], (m,))
-            starts = self.voter_starts_
-            require_array("voter_starts_", starts, [np.int64], (len(self.coef_) + 1,))
-            if starts[0] != 0 or starts[-1] != m or (starts[1:] <= starts[:-1]).any():
-                raise ValueError(f"voter_starts_ does not ascend from 0 to {m}")
-        joint = np.ndim(self.n_mistakes_) == 0
-        require_array("_turns_", self._turns_, [np.int64], (1 if joint else len(self.coef_),))
-        if hasattr(self, "_last_coef_"):
-            for name in ("_last_coef_", "_lag_coef_"):
-                require_array(name, getattr(self, name), [np.float64], self.coef_.shape)
-            for name in ("_last_intercept_", "_lag_intercept_"):
-                require_array(name, getattr(self, name), [np.float64], self.intercept_.shape)
 
     def _plan(self):
         """The parameters, checked, but for those that wait for the rows."""

@@ -5,12 +5,8 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr, as_csr, is_sparse
 from .._estimator import Classifier
-from .._validation import (
-    as_matrix,
-    as_unchecked_matrix,
-    require_array,
-    require_finite,
-)
+from .._state_table import Array, SizeOf, declare
+from .._validation import as_matrix, as_unchecked_matrix, require_finite
 from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
@@ -114,6 +110,11 @@ def chosen(scores):
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
+def n_planes(classes):
+    """The number of separating hyperplanes: one for two classes, else one a class."""
+    return 1 if len(classes) == 2 else len(classes)
+
+
 class LinearClassifier(Classifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
@@ -122,6 +123,13 @@ class LinearClassifier(Classifier):
     """
 
     _as_rows = staticmethod(as_rows)
+
+    _state_table = declare(
+        classes_=Array("any", "n_classes", least=2),
+        n_planes=SizeOf(lambda model: n_planes(model.classes_)),
+        coef_=Array("float32 or float64", "n_planes", "n_features"),
+        intercept_=Array("float32 or float64", "n_planes"),
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -149,12 +157,3 @@ class LinearClassifier(Classifier):
 
     def _chosen(self, X):
         return self._linear(linear_codes, X)
-
-    def _check_state(self):
-        super()._check_state()
-        floats = [np.float32, np.float64]
-        require_array("coef_", self.coef_, floats, (None, self.n_features_in_))
-        require_array("intercept_", self.intercept_, floats, (len(self.coef_),))
-        require_array("classes_", self.classes_, None, (None,))
-        if len(self.classes_) < 2 or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
-            raise ValueError(f"coef_ has {len(self.coef_)} rows for {len(self.classes_)} classes")

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._estimator import Classifier, clone
-from .._validation import as_sample_weight, require_array
+from .._state_table import Array, Instance, declare
+from .._validation import as_sample_weight
 from .contingency import as_costs
 from .curves import _counts_by_threshold, _probabilities, _two_sides
 
@@ -132,6 +133,12 @@ class CostSensitiveClassifier(Classifier):
     (array(['well'], dtype='<U4'), array(['ill'], dtype='<U4'))
     """
 
+    _state_table = declare(
+        classes_=Array("any", "n_classes"),
+        cost_matrix_=Array("float64", "n_classes", "n_classes"),
+        estimator_=Instance(Classifier),
+    )
+
     def __init__(self, estimator=None, *, cost_matrix=None):
         self._take(locals())
 
@@ -180,15 +187,10 @@ class CostSensitiveClassifier(Classifier):
             **names,
         )
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("classes_", self.classes_, None, (None,))
-        n = len(self.classes_)
-        require_array("cost_matrix_", self.cost_matrix_, [np.float64], (n, n))
-        inner = self.estimator_
-        if not isinstance(inner, Classifier) or getattr(inner, "n_features_in_", None) != self.n_features_in_:
+    def _check_rest(self, sizes, entries):
+        if self.estimator_.n_features_in_ != self.n_features_in_:
             raise ValueError("estimator_ is no classifier of the same features")
-        if not np.array_equal(self.classes_, inner.classes_):
+        if entries and not np.array_equal(self.classes_, self.estimator_.classes_):
             raise ValueError("classes_ are not those of estimator_")
 
     def predict_proba(self, X):

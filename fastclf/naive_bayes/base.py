@@ -8,12 +8,12 @@ import numpy as np
 from .._estimator import Classifier, clone
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_label_vector, declared_classes, encode_known
+from .._state_table import Array, declare, where
 from .._validation import (
     as_array,
     as_matrix,
     as_sample_weight,
     encode_labels,
-    require_array,
     require_choice,
 )
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
@@ -111,6 +111,8 @@ class NaiveBayesBase(Classifier):
     """
 
     _takes_sparse = False
+
+    _state_table = declare(classes_=Array("any", "n_classes", least=1))
 
     def _as_rows(self, X, owner):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
@@ -265,21 +267,28 @@ class NaiveBayesBase(Classifier):
             return self.classes_[decide(joint, self.n_jobs)]
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("classes_", self.classes_, None, (None,))
-        if len(self.classes_) == 0:
-            raise ValueError("classes_ is empty; at least one class is wanted")
-
 
 # What scikit-learn takes a smaller alpha for, unless it is forced.
 _LEAST_ALPHA = 1e-10
+
+
+def _is_array(name):
+    """The condition that a model has this attribute as one array: each has some of them."""
+    return lambda model: isinstance(getattr(model, name, None), np.ndarray)
 
 
 class DiscreteBayes(NaiveBayesBase):
     """A model of counts; a subclass has `_count`, what it counts, and `_estimate`, what follows from the counts."""
 
     _takes_sparse = _positive_only = True
+
+    _state_table = declare(
+        class_count_=Array("float64", "n_classes"),
+        class_log_prior_=Array("float64", "n_classes"),
+        **where(_is_array("feature_count_"), feature_count_=Array("float64", "n_classes", "n_features")),
+        **where(_is_array("feature_log_prob_"), feature_log_prob_=Array("float64", "n_classes", "n_features")),
+        **where(_is_array("rate_"), rate_=Array("float64", "n_classes", "n_features")),
+    )
 
     def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
         self._take(locals())
@@ -347,12 +356,3 @@ class DiscreteBayes(NaiveBayesBase):
         if not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint
-
-    def _check_state(self):
-        super()._check_state()
-        shape = (len(self.classes_), self.n_features_in_)
-        for name in ("class_count_", "class_log_prior_"):
-            require_array(name, getattr(self, name), [np.float64], shape[:1])
-        for name in ("feature_count_", "feature_log_prob_", "rate_"):
-            if isinstance(getattr(self, name, None), np.ndarray):
-                require_array(name, getattr(self, name), [np.float64], shape)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._categories import codes_of, sorted_categories
-from .._validation import require_array
+from .._state_table import Array, Dict, SizeOf
 from .distributions import log_dirichlet, ones_or, refuse
 from .joints import add_table, in_lanes, kernels
 from .mdl_cuts import mdl_cuts
@@ -108,20 +108,7 @@ class Categorical(Table):
     def sample(cls, state, k, n, rng, options):
         return state["cells"][cls.draw(state, k, n, rng, options)]
 
-    @classmethod
-    def check(cls, state, n_classes):
-        require_cells(state, n_classes, None, 0)
-
-
-def require_cells(state, n_classes, dtypes, edges):
-    """Refuse what is no cells, ascending, with counts for each but `edges` of them."""
-    if not isinstance(state, dict) or set(state) != {"cells", "counts"}:
-        raise ValueError("statistics_ has an entry that is not a dict of cells, counts")
-    cells = state["cells"]
-    require_array("statistics_[...]['cells']", cells, dtypes, (None,))
-    if not (cells[1:] > cells[:-1]).all():
-        raise ValueError("statistics_[...]['cells'] does not ascend")
-    require_array("statistics_[...]['counts']", state["counts"], [np.float64], (n_classes, len(cells) - edges))
+    statistics = Dict(cells=Array("any", "n_cells", ascends=True), counts=Array("float64", "n_classes", "n_cells"))
 
 
 class Bernoulli(Categorical):
@@ -149,11 +136,7 @@ class Bernoulli(Categorical):
     def left_size(state, count):
         return 2
 
-    @classmethod
-    def check(cls, state, n_classes):
-        require_cells(state, n_classes, [np.float64], 0)
-        if len(state["cells"]) != 2:
-            raise ValueError("statistics_[...]['cells'] of distribution 'bernoulli' is not 0 and 1")
+    statistics = Dict(cells=Array("float64", 2, ascends=True), counts=Array("float64", "n_classes", 2))
 
 
 class Histogram(Table):
@@ -196,11 +179,11 @@ class Histogram(Table):
         place = cls.draw(state, k, n, rng, options)
         return rng.uniform(state["cells"][place], state["cells"][place + 1])
 
-    @classmethod
-    def check(cls, state, n_classes):
-        require_cells(state, n_classes, [np.float64], 1)
-        if len(state["cells"]) < 2:
-            raise ValueError("statistics_[...]['cells'] has fewer than two edges")
+    statistics = Dict(
+        cells=Array("float64", "n_edges", least=2, ascends=True),
+        n_bins=SizeOf(lambda state: len(state["cells"]) - 1),
+        counts=Array("float64", "n_classes", "n_bins"),
+    )
 
 
 class QuantileHistogram(Histogram):
@@ -269,6 +252,4 @@ class Kernel:
         p = state["counts"][k]
         return rng.normal(rng.choice(state["cells"], n, p=p / p.sum()), Kernel.widths(state)[k])
 
-    @staticmethod
-    def check(state, n_classes):
-        require_cells(state, n_classes, [np.float64], 0)
+    statistics = Dict(cells=Array("float64", "n_cells", ascends=True), counts=Array("float64", "n_classes", "n_cells"))

@@ -9,7 +9,7 @@ lists of vectors, of known values.
     left(state, columns, codes, weight, options)        log densities of rows of the fit by the statistics without each
     sample(state, k, n, rng, options)                   n rows of class k
     log_evidence(state, options)                        log P(columns | classes), parameters integrated out
-    check(state, n_classes)                             refuses what are no statistics
+    statistics                                          what is in the dict, by which a file is checked
 
 Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be there is no `left`, and where
 there is no prior no `log_evidence`.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import require_array
+from .._state_table import Array, Dict
 from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import add_gaussian, add_linear
@@ -32,6 +32,9 @@ _BLOCK = 8
 _ROWS = 1 << 11
 
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
+
+
+_BY_CLASS = Array("float64", "n_classes")
 
 
 class Options(NamedTuple):
@@ -68,14 +71,6 @@ def by_column(states, name):
 
 def ones_or(weight, x):
     return np.ones(len(x)) if weight is None else weight
-
-
-def require_arrays(state, shapes):
-    """Refuse statistics that are not float64 arrays of these names and shapes."""
-    if not isinstance(state, dict) or set(state) != set(shapes):
-        raise ValueError(f"statistics_ has an entry that is not a dict of {', '.join(shapes)}")
-    for name, shape in shapes.items():
-        require_array(f"statistics_[...][{name!r}]", state[name], [np.float64], shape)
 
 
 class Gaussian:
@@ -156,9 +151,7 @@ class Gaussian:
         logs = log_gamma(rows / 2) - math.lgamma(alpha / 2) + 0.5 * np.log(alpha / rows) - count / 2 * np.log(np.pi)
         return float((logs + alpha / 2 * np.log(alpha * spread) - rows / 2 * np.log(scatter)).sum())
 
-    @staticmethod
-    def check(state, n_classes):
-        require_arrays(state, dict.fromkeys(("count", "mean", "squares"), (n_classes,)))
+    statistics = Dict(count=_BY_CLASS, mean=_BY_CLASS, squares=_BY_CLASS)
 
 
 class Rate:
@@ -168,7 +161,7 @@ class Rate:
     of which exponential's mean is the inverse.
     """
 
-    names = ("count", "sum")
+    statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS)
 
     @classmethod
     def learn(cls, columns, codes, weight, n_classes, options):
@@ -201,15 +194,11 @@ class Rate:
         total[rows, codes] -= w * x
         return cls.log_density(x[:, None].astype(float), Rate.mean(count, total, options))
 
-    @classmethod
-    def check(cls, state, n_classes):
-        require_arrays(state, dict.fromkeys(cls.names, (n_classes,)))
-
 
 class Poisson(Rate):
     """Counts; the rate is their mean."""
 
-    names = ("count", "sum", "log_factorials")
+    statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS, log_factorials=_BY_CLASS)
     wanted = ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'"
 
     @staticmethod
@@ -375,9 +364,7 @@ class Multinomial:
     def log_evidence(state, options):
         return float(log_dirichlet(state["sum"], options.alpha).sum())
 
-    @staticmethod
-    def check(state, n_classes):
-        require_arrays(state, {"count": (n_classes,), "sum": (n_classes, None)})
+    statistics = Dict(count=_BY_CLASS, sum=Array("float64", "n_classes", None))
 
 
 def log_dirichlet(counts, alpha):

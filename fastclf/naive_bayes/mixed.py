@@ -7,8 +7,9 @@ from .._csr import as_csr, is_sparse
 from .._estimator import _different_names, clone
 from .._folds import is_leave_one_out, keeps_classes
 from .._labels import declared_classes
+from .._state_table import Array, Instance, List, Value, declare
 from .._threads import ranges, run
-from .._validation import feature_names, require_array, require_choice, require_integer, require_number
+from .._validation import feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts, threads_for
 from .base import SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint
 from .counted_cells import Histogram
@@ -84,6 +85,15 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     >>> model.predict([[-1, 12]]), model.predict_proba([[-1, 12]])[0, 1].round(5)
     (array([-1]), np.float64(0.01242))
     """
+
+    _state_table = declare(
+        class_count_=Array("float64", "n_classes"),
+        class_prior_=Array("float64", "n_classes"),
+        distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
+        # the columns of each factor, and what its distribution has learned of them
+        factors_=List("n_factors", Instance(list)),
+        statistics_=List("n_factors", Instance(dict)),
+    )
 
     def __init__(
         self,
@@ -449,19 +459,12 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         texts = any(isinstance(value, str) for value in X[0])
         return X if texts else X.astype(np.float64), self.classes_[codes]
 
-    def _check_state(self):
-        super()._check_state()
-        shape = (len(self.classes_),)
-        for name in ("class_count_", "class_prior_"):
-            require_array(name, getattr(self, name), [np.float64], shape)
-        if len(self.distributions_) != self.n_features_in_ or len(self.statistics_) != len(self.factors_):
-            raise ValueError(f"distributions_ and statistics_ are not of {self.n_features_in_} columns")
-        for kind in self.distributions_:
-            require_choice("distributions_", kind, tuple(DISTRIBUTIONS))
+    def _check_rest(self, sizes, entries):
         if sorted(place for places in self.factors_ for place in places) != list(range(self.n_features_in_)):
             raise ValueError("factors_ does not have each column once")
-        for places, state in zip(self.factors_, self.statistics_):
-            DISTRIBUTIONS[self.distributions_[places[0]]].check(state, len(self.classes_))
+        for i, (places, state) in enumerate(zip(self.factors_, self.statistics_)):
+            kind = DISTRIBUTIONS[self.distributions_[places[0]]]
+            kind.statistics.check(f"statistics_[{i}]", state, sizes, entries)
 
 
 NaiveBayes.__doc__ = NaiveBayes.__doc__.replace("{shared}", SHARED)

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
-from .._validation import as_matrix, encode_labels, require_array, require_choice, require_integer
+from .._state_table import Array, SizeOf, declare
+from .._validation import as_matrix, encode_labels, require_choice, require_integer
 from .base import as_priors
 from .joints import normalise
 
@@ -262,6 +263,13 @@ class BayesOptimalClassifier(Classifier):
     array([False,  True])
     """
 
+    _state_table = declare(
+        classes_=Array("any", "n_classes"),
+        n_models=SizeOf(lambda model: len(model.models_)),
+        posterior_=Array("float64", "n_models"),
+        log_evidence_=Array("float64", "n_models"),
+    )
+
     def __init__(self, models=(), prior=None, evidence="auto", *, cv=5, prefit=False):
         self._take(locals())
 
@@ -347,12 +355,6 @@ class BayesOptimalClassifier(Classifier):
         """The most probable label of each row, of shape (n_samples,); the first of equal ones."""
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("classes_", self.classes_, None, (None,))
-        for name in ("posterior_", "log_evidence_"):
-            require_array(name, getattr(self, name), [np.float64], (len(self.models_),))
 
 
 def _by_class(model, X, classes):

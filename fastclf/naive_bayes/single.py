@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 
 from .._folds import is_leave_one_out, keeps_classes
-from .._validation import require_array, require_number
+from .._state_table import Array, List, Value, declare
+from .._validation import require_number
 from ..sums.blocks import over_rows
 from ..sums.class_sums import category_counts, column_sums, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
@@ -52,6 +53,15 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
     >>> model.predict([[0.3]])
     array(['high'], dtype='<U4')
     """
+
+    _state_table = declare(
+        class_count_=Array("float64", "n_classes"),
+        class_prior_=Array("float64", "n_classes"),
+        theta_=Array("float64", "n_classes", "n_features"),
+        var_=Array("float64", "n_classes", "n_features"),
+        _squares=Array("float64", "n_classes", "n_features"),
+        _whole=Array("float64", 3, "n_features"),
+    )
 
     def __init__(self, *, priors=None, var_smoothing=1e-9, n_jobs=None):
         self._take(locals())
@@ -148,15 +158,6 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
             other = type(self)(n_jobs=1)._become(classes_=classes, n_features_in_=X.shape[1], **state)
             found[row] = other._joint(X[row : row + 1]).argmax()
         return classes[found]
-
-    def _check_state(self):
-        super()._check_state()
-        shape = (len(self.classes_), self.n_features_in_)
-        for name in ("theta_", "var_", "_squares"):
-            require_array(name, getattr(self, name), [np.float64], shape)
-        require_array("_whole", self._whole, [np.float64], (3, self.n_features_in_))
-        for name in ("class_count_", "class_prior_"):
-            require_array(name, getattr(self, name), [np.float64], shape[:1])
 
 
 def _log_share(part, whole):
@@ -335,6 +336,13 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
     array(['b', 'a'], dtype='<U1')
     """
 
+    _state_table = declare(
+        n_categories_=Array("int64", "n_features"),
+        category_count_=List("n_features", Array("float64", "n_classes", None)),
+        feature_log_prob_=List("n_features", Array("float64", "n_classes", None)),
+        _alpha=Value(require_number, 0),
+    )
+
     def __init__(
         self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, min_categories=None, n_jobs=None
     ):
@@ -409,13 +417,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         add_table(joint, X, first, in_lanes(table), self.n_jobs)
         return joint
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("n_categories_", self.n_categories_, [np.int64], (self.n_features_in_,))
-        require_number("_alpha", self._alpha, 0)
+    def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):
-            columns = getattr(self, name)
-            if not isinstance(columns, list) or len(columns) != self.n_features_in_:
-                raise ValueError(f"{name} is not a list of {self.n_features_in_} arrays")
-            for column, size in zip(columns, self.n_categories_):
-                require_array(name, column, [np.float64], (len(self.classes_), int(size)))
+            if [column.shape[1] for column in getattr(self, name)] != self.n_categories_.tolist():
+                raise ValueError(f"{name} is not of n_categories_")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._estimator import Estimator
+from .._state_table import Array, Instance, Size, declare, or_none
 from .._threads import Progress, n_threads
 from .._validation import (
     as_sample_weight,
-    require_array,
     require_choice,
     require_integer,
     require_number,
@@ -85,6 +85,13 @@ class Neighbors(Estimator):
     # Attributes beside the index that have one entry a row.
     _columns = ("_weight", "_allowed")
 
+    _state_table = declare(
+        n_samples_fit_=Size("n_rows"),
+        _scan=Instance(Segments, "n_rows", "n_features"),
+        _allowed=or_none(Array("uint8", "n_rows")),
+        _weight=or_none(Array("float64", "n_rows")),
+    )
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.metric, self.p)
@@ -121,17 +128,6 @@ class Neighbors(Estimator):
             "_rooms": {},
         }
         return rows, weight, attributes
-
-    def _check_state(self):
-        super()._check_state()
-        n, d = self._scan.shape
-        if (self.n_samples_fit_, self.n_features_in_) != (n, d):
-            fitted = f"{self.n_samples_fit_} rows and {self.n_features_in_} features"
-            raise ValueError(f"X has shape {(n, d)} beside {fitted}")
-        if self._allowed is not None:
-            require_array("_allowed", self._allowed, [np.uint8], (n,))
-        if self._weight is not None:
-            require_array("_weight", self._weight, [np.float64], (n,))
 
     def _is_fitted(self):
         return hasattr(self, "n_features_in_")

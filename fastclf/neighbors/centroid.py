@@ -7,11 +7,11 @@ import numpy as np
 from .._csr import Csr, is_sparse
 from .._estimator import only_if
 from .._labels import as_labels
+from .._state_table import Array, Value, declare
 from .._threads import Progress
 from .._validation import (
     as_array,
     as_unchecked_matrix,
-    require_array,
     require_choice,
     require_finite,
     require_number,
@@ -95,6 +95,13 @@ class NearestCentroid(LinearClassifier):
     >>> model.predict([[2, 2], [4, 2]])
     array([0, 1])
     """
+
+    _state_table = declare(
+        metric=Value(require_choice, ("euclidean", "manhattan")),
+        centroids_=Array("float64", "n_classes", "n_features"),
+        class_prior_=Array("float64", "n_classes"),
+        within_class_std_dev_=Array("float64", "n_features"),
+    )
 
     def __init__(
         self, metric="euclidean", *, shrink_threshold=None, priors="uniform", n_jobs=None, verbose=0, callback=None
@@ -238,13 +245,6 @@ class NearestCentroid(LinearClassifier):
         scores = self._scores(X)
         scores -= scores.max(axis=1, keepdims=True)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-
-    def _check_state(self):
-        K, d = len(self.classes_), self.n_features_in_
-        require_choice("metric", self.metric, ["euclidean", "manhattan"])
-        super()._check_state()
-        for name, shape in (("centroids_", (K, d)), ("class_prior_", (K,)), ("within_class_std_dev_", (d,))):
-            require_array(name, getattr(self, name), [np.float64], shape)
 
 
 def _is_uniform(prior):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._estimator import Classifier
-from .._validation import require_array, require_choice, require_positions
+from .._state_table import Array, List, declare, require_positions
+from .._validation import require_choice
 from . import _votes
 from .base import document
 from .labels import as_label_lists, by_output, join, labelled, leave
@@ -55,6 +56,11 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
     (array(['low'], dtype='<U4'), array([[0.333, 0.667]]))
     """
 
+    _state_table = declare(
+        _classes=List("n_outputs", Array("any", None)),
+        _codes=Array("intp", "n_rows", "n_outputs"),  # of the labels of each row
+    )
+
     def __init__(
         self,
         n_neighbors=5,
@@ -101,11 +107,8 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         y, attributes = self._fit_supervised(X, y, sample_weight)
         return self._become(**labelled(y, attributes))
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("_codes", self._codes, [np.intp], (self.n_samples_fit_, len(self._classes)))
-        for classes, codes in zip(self._classes, self._codes.T):
-            require_array("classes_", classes, None, (None,))
+    def _check_rest(self, sizes, entries):
+        for classes, codes in zip(self._classes, self._codes.T if entries else ()):
             require_positions("_codes", codes, len(classes))
 
     def _check_voting(self):

@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
+from .._state_table import Array, Instance, SizeOf, Value, declare, where
 from .._threads import n_threads, ranges, run
-from .._validation import require_array, require_choice, require_number
-from .metrics import names_with
+from .._validation import require_number
+from .metrics import MetricOf, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._code_scan")
@@ -38,6 +39,33 @@ class Coder(NamedTuple):
     shift: float = 0.0  # rho
     delta: float = 0.0
     kappa: float = 4 * 2.0**-24
+
+    _state_table = declare(
+        center=Array("float64", "n_features"),
+        scale=Value(require_number, 0, True),
+        step=Value(require_number, 0, True),
+        shift=Value(require_number, 0),
+        delta=Value(require_number, 0),
+        kappa=Value(require_number, 0),
+        **where(
+            lambda coder: coder.axes is not None,
+            n_axes=SizeOf(lambda coder: len(coder.axes) - 1),
+            n_padded=SizeOf(lambda coder: len(coder.center) + -len(coder.center) % 4),
+            axes=Array("float32", None, "n_features"),
+            axes_t=Array("float32", "n_padded", "n_axes"),
+        ),
+    )
+
+    @property
+    def side(self):
+        """Codes of a row are a multiple of so many bytes."""
+        return 8 if self.absolute else 4
+
+    @property
+    def width(self):
+        """The bytes of the codes of a row."""
+        d = len(self.center)
+        return d + -d % self.side if self.axes is None else len(self.axes)
 
     @property
     def per(self):
@@ -77,12 +105,23 @@ class Filter(Scan):
 
     unit = kernels.BLOCK_ROWS
 
+    _state_table = declare(
+        metric=MetricOf(names_with("coded")),
+        coder=Instance(Coder),
+        n_blocks=SizeOf(lambda index: -(-len(index.X) // index.unit)),
+        n_coded=SizeOf(lambda index: -(-len(index.X) // index.unit) * index.unit),
+        n_bytes=SizeOf(lambda index: -(-len(index.X) // index.unit) * index.unit * index.coder.width),
+        code=Array("uint8", "n_bytes"),
+        half=Array("intc", "n_coded"),
+        slack=Array("float32", "n_blocks"),
+        length=Array("float32", "n_blocks"),
+    )
+
     def __init__(self, X, metric, coder, n_jobs=None):
         self.X, self.metric = X, metric
-        n, d = X.shape
+        n = len(X)
         self.coder = coder
-        side = 8 if coder.absolute else 4
-        self.width = d + -d % side if coder.axes is None else len(coder.axes)
+        self.width = coder.width
         n_blocks = -(-n // self.unit)
         self.code = aligned((n_blocks * self.unit, self.width), np.uint8).reshape(-1)
         self.half = np.zeros(n_blocks * self.unit, np.intc)
@@ -101,30 +140,12 @@ class Filter(Scan):
         cuts = [n_blocks * i // (4 * threads) for i in range(4 * threads + 1)]
         run(encode, [part for part in pairwise(cuts) if part[0] < part[1]], threads)
 
-    def _check_state(self):
-        super()._check_state()
-        n, d = self.X.shape
-        coder, n_blocks = self.coder, -(-n // self.unit)
-        require_choice("metric", self.metric.name, names_with("coded"))
-        require_array("center", coder.center, [np.float64], (d,))
-        for name in ("shift", "delta", "kappa"):
-            require_number(name, getattr(coder, name), 0)
-        for name in ("scale", "step"):
-            require_number(name, getattr(coder, name), 0, open_low=True)
+    def _check_rest(self, sizes, entries):
+        coder, width = self.coder, self.coder.width
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
             raise ValueError(f"the codes are not those of metric {self.metric.name!r}")
-        side = 8 if coder.absolute else 4
-        width = d + -d % side
-        if coder.axes is not None:
-            require_array("axes", coder.axes, [np.float32], (None, d))
-            width = len(coder.axes)
-            require_array("axes_t", coder.axes_t, [np.float32], (d + -d % 4, width - 1))
-        if width != self.width or width % side or width == 0:
+        if width != self.width or width % coder.side or width == 0:
             raise ValueError(f"codes are {self.width} bytes wide; {width} is wanted")
-        require_array("code", self.code, [np.uint8], (n_blocks * self.unit * width,))
-        require_array("half", self.half, [np.intc], (n_blocks * self.unit,))
-        require_array("slack", self.slack, [np.float32], (n_blocks,))
-        require_array("length", self.length, [np.float32], (n_blocks,))
 
     def nearest(self, Q, k, consume, progress, **limits):
         if 16 * k > len(self.X):

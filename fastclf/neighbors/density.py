@@ -4,6 +4,7 @@ from math import lgamma, log
 
 import numpy as np
 
+from .._state_table import Value, declare
 from .._validation import require_integer, require_number
 from .base import document
 from .voting import Supervised
@@ -48,6 +49,8 @@ class KNeighborsDensity(Supervised):
     array([ True])
     """
 
+    _state_table = declare(_log_unit_ball=Value(require_number, -np.inf))
+
     def __init__(
         self,
         n_neighbors=5,
@@ -63,10 +66,6 @@ class KNeighborsDensity(Supervised):
         callback=None,
     ):
         self._take(locals())
-
-    def _check_state(self):
-        super()._check_state()
-        require_number("_log_unit_ball", self._log_unit_ball, -np.inf)
 
     def fit(self, X, y=None, sample_weight=None):
         """Keep the rows, by reference.

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import _simd
-from .._csr import Csr, ascends, check_lists
+from .._csr import Csr, ascends
+from .._state_table import Array, DeclaredState, Instance, Starts, declare, require_positions
 from .._threads import ranges
-from .._validation import require_array, require_positions
-from .metrics import check_metric, names_with
+from .metrics import MetricOf, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._inverted_scan")
@@ -28,18 +28,15 @@ def _parts(X):
     return ranges(0, len(X), max(1, _ENTRIES * len(X) // (X.size + len(X))))
 
 
-class Columns:
-    """The inverted index: for each column its rows, ascending, and values; for cosine, of rows of length 1.
+class Columns(DeclaredState):
+    """The inverted index: for each column its rows, ascending, and values; for cosine, of rows of length 1."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (d + 1,), int64
-        Column j has the entries start[j] to start[j + 1].
-    row : ndarray, int32
-    value : ndarray of X's dtype
-    shift : ndarray of shape (n,), float64
-        What the screen adds to the sum of a row.
-    """
+    _state_table = declare(
+        row=Array("int32", "n_entries"),
+        value=Array("float32 or float64", "n_entries"),  # X's
+        start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1]
+        shift=Array("float64", "n_rows"),  # what the screen adds to the sum of a row
+    )
 
     def __init__(self, X, metric):
         n, d = X.shape
@@ -62,15 +59,15 @@ class Columns:
             norm = _norms(X, metric.name != "manhattan")
             self.shift = np.where(norm > 1e290, -np.inf, norm * (1 - (8 * d + 64) * 2.0**-53))
 
-    def _check_state(self):
-        n = len(self.shift)
-        require_array("shift", self.shift, [np.float64], (n,))
-        check_lists("start", self.start, self.row)
-        require_array("row", self.row, [np.int32], (None,))
-        require_array("value", self.value, [np.float32, np.float64], self.row.shape)
-        require_positions("row", self.row[: self.start[-1]], n)
-        if not ascends(self.row, self.start, strictly=False):
-            raise ValueError("row does not ascend in each column")
+    @property
+    def shape(self):
+        return len(self.shift), len(self.start) - 1
+
+    def _check_rest(self, sizes, entries):
+        if entries:
+            require_positions("row", self.row[: self.start[-1]], len(self.shift))
+            if not ascends(self.row, self.start, strictly=False):
+                raise ValueError("row does not ascend in each column")
 
 
 class Sparse(Scan):
@@ -86,6 +83,12 @@ class Sparse(Scan):
         One that is `sparse`.
     """
 
+    _state_table = declare(
+        X=Instance(Csr, "n_rows", "n_features"),
+        metric=MetricOf(names_with("sparse")),
+        _columns=Instance(Columns, "n_rows", "n_features"),
+    )
+
     def __init__(self, X, metric):
         if metric.name in ("cosine", "dot"):
             norm2 = self._check_norms(_norms(X, True), X, metric, "row {} of X")
@@ -97,14 +100,9 @@ class Sparse(Scan):
         self.X, self.metric = X, metric
         self._columns = Columns(X, metric)
 
-    def _check_state(self):
-        if type(self.X) is not Csr or type(self._columns) is not Columns:
-            raise ValueError("X is no sparse matrix with columns")
-        n, d = self.X.shape
-        require_array("start", self._columns.start, None, (d + 1,))
-        require_array("shift", self._columns.shift, None, (n,))
-        require_array("value", self._columns.value, [self.X.dtype], (None,))
-        self.metric = check_metric(self.metric, names_with("sparse"), (n, d))
+    def _check_rest(self, sizes, entries):
+        if self._columns.value.dtype != self.X.dtype:
+            raise ValueError(f"_columns has values of dtype {self._columns.value.dtype}; {self.X.dtype} is wanted")
 
     def _costs(self, Q):
         if isinstance(Q, Csr):

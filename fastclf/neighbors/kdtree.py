@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
+from .._state_table import Array, SizeOf, declare
 from .._threads import advance, n_threads, ranges, run
-from .._validation import require_array, require_choice, require_positions
 from . import _kdtree_build
-from .metrics import names_with
+from .metrics import MetricOf, names_with
 from .scan import _THREAD_WORK, NO_ROW, Scan, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
@@ -52,6 +52,15 @@ class Tree(Scan):
         then those above these nodes, up to the root; child c of node i of one level is number 16 i + c of the one
         below.
     """
+
+    _state_table = declare(
+        metric=MetricOf(names_with("tree")),
+        n_leaves=SizeOf(lambda tree: tree._sizes(len(tree.X))[0]),
+        n_nodes=SizeOf(lambda tree: sum(tree._sizes(len(tree.X))[1:])),
+        rows=Array("intp", "n_rows", below="n_rows"),
+        panels=Array("float32 or float64", "n_leaves", "n_features", _kdtree_build.LEAF_ROWS),
+        boxes=Array("float32 or float64", "n_nodes", 2, "n_features", _kdtree_build.NODE_CHILDREN),
+    )
 
     def __init__(self, X, metric, n_jobs=None):
         super().__init__(X, metric)
@@ -109,14 +118,9 @@ class Tree(Scan):
             sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
         return sizes
 
-    def _check_state(self):
-        super()._check_state()
-        (n, d), dtype, sizes = self.X.shape, [self.X.dtype], self._sizes(len(self.X))
-        require_choice("metric", self.metric.name, names_with("tree"))
-        require_array("rows", self.rows, [np.intp], (n,))
-        require_positions("rows", self.rows, n)
-        require_array("panels", self.panels, dtype, (sizes[0], d, _kdtree_build.LEAF_ROWS))
-        require_array("boxes", self.boxes, dtype, (sum(sizes[1:]), 2, d, _kdtree_build.NODE_CHILDREN))
+    def _check_rest(self, sizes, entries):
+        if not self.X.dtype == self.panels.dtype == self.boxes.dtype:
+            raise ValueError(f"panels and boxes have dtypes {self.panels.dtype} and {self.boxes.dtype}; X's is wanted")
 
     def _pack(self, threads):
         (n, d), dtype = self.X.shape, self.X.dtype

@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
+from .._state_table import Array, DeclaredState, Instance, SizeOf, declare, or_none, where
 from .._threads import advance, copy_rows, n_threads, run
-from .._validation import require_array
 from . import scan
 from .choose_index import Maker
-from .metrics import check_metric, names_with
+from .metrics import MetricOf, numbered
 from .scan import NO_ROW, Scan, sort_heaps
 
 # As many queries are searched in all segments before the next.
@@ -51,7 +51,7 @@ class SpareRows:
         return room._buffer[:total], room
 
 
-class Segments:
+class Segments(DeclaredState):
     """Rows that can be added and removed, searched exactly; `nearest` and `within` as `Scan` has them.
 
     An object does not change: `add` and `remove` make a new one, which shares what it can.
@@ -64,6 +64,18 @@ class Segments:
         Make the index of a segment: of one that lasts, and of the rows that were added last, made anew for the
         first search after each addition (it must cost no more than a search).
     """
+
+    _state_table = declare(
+        _make=Instance(Maker),
+        _make_small=Instance(Maker),
+        n_features=SizeOf(lambda rows: rows.some_rows.shape[1]),
+        n_places=SizeOf(lambda rows: rows.n_places),
+        _alive=or_none(Array("uint8", "n_places", below=2)),
+        **where(
+            lambda rows: rows._given is None,
+            metric=MetricOf([*names_with("scanned"), *names_with("missing")], measured=False),
+        ),
+    )
 
     def __init__(self, X, metric, make=Scan, make_small=Scan):
         self.metric, self._make, self._make_small = metric, make, make_small
@@ -90,27 +102,20 @@ class Segments:
         self._sealed = self._tail = self._placed = None
         self._unsealed = len(self._own) > 0
 
-    def _check_state(self):
-        """Refuse what does not fit together, as an altered file may hold it; the indexes check themselves."""
-        if not (isinstance(self._make, Maker) and isinstance(self._make_small, Maker)):
-            raise ValueError("the makers of indexes are none")
-        d = self.some_rows.shape[1]
-        if isinstance(self.some_rows, np.ndarray):
-            require_array("added rows", self._own, [np.float32, np.float64], (None, d))
-        else:
-            require_array("added rows", self._own, None, (0, d))
-        if self._given is None:
-            names = [*names_with("scanned"), *names_with("missing")]
-            self.metric = check_metric(self.metric, names, self._own.shape, measured=False)
-            self._make_small(self._own, self.metric)._check_state()
-        else:
-            self.metric = self._given.metric._replace(norm2=None, largest_norm=0.0)
-        if self._alive is not None:
-            require_array("_alive", self._alive, [np.uint8], (self.n_places,))
-            if self._alive.max() > 1:
-                raise ValueError("_alive has an entry that is neither 0 nor 1")
+    def _check_rest(self, sizes, entries):
+        dense = isinstance(self.some_rows, np.ndarray)
+        own = Array("float32 or float64", None, "n_features") if dense else Array("any", 0, "n_features")
+        own.check("_own", self._own, sizes, entries)
         if len(self) == 0:
             raise ValueError("there are no rows")
+
+    def _check_state(self, entries=True):
+        super()._check_state(entries)
+        if entries and self._given is None:
+            self.metric = numbered(self.metric)
+            self._make_small(self._own, self.metric)._check_state()
+        elif entries:
+            self.metric = self._given.metric._replace(norm2=None, largest_norm=0.0)
 
     @property
     def some_rows(self):

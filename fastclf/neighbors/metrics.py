@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _simd
-from .._validation import require_array, require_choice, require_number
+from .._state_table import Array, Instance, Value, declare, or_none
+from .._validation import require_choice, require_number
 
 kernels = _simd.load("neighbors._scan")
 
@@ -63,6 +64,13 @@ def named_norm(metric, p):
 
 class Metric(NamedTuple):
     """A metric as the kernels see it."""
+
+    _state_table = declare(
+        p=Value(require_number, 0, True),
+        w=or_none(Array("float64", "n_features")),
+        norm2=or_none(Array("float64", "n_rows")),
+        largest_norm=Value(require_number, 0),
+    )
 
     name: str
     code: int
@@ -126,19 +134,25 @@ def require_no_more(params, metric):
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take")
 
 
-def check_metric(metric, names, shape, measured=True):
-    """A Metric from a file, with this build's number, refused unless kernels may have it for rows of this shape.
+class MetricOf(Instance):
+    """In a table of state, a Metric of these names; a function, and above all an address to call, is refused.
 
-    A function, and above all an address that would be called, is refused. If the rows are `measured` with it, it must
-    hold what was computed from them.
+    If rows are `measured` with it, it must hold what was computed from them.
     """
-    if type(metric) is not Metric or metric.function is not None or metric.compiled is not None or metric.triangle:
-        raise ValueError("metric is a function, or no metric")
-    require_choice("metric", metric.name, names)
-    require_number("p", metric.p, 0, open_low=True)
-    require_number("largest_norm", metric.largest_norm, 0)
-    if metric.w is not None:
-        require_array("w", metric.w, [np.float64], shape[1:])
-    if metric.norm2 is not None or (measured and metric.name == "cosine"):
-        require_array("norm2", metric.norm2, [np.float64], shape[:1])
+
+    def __init__(self, names, measured=True):
+        super().__init__(Metric)
+        self.names, self.measured = names, measured
+
+    def require(self, name, value, sizes, entries):
+        if type(value) is not Metric or value.function is not None or value.compiled is not None or value.triangle:
+            raise ValueError(f"{name} is a function, or no metric")
+        require_choice(name, value.name, self.names)
+        super().require(name, value, sizes, entries)
+        if self.measured and value.name == "cosine":
+            Array("float64", "n_rows").require("norm2", value.norm2, sizes, entries)
+
+
+def numbered(metric):
+    """A Metric from a file, with this build's number."""
     return metric._replace(code=metric.named.code)

@@ -6,8 +6,9 @@ import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
-from .metrics import check_metric, names_with
-from .scan import Scan, check_rows
+from .._state_table import declare
+from .metrics import MetricOf
+from .scan import Scan
 
 kernels = _simd.load("neighbors._missing_scan")
 
@@ -22,12 +23,10 @@ class Missing(Scan):
         'nan_euclidean'.
     """
 
+    _state_table = declare(metric=MetricOf(names_with("missing")))
+
     def __init__(self, X, metric):
         self.X, self.metric = X, metric
-
-    def _check_state(self):
-        check_rows(self.X)
-        check_metric(self.metric, names_with("missing"), self.X.shape)
 
     def _costs(self, Q):
         d = self.X.shape[1]

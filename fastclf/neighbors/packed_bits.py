@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import _simd
+from .._state_table import Array, DeclaredState, Instance, SizeOf, Value, declare, or_none
 from .._threads import ranges
-from .._validation import as_array, as_matrix, require_array, require_integer, require_matrix, require_positions
-from .metrics import check_metric, names_with
+from .._validation import as_array, as_matrix, require_integer, require_matrix
+from .metrics import MetricOf, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._bits_scan")
@@ -19,7 +20,7 @@ _FEW_QUERIES = 2
 _PACK_NUMBERS = 1 << 22
 
 
-class PackedRows:
+class PackedRows(DeclaredState):
     """Rows of bits as `np.packbits(X, axis=1)` gives them.
 
     Parameters
@@ -33,6 +34,13 @@ class PackedRows:
 
     dtype = np.dtype(bool)
     kind = "packed bits"
+
+    _state_table = declare(
+        n_bits=Value(require_integer, 1, 2**31 - 1),
+        n_bytes=SizeOf(lambda rows: (rows.n_bits + 7) // 8),
+        packed=Array("uint8", "n_rows", "n_bytes", least=1),
+        given=Instance(bool),
+    )
 
     def __init__(self, packed, n_bits, given=False):
         self.packed, self.n_bits, self.given = packed, n_bits, given
@@ -50,12 +58,6 @@ class PackedRows:
     @property
     def row_bytes(self):
         return self.packed.shape[1]
-
-    def _check_state(self):
-        require_array("packed", self.packed, [np.uint8], (None, None))
-        require_integer("n_bits", self.n_bits, 1, 2**31 - 1)
-        if len(self) == 0 or self.packed.shape[1] != (self.n_bits + 7) // 8 or type(self.given) is not bool:
-            raise ValueError(f"packed has shape {self.packed.shape}, beside {self.n_bits} bits")
 
     def ones(self):
         """The number of ones in each row."""
@@ -128,19 +130,22 @@ class Bits(Scan):
         One that is `packed`.
     """
 
+    _state_table = declare(
+        X=Instance(PackedRows, "n_rows", "n_features"),
+        metric=MetricOf(names_with("packed")),
+        n_counts=SizeOf(lambda index: index.X.n_bits + 1),
+        _ones=or_none(Array("intc", "n_rows", below="n_counts")),
+    )
+
     def __init__(self, X, metric):
         self.X, self.metric = X, metric
         self._ones = X.ones() if metric.name == "jaccard" else None
 
-    def _check_state(self):
-        if type(self.X) is not PackedRows:
-            raise ValueError(f"X is a {type(self.X).__name__}; packed bits are wanted")
-        check_metric(self.metric, names_with("packed"), self.X.shape)
+    def _check_rest(self, sizes, entries):
         if (self._ones is None) != (self.metric.name == "hamming"):
             raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
-        if self._ones is not None:
-            require_array("_ones", self._ones, [np.intc], (len(self.X),))
-            require_positions("_ones", self._ones, self.X.n_bits + 1)
+
+    _check_state = DeclaredState._check_state  # whose metrics have no number
 
     def _costs(self, Q):
         n_words = -(-Q.packed.shape[1] // 8)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._estimator import Regressor
-from .._validation import as_numbers, require_array
+from .._state_table import Array
+from .._validation import as_numbers
 from . import _votes
 from .base import document
 from .voting import Supervised
@@ -66,10 +67,8 @@ class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_state(self):
-        super()._check_state()
-        columns = [None] * (np.ndim(self._y) > 1)
-        require_array("_y", self._y, [np.float64], (self.n_samples_fit_, *columns))
+    def _check_rest(self, sizes, entries):
+        Array("float64", "n_rows", *[None] * (np.ndim(self._y) > 1)).check("_y", self._y, sizes, entries)
 
     def fit(self, X, y, sample_weight=None):
         """Keep the rows, by reference, and their targets.

@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
+from .._state_table import Array, DeclaredState, declare
 from .._threads import advance, n_threads, ranges, run
-from .._validation import require_array
-from .metrics import check_metric, names_with
+from .metrics import MetricOf, numbered
 
 kernels = _simd.load("neighbors._scan")
 
@@ -39,7 +39,7 @@ _LEAST_NORM = 1e-140
 NO_ROW = np.iinfo(np.intp).max
 
 
-class Scan:
+class Scan(DeclaredState):
     """All rows of X, searched exactly.
 
     An index is a class with the same `nearest` and `within`. One that also steps through ranges of rows derives from
@@ -53,6 +53,11 @@ class Scan:
 
     unit = 1
 
+    _state_table = declare(
+        X=Array("float32 or float64", "n_rows", "n_features", least=1),
+        metric=MetricOf(names_with("scanned")),
+    )
+
     def __init__(self, X, metric):
         if metric.name == "cosine" and metric.norm2 is None:
             metric = metric._replace(norm2=self._norms(X, metric, "row {} of X"))
@@ -61,10 +66,10 @@ class Scan:
             metric = metric._replace(largest_norm=max(largest * (1 + 1e-9), _LEAST_NORM))
         self.X, self.metric = X, metric
 
-    def _check_state(self):
-        """Refuse attributes with which the kernels would read out of bounds, as an altered file may hold them."""
-        check_rows(self.X)
-        self.metric = check_metric(self.metric, names_with("scanned"), self.X.shape)
+    def _check_state(self, entries=True):
+        super()._check_state(entries)
+        if entries:
+            self.metric = numbered(self.metric)
 
     def nearest(
         self, Q, k, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0, extra=0, fewer=False
@@ -356,13 +361,6 @@ class Scan:
                     raise ValueError(f"metric {metric!r} gives no number for query {i} and row {row}; one is wanted")
             yield i, index, distance
             advance(progress, len(self.X))
-
-
-def check_rows(X):
-    """Refuse what is no array of rows, as a file may hold it."""
-    require_array("X", X, [np.float32, np.float64], (None, None))
-    if X.size == 0:
-        raise ValueError(f"X has shape {X.shape}; at least one row and one feature are wanted")
 
 
 def called(metric, q, x):

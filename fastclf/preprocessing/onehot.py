@@ -6,15 +6,8 @@ import numpy as np
 
 from .._categories import codes_of, sorted_categories
 from .._csr import Csr, is_sparse
-from .._validation import (
-    as_array,
-    feature_names,
-    require_array,
-    require_choice,
-    require_integer,
-    require_number,
-    require_positions,
-)
+from .._state_table import Array, List, declare
+from .._validation import as_array, feature_names, require_choice, require_integer, require_number
 from ..linear_model.scores import as_rows
 from .base import FeatureMap
 
@@ -75,6 +68,13 @@ class OneHotEncoder(FeatureMap):
     >>> encoder.inverse_transform([[1, 0, 1, 0]])
     array([['blue', 1]], dtype=object)
     """
+
+    _state_table = declare(
+        categories_=List("n_features", Array("any", None)),
+        _groups=List("n_features", Array("int64", None)),  # of each category
+        _infrequent_group=Array("int64", "n_features"),
+        _dropped_group=Array("int64", "n_features"),
+    )
 
     def __init__(
         self,
@@ -316,23 +316,13 @@ class OneHotEncoder(FeatureMap):
             raise TypeError("feature_name_combiner returned what is no string; a string is wanted")
         return np.array(made, dtype=object)
 
-    def _check_state(self):
-        super()._check_state()
-        for name in ("categories_", "_groups"):
-            if type(getattr(self, name)) is not list or len(getattr(self, name)) != self.n_features_in_:
-                raise ValueError(f"{name} is no list of {self.n_features_in_} arrays")
-        for name in ("_infrequent_group", "_dropped_group"):
-            require_array(name, getattr(self, name), [np.int64], (self.n_features_in_,))
-        for j, (categories, group) in enumerate(zip(self.categories_, self._groups)):
-            require_array(f"categories_[{j}]", categories, None, (None,))
-            require_array(f"_groups[{j}]", group, [np.int64], (len(categories),))
-            if len(group):
-                require_positions(f"_groups[{j}]", group, len(group))
+    def _check_rest(self, sizes, entries):
+        for j, (categories, group) in enumerate(zip(self.categories_, self._groups) if entries else ()):
             n_groups = group.max(initial=-1) + 1
-            if len(np.unique(group)) != n_groups or self._dropped_group[j] >= n_groups:
-                raise ValueError(f"_groups[{j}] is no numbering of groups, or _dropped_group[{j}] is none of them")
-            if self._infrequent_group[j] not in (-1, n_groups - 1):
-                raise ValueError(f"_infrequent_group[{j}] is not the last group")
+            if len(group) != len(categories) or len(np.unique(group)) != n_groups or group.min(initial=0) < 0:
+                raise ValueError(f"_groups[{j}] is no numbering of the groups of {len(categories)} categories")
+            if self._dropped_group[j] >= n_groups or self._infrequent_group[j] not in (-1, n_groups - 1):
+                raise ValueError(f"_dropped_group[{j}] is no group, or _infrequent_group[{j}] not the last")
 
 
 def _categorical(X, owner):

@@ -204,8 +204,7 @@ class PolynomialFeatures(FeatureMap):
             products.append(" ".join(factors) or "1")
         return np.array(products, dtype=object)
 
-    def _check_state(self):
-        super()._check_state()
+    def _check_rest(self, sizes, entries):
         low, high, distinct, bias = self._family
         require_integer("_family[1]", high, 0)
         require_integer("_family[0]", low, 1)

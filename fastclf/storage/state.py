@@ -19,9 +19,8 @@ import fastclf
 
 from .._estimator import Estimator
 
-# Classes beside the public estimators that a file may hold: their names there, and where they are. A class has
-# `_check_state`, which refuses attributes that do not fit together: a file may be altered, and a kernel checks no index
-# and no length. A NamedTuple has none; whoever owns it checks it.
+# Classes beside the public estimators that a file may hold: their names there, and where they are. `_check_state`, as
+# `DeclaredState` has it, refuses attributes that do not fit together. A NamedTuple has none; whoever owns it checks it.
 _CLASSES = {
     "Bits": "neighbors.packed_bits.Bits",
     "Coder": "neighbors.code_filter.Coder",

@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from .._csr import Csr, as_scipy
+from .._csr import Matrix, as_scipy
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
+from .._state_table import Array, Size, SizeOf, Value, declare, has, or_none, where
 from .._threads import Progress, n_threads
 from .._validation import (
     as_matrix,
     as_seed,
-    require_array,
     require_choice,
     require_integer,
     require_number,
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
-from ..linear_model.scores import as_rows, chosen
+from ..linear_model.scores import as_rows, chosen, n_planes
 from . import _kernel_perceptron as kernels
-from .kernel_votes import called, check_votes, gather_votes, slots, stacked, voted
+from .kernel_votes import VOTES, called, gather_votes, slots, stacked, voted
 
 # Rows that learn from one table of kernel values, and the numbers that such a table has at most, if a row allows.
 _BLOCK = 256
@@ -119,6 +119,22 @@ class KernelPerceptron(Classifier):
     >>> model.n_mistakes_ <= model.mistake_bound_
     True
     """
+
+    _state_table = declare(
+        classes_=Array("any", "n_classes", least=2),
+        n_planes=SizeOf(lambda model: n_planes(model.classes_)),
+        n_seen_=Size("n_seen", 0),
+        support_=Array("int64", "n_support", below="n_seen"),
+        dual_coef_=Array("float64", "n_planes", "n_support"),
+        intercept_=Array("float64", "n_planes"),
+        _gamma_=Value(require_number, 0),
+        # for more turns: the number of those that were, the last weights, and what their average lags behind them
+        _t_=Value(require_integer, 0),
+        _last_=Array("float64", "n_planes", "n_support"),
+        _lag_=Array("float64", "n_planes", "n_support"),
+        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None: of a precomputed kernel
+        **where(has("votes_"), **VOTES),
+    )
 
     def __init__(
         self,
@@ -424,26 +440,8 @@ class KernelPerceptron(Classifier):
         codes = chosen(self._scores(X))
         return self.classes_[codes]
 
-    def _check_state(self):
-        super()._check_state()
-        n_planes = 1 if len(self.classes_) == 2 else len(self.classes_)
-        require_array("support_", self.support_, [np.int64], (None,))
-        for name in ("dual_coef_", "_last_", "_lag_"):
-            require_array(name, getattr(self, name), [np.float64], (n_planes, len(self.support_)))
-        require_array("intercept_", self.intercept_, [np.float64], (n_planes,))
-        require_number("_gamma_", self._gamma_, 0)
-        for name in ("_t_", "n_seen_"):
-            require_integer(name, getattr(self, name), 0)
-        if hasattr(self, "votes_"):
-            check_votes(vars(self), n_planes, len(self.support_))
-        if len(self.support_) and not 0 <= self.support_.min() <= self.support_.max() < self.n_seen_:
-            raise ValueError(f"support_ has an entry outside of 0 to {self.n_seen_ - 1}")
-        rows = self._support_rows_
-        if self.kernel == "precomputed":
-            if self.n_seen_ != self.n_features_in_:
-                raise ValueError(f"n_seen_ is {self.n_seen_}; n_features_in_, {self.n_features_in_}, is wanted")
-        elif not isinstance(rows, Csr):
-            floats = [np.float32, np.float64]
-            require_array("_support_rows_", rows, floats, (len(self.support_), self.n_features_in_))
-        elif rows.shape != (len(self.support_), self.n_features_in_):
-            raise ValueError(f"_support_rows_ has shape {rows.shape}; a row for each of support_ is wanted")
+    def _check_rest(self, sizes, entries):
+        if self.kernel != "precomputed" and self._support_rows_ is None:
+            raise ValueError("_support_rows_ is None; a row for each of support_ is wanted")
+        if self.kernel == "precomputed" and self.n_seen_ != self.n_features_in_:
+            raise ValueError(f"n_seen_ is {self.n_seen_}; n_features_in_, {self.n_features_in_}, is wanted")

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._csr import Csr
-from .._validation import as_array, require_array, require_number, require_positions
+from .._state_table import Array, Starts, Value, declare
+from .._validation import as_array, require_number
 
 
 def slots(support, rows):
@@ -35,6 +36,16 @@ def called(kernel, A, B):
     if not np.isfinite(values).all():
         raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
     return values
+
+
+# What `gather_votes` gives, as attributes of an estimator.
+VOTES = declare(
+    votes_=Array("int64", "n_voters"),
+    voter_steps_=Array("float64", "n_voters"),
+    voter_support_=Array("int64", "n_voters", below="n_support"),
+    voter_starts_=Starts("n_planes", "n_voters", full=True),  # those of each plane
+    _bias_=Value(require_number, 0),
+)
 
 
 def gather_votes(log, support, n_planes, t, bias, before):
@@ -74,17 +85,3 @@ def voted(values, state):
         right = np.cumsum(changes[:, first:last], axis=1) > 0
         scores[:, k] = np.where(right, 1, -1) @ state["votes_"][first:last] / state["votes_"][first:last].sum()
     return scores
-
-
-def check_votes(state, n_planes, n_support):
-    """Refuse what is not of `gather_votes`."""
-    m = len(state["votes_"])
-    require_array("votes_", state["votes_"], [np.int64], (None,))
-    require_array("voter_steps_", state["voter_steps_"], [np.float64], (m,))
-    require_array("voter_support_", state["voter_support_"], [np.int64], (m,))
-    require_positions("voter_support_", state["voter_support_"], n_support)
-    require_number("_bias_", state["_bias_"], 0)
-    starts = state["voter_starts_"]
-    require_array("voter_starts_", starts, [np.int64], (n_planes + 1,))
-    if starts[0] != 0 or starts[-1] != m or (starts[1:] <= starts[:-1]).any():
-        raise ValueError(f"voter_starts_ does not ascend from 0 to {m}")

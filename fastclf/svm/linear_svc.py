@@ -6,10 +6,10 @@ import numpy as np
 
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
+from .._state_table import Array, Value, declare
 from .._threads import Progress, n_threads, run
 from .._validation import (
     as_seed,
-    require_array,
     require_choice,
     require_integer,
     require_number,
@@ -126,6 +126,8 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
     >>> model.violation_ <= 1e-4
     True
     """
+
+    _state_table = declare(C_=Array("float64", "n_planes"), n_iter_=Value(require_integer, 0))
 
     def __init__(
         self,
@@ -254,11 +256,6 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         if any(plane.n_iter >= self.max_iter and plane.violation > self.tol for plane in planes):
             why = f"max_iter={self.max_iter} was reached"
         warn(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
-
-    def _check_state(self):
-        super()._check_state()
-        require_array("C_", self.C_, [np.float64], (len(self.coef_),))
-        require_integer("n_iter_", self.n_iter_, 0)
 
 
 class Plane:

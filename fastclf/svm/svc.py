@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from .._csr import Csr, as_scipy
+from .._csr import Matrix, as_scipy
 from .._estimator import Classifier, only_if, variants
 from .._exceptions import warn
 from .._folds import keeps_classes
 from .._labels import as_labels, class_factors
+from .._state_table import Array, SizeOf, Value, declare, has, where
 from .._threads import n_threads
 from .._validation import (
     as_matrix,
     as_seed,
-    require_array,
     require_choice,
     require_integer,
     require_number,
-    require_positions,
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
@@ -140,6 +139,22 @@ class SVC(WarmPath, Classifier, shortcuts=True):
     >>> model.support_, model.margin_, model.predict([[1.9, 5]])
     (array([1, 2], dtype=int32), array([1.]), array([0]))
     """
+
+    _state_table = declare(
+        classes_=Array("any", "n_classes", least=2),
+        n_others=SizeOf(lambda model: len(model.classes_) - 1),
+        n_pairs=SizeOf(lambda model: len(model.classes_) * (len(model.classes_) - 1) // 2),
+        n_samples=SizeOf(lambda model: model.shape_fit_[0]),
+        support_=Array("int32", "n_support", below="n_samples"),
+        n_support_=Array("int32", "n_classes"),
+        dual_coef_=Array("float64", "n_others", "n_support"),
+        intercept_=Array("float64", "n_pairs"),
+        _dtype_=Value(require_choice, ("float32", "float64")),
+        _gamma_=Value(require_number, 0),
+        **where(lambda model: model.kernel != "precomputed", _support_rows_=Matrix("n_support", "n_features")),
+        **where(lambda model: not model._is_table(), _support_norms_=Array("float64", "n_support")),
+        **where(has("probA_"), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")),
+    )
 
     def __init__(
         self,
@@ -423,33 +438,11 @@ class SVC(WarmPath, Classifier, shortcuts=True):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
         return max(pairs.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs)
 
-    def _check_state(self):
-        super()._check_state()
-        n_classes, n = len(self.classes_), len(self.support_)
-        n_pairs = n_classes * (n_classes - 1) // 2
-        require_array("support_", self.support_, [np.int32], (None,))
-        require_array("n_support_", self.n_support_, [np.int32], (n_classes,))
-        if n_classes < 2 or (self.n_support_ < 0).any() or self.n_support_.sum(dtype=np.int64) != n:
-            raise ValueError(f"n_support_ does not add up to {n}, the number of support vectors")
-        require_positions("support_", self.support_, self.shape_fit_[0])
-        require_array("dual_coef_", self.dual_coef_, [np.float64], (n_classes - 1, n))
-        require_array("intercept_", self.intercept_, [np.float64], (n_pairs,))
-        if self.kernel == "precomputed":
-            if self.shape_fit_[0] != self.n_features_in_:
-                raise ValueError(f"shape_fit_ is {self.shape_fit_}; {self.n_features_in_} rows are wanted")
-        elif isinstance(self._support_rows_, Csr):
-            if self._support_rows_.shape != (n, self.n_features_in_):
-                raise ValueError(f"the support vectors have shape {self._support_rows_.shape}; {n} rows are wanted")
-        else:
-            floats = [np.float32, np.float64]
-            require_array("_support_rows_", self._support_rows_, floats, (n, self.n_features_in_))
-        if not self._is_table():
-            require_array("_support_norms_", self._support_norms_, [np.float64], (n,))
-        require_choice("_dtype_", self._dtype_, ("float32", "float64"))
-        require_number("_gamma_", self._gamma_, 0)
-        if hasattr(self, "probA_"):
-            for name in ("probA_", "probB_"):
-                require_array(name, getattr(self, name), [np.float64], (n_pairs,))
+    def _check_rest(self, sizes, entries):
+        if self.kernel == "precomputed" and self.shape_fit_[0] != self.n_features_in_:
+            raise ValueError(f"shape_fit_ is {self.shape_fit_}; {self.n_features_in_} rows are wanted")
+        if entries and ((self.n_support_ < 0).any() or self.n_support_.sum(dtype=np.int64) != len(self.support_)):
+            raise ValueError(f"n_support_ does not add up to {len(self.support_)}, the number of support vectors")
 
 
 def svm_path(X, y, Cs, *, sample_weight=None, **parameters):

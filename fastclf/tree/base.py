@@ -10,11 +10,12 @@ import numpy as np
 
 from .._estimator import Estimator, clone, variants
 from .._labels import rows_that_count
+from .._state_table import Array, List, SizeOf, declare, has, or_none, where
 from .._threads import Progress, n_threads
-from .._validation import as_matrix, as_seed, require_array, require_choice, require_integer, require_number
+from .._validation import as_matrix, as_seed, require_choice, require_integer, require_number
 from .categories import as_features, find_categories
 from .growth import Growth, Limits
-from .nodes import Tree, best_first, check_nodes, cut_short, leaves_of, made_nodes
+from .nodes import NODES, Tree, best_first, cut_short, leaves_of, made_nodes, require_tree
 from .parameters import as_monotonic, as_row_count, n_features_drawn
 from .pruning import (
     FoldErrors,
@@ -176,6 +177,16 @@ def _fold_errors(nodes, alpha, data, rows, loss):
 class DecisionTree(Estimator):
     """What both trees share. A subclass has `_n_classes`, of each output, 1 for numbers."""
 
+    _state_table = declare(
+        **where(
+            has("categories_"),
+            categories_=or_none(List("n_features", or_none(Array("any", None)))),  # of numbers None
+        ),
+        features_with_missing_=Array("bool", "n_features"),
+        n_values=SizeOf(lambda tree: int(tree._n_classes.sum())),
+        _nodes=NODES,
+    )
+
     @property
     def tree_(self):
         self._require_fitted()
@@ -191,17 +202,9 @@ class DecisionTree(Estimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_state(self):
-        super()._check_state()
-        categories = getattr(self, "categories_", None)
-        if categories is not None:
-            if not isinstance(categories, list) or len(categories) != self.n_features_in_:
-                raise ValueError(f"categories_ is no list of {self.n_features_in_} entries")
-            for known in categories:
-                if known is not None:
-                    require_array("categories_", known, None, (None,))
-        require_array("features_with_missing_", self.features_with_missing_, [np.bool_], (self.n_features_in_,))
-        check_nodes(self._nodes, categories, self.n_features_in_, int(self._n_classes.sum()))
+    def _check_rest(self, sizes, entries):
+        if entries:
+            require_tree(self._nodes, getattr(self, "categories_", None), self.n_features_in_)
 
     def _limits(self, criterion, data):
         """The parameters, checked."""

@@ -3,13 +3,8 @@
 import numpy as np
 
 from .._estimator import Classifier
-from .._validation import (
-    as_sample_weight,
-    as_targets,
-    encode_labels,
-    require_array,
-    require_choice,
-)
+from .._state_table import Array, List, SizeOf, declare, has, where
+from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
 from .base import LABEL_CRITERIA, DecisionTree, Training, document
 from .growth import VALUES
 from .parameters import as_cost_matrix, class_weighted
@@ -60,6 +55,15 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     1.5
     """
 
+    _state_table = declare(
+        _labels=List("n_outputs", Array("any", None)),
+        **where(
+            has("cost_matrix_"),
+            n_classes=SizeOf(lambda tree: len(tree.classes_)),
+            cost_matrix_=Array("float64", "n_classes", "n_classes"),
+        ),
+    )
+
     def __init__(
         self,
         *,
@@ -95,13 +99,6 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     @property
     def _n_classes(self):
         return np.array([len(labels) for labels in self._labels])
-
-    def _check_state(self):
-        for labels in self._labels:
-            require_array("classes_", labels, None, (None,))
-        if hasattr(self, "cost_matrix_"):
-            require_array("cost_matrix_", self.cost_matrix_, [np.float64], (len(self.classes_),) * 2)
-        super()._check_state()
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.

@@ -3,11 +3,12 @@
 import numpy as np
 
 from .._estimator import Estimator
+from .._state_table import Array, SizeOf, declare
 from .._threads import Progress, n_threads, ranges
-from .._validation import as_matrix, as_seed, require_array, require_choice, require_integer, require_number
+from .._validation import as_matrix, as_seed, require_choice, require_integer, require_number
 from . import _density
 from .growth import VALUES, WEIGHT, Grown, longer
-from .nodes import Tree, check_nodes, leaves_of, made_nodes
+from .nodes import NODES, Tree, leaves_of, made_nodes, require_tree
 from .pruning import (
     FoldErrors,
     chosen,
@@ -121,6 +122,8 @@ class DensityTree(Estimator):
     array([ 0.88, -2.24,  -inf])
     """
 
+    _state_table = declare(bounds_=Array("float64", 2, "n_features"), n_values=SizeOf(lambda tree: 1), _nodes=NODES)
+
     def __init__(
         self,
         *,
@@ -142,10 +145,9 @@ class DensityTree(Estimator):
         self._require_fitted()
         return Tree(self._nodes, self.n_features_in_, np.ones(1, np.int64))
 
-    def _check_state(self):
-        super()._check_state()
-        require_array("bounds_", self.bounds_, [np.float64], (2, self.n_features_in_))
-        check_nodes(self._nodes, None, self.n_features_in_, 1)
+    def _check_rest(self, sizes, entries):
+        if entries:
+            require_tree(self._nodes, None, self.n_features_in_)
 
     def _box(self, X):
         """The ends of the box, (2, n_features), checked."""

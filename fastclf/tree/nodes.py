@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._state_table import Array, Dict
 from .._threads import n_threads, ranges, run
-from .._validation import require_array
 from . import _descend, _prune
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 
@@ -23,13 +23,7 @@ _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
 def made_nodes(X, rows, grown, n_codes, n_values, valued):
-    """A dict of arrays, as an estimator keeps it; valued(nodes, numbers): the values of nodes. Uses up `grown`.
-
-    steps : (n_nodes, 2) int64; subsets: (n_words,) uint64, for `_descend.pyx`
-    impurity, weighted_n_node_samples : (n_nodes,) float64
-    n_node_samples : (n_nodes,) int64
-    value : (n_nodes, n_values) float64
-    """
+    """A dict of arrays, NODES; valued(nodes, numbers): the values of nodes. Uses up `grown`."""
     n = grown.n_nodes
     made = {
         "steps": np.empty((n, 2), np.int64),
@@ -116,15 +110,21 @@ def split_steps(nodes):
     return Steps(threshold, feature & (_SUBSET - 1), right, *bits)
 
 
-def check_nodes(nodes, categories, n_features, n_values):
-    """Refuse, as ValueError, what is no such dict; `categories`: of each feature, or None."""
-    wanted = {"steps", "subsets", "impurity", "n_node_samples", "weighted_n_node_samples", "value"}
-    if not isinstance(nodes, dict) or set(nodes) != wanted:
-        raise ValueError(f"_nodes is not a dict of {', '.join(sorted(wanted))}")
-    require_array("steps", nodes["steps"], [np.int64], (None, 2))
-    require_array("subsets", nodes["subsets"], [np.uint64], (None,))
+# What an estimator keeps, as an entry in its table of state, where n_values is a size.
+NODES = Dict(
+    steps=Array("int64", "n_nodes", 2, least=1),  # with subsets for `_descend.pyx`
+    subsets=Array("uint64", None, least=1),
+    impurity=Array("float64", "n_nodes"),
+    n_node_samples=Array("int64", "n_nodes"),
+    weighted_n_node_samples=Array("float64", "n_nodes"),
+    value=Array("float64", "n_nodes", "n_values"),
+)
+
+
+def require_tree(nodes, categories, n_features):
+    """Refuse, as ValueError, NODES that are no tree; `categories`: of each feature, or None."""
     n = len(nodes["steps"])
-    if not 0 < n < 1 << 31:
+    if n >= 1 << 31:
         raise ValueError(f"the tree has {n} nodes; 1 to 2147483647 are wanted")
     threshold, feature, right = unpacked(nodes)
     leaf = right == np.arange(n)
@@ -134,16 +134,12 @@ def check_nodes(nodes, categories, n_features, n_values):
     if (np.isnan(threshold) != leaf).any():
         raise ValueError("steps has a leaf with a threshold, or a node without")
     _check_subsets(nodes["subsets"], threshold, column, bits & _SUBSET > 0, categories)
-    require_array("n_node_samples", nodes["n_node_samples"], [np.int64], (n,))
-    for name in ("impurity", "weighted_n_node_samples"):
-        require_array(name, nodes[name], [np.float64], (n,))
-    require_array("value", nodes["value"], [np.float64], (n, n_values))
 
 
 def _check_subsets(subsets, threshold, column, subset, categories):
     """Refuse a subset that is not all there, or not of the feature's categories."""
     start = threshold[subset]
-    if not len(subsets) or (subset.any() and not ((start >= 0) & (start < len(subsets))).all()):
+    if not ((start >= 0) & (start < len(subsets))).all():
         raise ValueError("steps has a subset that is not there")
     for first, feature in zip(start.astype(np.intp).tolist(), column[subset].tolist()):
         listed = None if categories is None else categories[feature]

@@ -3,13 +3,8 @@
 import numpy as np
 
 from .._estimator import Regressor
-from .._validation import (
-    as_numbers,
-    as_sample_weight,
-    as_targets,
-    require_choice,
-    require_integer,
-)
+from .._state_table import Size, declare
+from .._validation import as_numbers, as_sample_weight, as_targets, require_choice
 from .base import DecisionTree, Training, document
 from .growth import BELOW, FEATURE, IMPURITY, VALUES
 from .parameters import scaled
@@ -44,6 +39,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     array([1.5, 5.5])
     """
 
+    _state_table = declare(n_outputs_=Size("n_outputs"))
+
     def __init__(
         self,
         *,
@@ -71,10 +68,6 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     @property
     def _n_classes(self):
         return np.ones(self.n_outputs_, np.int64)
-
-    def _check_state(self):
-        require_integer("n_outputs_", self.n_outputs_, 1)
-        super()._check_state()
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.

@@ -1,0 +1,244 @@
+"""Tables of fitted state: what each attribute of an object is, and the checks that all of them fit together.
+
+A class declares its attributes, those of its bases left out:
+
+    class LinearClassifier(Classifier):
+        _state_table = declare(
+            classes_=Array("any", "n_classes", least=2),
+            n_planes=SizeOf(lambda model: n_planes(model.classes_)),
+            coef_=Array("float32 or float64", "n_planes", "n_features"),
+        )
+
+The first attribute that has a size, such as n_classes, binds it; all after it must agree. A file may be altered, and a
+kernel checks no index and no length, so that a table has all that kernels rely on; what no entry can say stands in
+`_check_rest` of the class. All checks raise ValueError, in one sentence that names an attribute.
+"""
+
+import functools
+from types import MappingProxyType
+
+import numpy as np
+
+from ._validation import require_integer
+
+# Entries of an array are checked this many at a time: some milliseconds, so that Ctrl-C need not wait.
+_CHECK_NUMBERS = 1 << 22
+
+
+def declare(**entries):
+    """A table: names of attributes, or of sizes that follow from them, and what each is."""
+    return MappingProxyType(entries)
+
+
+def where(condition, **entries):
+    """Entries for objects of which condition(object) holds: others need not have the attributes."""
+    for entry in entries.values():
+        entry.condition = condition
+    return entries
+
+
+def has(name):
+    """The condition that an object has an attribute."""
+    return lambda owner: hasattr(owner, name)
+
+
+def or_none(entry):
+    """The entry of what may be None too."""
+    entry.optional = True
+    return entry
+
+
+class DeclaredState:
+    """An object whose attributes a table declares."""
+
+    _state_table = declare()
+
+    def _check_state(self, entries=True):
+        """Refuse attributes that do not fit together, as an altered file may hold them.
+
+        Without `entries` only kinds, dtypes and shapes are checked, in O(1) an attribute; with them what arrays hold.
+        """
+        sizes = {}
+        check_each(self, _table_of(type(self)), sizes, entries)
+        self._check_rest(sizes, entries)
+
+    def _check_rest(self, sizes, entries):
+        """What no entry of the table can say."""
+
+    def _require_fitted(self):
+        """What an estimator refuses before its fit."""
+
+
+@functools.cache
+def _table_of(cls):
+    """The tables of a class and of its bases, theirs first, as one."""
+    table = {}
+    for base in reversed(cls.__mro__):
+        table |= vars(base).get("_state_table", {})
+    return table
+
+
+def check_each(owner, table, sizes, entries, whole=None):
+    """Check what an object has, or a dict, which is called `whole`."""
+    for name, entry in table.items():
+        if entry.condition is not None and not entry.condition(owner):
+            continue
+        if isinstance(entry, SizeOf):
+            sizes[name] = entry.function(owner)
+        elif whole is None:
+            entry.check(name, getattr(owner, name), sizes, entries)
+        else:
+            entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries)
+
+
+class Entry:
+    """What an attribute must be. A subclass has `require`, which refuses what is something else."""
+
+    condition, optional = None, False
+
+    def check(self, name, value, sizes, entries):
+        if value is not None or not self.optional:
+            self.require(name, value, sizes, entries)
+
+
+class Array(Entry):
+    """A C-contiguous array of one of the dtypes, named with " or " between them, or of "any".
+
+    The length of an axis is a number, the name of a size, or None for any, and at least `least`. All entries are
+    positions `below` a number or size, if there is one; with `ascends` each is larger than the one before.
+    """
+
+    def __init__(self, dtypes, *shape, least=0, below=None, ascends=False):
+        self.names, self.shape, self.least, self.below, self.ascends = dtypes, shape, least, below, ascends
+        self.dtypes = None if dtypes == "any" else tuple(map(np.dtype, dtypes.split(" or ")))
+
+    def require(self, name, value, sizes, entries):
+        if not isinstance(value, np.ndarray) or (self.dtypes is not None and value.dtype not in self.dtypes):
+            wanted = "an array" if self.dtypes is None else f"an array of dtype {self.names}"
+            came = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+            raise ValueError(f"{name} is {came}; {wanted} is wanted")
+        require_shape(name, value.shape, self.shape, sizes)
+        if self.least and min(value.shape) < self.least:
+            raise ValueError(f"{name} has shape {value.shape}; a length of at least {self.least} is wanted")
+        if not value.flags.c_contiguous:
+            raise ValueError(f"{name} is not contiguous; an array in C order is wanted")
+        if entries and self.below is not None:
+            require_positions(name, value, sizes.get(self.below, self.below))
+        if entries and self.ascends and not (value[1:] > value[:-1]).all():
+            raise ValueError(f"{name} does not ascend")
+
+
+class Starts(Entry):
+    """Where each of some lists of entries begins and the last one ends, int64: one more than there are `lists`.
+
+    Both are names of sizes. With `full` each list has an entry, and each entry is in a list.
+    """
+
+    def __init__(self, lists, entries, least=0, full=False):
+        self.lists, self.entries, self.least, self.full = lists, entries, least, full
+
+    def require(self, name, value, sizes, entries):
+        Array("int64", None, least=1 + self.least).require(name, value, sizes, entries)
+        if len(value) != 1 + sizes.setdefault(self.lists, len(value) - 1):
+            raise ValueError(f"{name} has shape {value.shape}; ({1 + sizes[self.lists]},) is wanted")
+        if entries:
+            n = sizes[self.entries]
+            rises = value[1:] > value[:-1] if self.full else value[1:] >= value[:-1]
+            if value[0] != 0 or not rises.all() or value[-1] > n or (self.full and value[-1] != n):
+                raise ValueError(f"{name} has an entry outside of 0 to {n}, or does not ascend")
+
+
+class Size(Entry):
+    """An integer from `low` to `high` that is the size of this name."""
+
+    def __init__(self, size, low=1, high=None):
+        self.size, self.low, self.high = size, low, high
+
+    def require(self, name, value, sizes, entries):
+        require_integer(name, value, self.low, self.high)
+        if sizes.setdefault(self.size, value) != value:
+            raise ValueError(f"{name} is {value}; {sizes[self.size]} is wanted")
+
+
+class SizeOf(Entry):
+    """No attribute, but a size that follows from some: function(object)."""
+
+    def __init__(self, function):
+        self.function = function
+
+
+class Value(Entry):
+    """What function(name, value, *limits) takes, such as `require_integer`, `require_number` or `require_choice`."""
+
+    def __init__(self, function, *limits):
+        self.function, self.limits = function, limits
+
+    def require(self, name, value, sizes, entries):
+        self.function(name, value, *self.limits)
+
+
+class Instance(Entry):
+    """An object of a class, fitted, which checks itself, or a NamedTuple, whose table is checked with these sizes.
+
+    A shape, if any, is that of the object, as `Array` has it.
+    """
+
+    def __init__(self, cls, *shape):
+        self.cls, self.shape = cls, shape
+
+    def require(self, name, value, sizes, entries):
+        if not isinstance(value, self.cls):
+            raise ValueError(f"{name} is a {type(value).__name__}; a {self.cls.__name__} is wanted")
+        if self.shape:
+            require_shape(name, value.shape, self.shape, sizes)
+        if isinstance(value, DeclaredState):
+            value._require_fitted()
+        elif isinstance(value, tuple):
+            check_each(value, _table_of(self.cls), sizes, entries)
+
+
+class List(Entry):
+    """A list of this length, a size or None for any, each item of which is what an entry says."""
+
+    def __init__(self, length, entry):
+        self.length, self.entry = length, entry
+
+    def require(self, name, value, sizes, entries):
+        if type(value) is not list:
+            raise ValueError(f"{name} is a {type(value).__name__}; a list is wanted")
+        require_shape(name, (len(value),), (self.length,), sizes)
+        for i, item in enumerate(value):
+            self.entry.check(f"{name}[{i}]", item, sizes, entries)
+
+
+class Dict(Entry):
+    """A dict of just the attributes of a table; sizes that it binds are its own."""
+
+    def __init__(self, **table):
+        self.table = table
+        self.names = {name for name, entry in table.items() if not isinstance(entry, SizeOf)}
+
+    def require(self, name, value, sizes, entries):
+        if type(value) is not dict or set(value) != self.names:
+            raise ValueError(f"{name} is not a dict of {', '.join(sorted(self.names))}")
+        check_each(value, self.table, dict(sizes), entries, name)
+
+
+def require_shape(name, came, wanted, sizes):
+    """Refuse another shape than one of numbers, names of sizes, and None; binds those that have no number yet."""
+    if len(came) == len(wanted):
+        for length, size in zip(came, wanted):
+            if isinstance(size, str):
+                sizes.setdefault(size, length)
+    wanted = tuple(sizes.get(size, size) for size in wanted)
+    if len(came) != len(wanted) or any(size not in (None, length) for length, size in zip(came, wanted)):
+        shown = str(wanted).replace("None", "any").replace("'", "")
+        raise ValueError(f"{name} has shape {came}; {shown} is wanted")
+
+
+def require_positions(name, array, end):
+    """Refuse an array of integers of which one is no position in [0, end)."""
+    unsigned = array.view(f"u{array.itemsize}").ravel()  # in which what is negative is large
+    for start in range(0, unsigned.size, _CHECK_NUMBERS):
+        if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
+            raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
