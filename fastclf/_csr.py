@@ -6,7 +6,7 @@ import numpy as np
 
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
-from ._validation import as_float, require_matrix
+from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # Entries are checked this many at a time.
 _CHECK_ENTRIES = 1 << 22
@@ -195,3 +195,15 @@ def _summed_part(X):
         np.add.at(total, np.cumsum(new) - 1, data)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[new], minlength=len(X)))])
     return Csr(indptr, column[new], total, X.n_columns)
+
+
+def as_rows(X, owner):
+    """X as an array (`as_matrix`) or, if it is one of SciPy's sparse matrices, as Csr."""
+    return as_csr(X, owner) if is_sparse(X) else as_matrix(X, owner)
+
+
+def as_unchecked_rows(X, owner):
+    """As `as_rows`; whether an array is finite is seen by its scores."""
+    if type(X) is not np.ndarray and is_sparse(X):
+        return as_csr(X, owner)
+    return as_unchecked_matrix(X, owner)

@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_rows
 from .._state_table import Array, Value, declare
 from .._threads import aside
 from .._validation import as_random_state, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
-from ..linear_model.scores import as_rows, linear_scores
+from ..linear_model.scores import linear_scores
 from ..preprocessing.base import FeatureMap
 
 _KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine")

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from .._csr import Csr, is_sparse
+from .._csr import Csr, as_rows, is_sparse
 from .._estimator import variants
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_labels
 from .._threads import Progress, advance, aside
 from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
-from .scores import LinearClassifier, as_rows, chosen, counted, linear_codes, linear_scores
+from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
 
 # The normal equations are solved where their matrix, of columns scaled to length 1, has at most this condition:
 # ten digits of the solution are right. Else X is factored itself.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._csr import as_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, declare
@@ -13,7 +14,7 @@ from .._validation import (
 )
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, lbfgs_points, newton_points
-from .scores import LinearClassifier, as_rows
+from .scores import LinearClassifier
 from .warm_path import WarmPath
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
 from .._state_table import Array, SizeOf, Starts, declare, has, where
@@ -18,7 +18,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from .scores import LinearClassifier, as_unchecked_rows, chosen, linear_scores
+from .scores import LinearClassifier, chosen, linear_scores
 from .sweeps import (
     Plan,
     as_rows,

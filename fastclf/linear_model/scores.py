@@ -3,28 +3,16 @@
 import numpy as np
 
 from .. import _simd
-from .._csr import Csr, as_csr, is_sparse
+from .._csr import Csr, as_rows, as_unchecked_rows
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, declare
-from .._validation import as_matrix, as_unchecked_matrix, require_finite
+from .._validation import require_finite
 from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
 
 # Scores that overflow are computed anew at this scale of rows and weights.
 _SCALE = 2.0**-600
-
-
-def as_rows(X, owner):
-    """X as an array (`as_matrix`) or, if it is one of SciPy's sparse matrices, as Csr."""
-    return as_csr(X, owner) if is_sparse(X) else as_matrix(X, owner)
-
-
-def as_unchecked_rows(X, owner):
-    """As `as_rows`; whether an array is finite is seen by its scores."""
-    if type(X) is not np.ndarray and is_sparse(X):
-        return as_csr(X, owner)
-    return as_unchecked_matrix(X, owner)
 
 
 def counted(rows, labels, owner):

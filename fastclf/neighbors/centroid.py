@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from .._csr import Csr, is_sparse
+from .._csr import Csr, as_rows, is_sparse
 from .._estimator import only_if
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
@@ -16,7 +16,7 @@ from .._validation import (
     require_finite,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier, as_rows, counted
+from ..linear_model.scores import LinearClassifier, counted
 from ..sums.moments import class_moments
 from .nearest import NearestNeighbors
 

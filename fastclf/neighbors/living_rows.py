@@ -13,7 +13,7 @@ from .._state_table import Array, DeclaredState, Instance, SizeOf, declare, or_n
 from .._threads import advance, copy_rows, n_threads, run
 from . import scan
 from .choose_index import Maker
-from .metrics import MetricOf, numbered
+from .metrics import MetricOf, names_with, numbered
 from .scan import NO_ROW, Scan, sort_heaps
 
 # As many queries are searched in all segments before the next.

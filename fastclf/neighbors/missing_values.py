@@ -7,7 +7,7 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import declare
-from .metrics import MetricOf
+from .metrics import MetricOf, names_with
 from .scan import Scan
 
 kernels = _simd.load("neighbors._missing_scan")

@@ -13,7 +13,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, DeclaredState, declare
 from .._threads import advance, n_threads, ranges, run
-from .metrics import MetricOf, numbered
+from .metrics import MetricOf, names_with, numbered
 
 kernels = _simd.load("neighbors._scan")
 

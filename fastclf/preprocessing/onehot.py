@@ -5,10 +5,9 @@ import warnings
 import numpy as np
 
 from .._categories import codes_of, sorted_categories
-from .._csr import Csr, is_sparse
+from .._csr import Csr, as_rows, is_sparse
 from .._state_table import Array, List, declare
 from .._validation import as_array, feature_names, require_choice, require_integer, require_number
-from ..linear_model.scores import as_rows
 from .base import FeatureMap
 
 # What stands for the infrequent categories, as in scikit-learn.

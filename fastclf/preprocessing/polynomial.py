@@ -6,9 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_rows
 from .._validation import require_choice, require_integer
-from ..linear_model.scores import as_rows
 from .base import FeatureMap
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._csr import Matrix, as_scipy
+from .._csr import Matrix, as_rows, as_scipy
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
@@ -17,7 +17,7 @@ from .._validation import (
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
-from ..linear_model.scores import as_rows, chosen, n_planes
+from ..linear_model.scores import chosen, n_planes
 from . import _kernel_perceptron as kernels
 from .kernel_votes import VOTES, called, gather_votes, slots, stacked, voted
 

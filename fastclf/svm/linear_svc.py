@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from .._csr import as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, Value, declare
@@ -14,7 +15,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier, as_unchecked_rows
+from ..linear_model.scores import LinearClassifier
 from ..linear_model.warm_path import WarmPath
 from .coordinate_descent import Descent
 from .proximal_newton import Newton

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._csr import Matrix, as_scipy
+from .._csr import Matrix, as_rows, as_scipy
 from .._estimator import Classifier, only_if, variants
 from .._exceptions import warn
 from .._folds import keeps_classes
@@ -18,7 +18,6 @@ from .._validation import (
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
-from ..linear_model.scores import as_rows
 from ..linear_model.warm_path import WarmPath
 from . import pairs
 from .gram import Gram, Table
