@@ -26,17 +26,24 @@ class Labels(NamedTuple):
 
 def as_labels(y, sample_weight, n_samples, owner, known=None):
     """The Labels of a fit that wants two classes, which for `partial_fit` are `known`."""
+    if known is not None:
+        _require_two("classes", known)
     y = as_label_vector(y, n_samples, owner)
     weight = as_sample_weight(sample_weight, n_samples)
     rows = rows_that_count(weight)
     y = y if rows is None else y[rows]
-    classes, codes = encode_labels(y) if known is None else (known, encode_known(known, y))
+    if known is not None:
+        return Labels(known, encode_known(known, y), rows, weight)
+    classes, codes = encode_labels(y)
+    _require_two("y", classes)
+    return Labels(classes, codes, rows, weight)
+
+
+def _require_two(name, classes):
     if len(classes) < 2:
-        name = "y" if known is None else "classes"
         raise ValueError(
             f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
         )
-    return Labels(classes, codes, rows, weight)
 
 
 def as_label_vector(y, n_samples, owner):
@@ -96,12 +103,15 @@ def class_factors(class_weight, classes, heavy):
     if not isinstance(class_weight, dict):
         kind = ValueError if isinstance(class_weight, str) else TypeError
         raise kind(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
-    given = {label: require_number(f"class_weight[{label!r}]", factor, 0) for label, factor in class_weight.items()}
+    given = {
+        label: require_number(f"class_weight[{label!r}]", factor, 0, finite=True)
+        for label, factor in class_weight.items()
+    }
     labels = classes.tolist()
     unknown = [label for label in given if label not in labels]
     if unknown and any(label not in given for label in labels):
         raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; those are {labels}")
     factors = np.array([given.get(label, 1.0) for label in labels])
-    if not (np.isfinite(factors).all() and factors.any()):
-        raise ValueError(f"class_weight is {class_weight}; finite numbers, not all of them 0, are wanted")
+    if not factors.any():
+        raise ValueError(f"class_weight is {class_weight}; a weight above 0 is wanted")
     return factors

@@ -279,12 +279,14 @@ def require_integer(name, value, low, high=None):
     return value
 
 
-def require_number(name, value, low, open_low=False):
-    """value as a float of at least (open_low: above) low."""
+def require_number(name, value, low, open_low=False, finite=False):
+    """value as a float of at least (open_low: above) low, which may be infinite unless `finite`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}; a number is wanted")
     if not (value > low if open_low else value >= low):
         raise ValueError(f"{name} is {value}; a number {'above' if open_low else 'of at least'} {low} is wanted")
+    if finite and abs(value) == np.inf:
+        raise ValueError(f"{name} is {value}; a finite number is wanted")
     try:
         return float(value)
     except OverflowError:

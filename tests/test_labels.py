@@ -81,8 +81,8 @@ BAD_CLASS_WEIGHTS = {
     "negative": ({"a": -1}, r"class_weight\['a'\] is -1; a number of at least 0 is wanted"),
     "NaN": ({"a": np.nan}, r"class_weight\['a'\] is nan; a number of at least 0 is wanted"),
     "text": ({"a": "much"}, r"class_weight\['a'\] is 'much'; a number is wanted"),
-    "infinite": ({"a": np.inf}, "class_weight is {'a': inf}; finite numbers, not all of them 0, are wanted"),
-    "nothing": ({"a": 0, "b": 0, "c": 0}, "class_weight is .*; finite numbers, not all of them 0, are wanted"),
+    "infinite": ({"a": np.inf}, r"class_weight\['a'\] is inf; a finite number is wanted"),
+    "nothing": ({"a": 0, "b": 0, "c": 0}, "class_weight is .*; a weight above 0 is wanted"),
 }
 
 

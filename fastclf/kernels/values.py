@@ -35,10 +35,9 @@ def require_kernel(kernel, degree, gamma, coef0):
     require_integer("degree", degree, 0)
     if isinstance(gamma, str):
         require_choice("gamma", gamma, ("scale", "auto"))
-    elif not np.isfinite(require_number("gamma", gamma, 0)):
-        raise ValueError(f"gamma is {gamma}; a finite number is wanted")
-    if not np.isfinite(require_number("coef0", coef0, -np.inf)):
-        raise ValueError(f"coef0 is {coef0}; a finite number is wanted")
+    else:
+        require_number("gamma", gamma, 0, finite=True)
+    require_number("coef0", coef0, -np.inf, finite=True)
 
 
 class Kernel:

@@ -193,9 +193,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     def _checked(self, X, y, sample_weight):
         """(columns, rows, codes, classes, weight, which rows have a weight or None), all of rows that count."""
         name = type(self).__name__
-        require_number("alpha", self.alpha, 0)
-        if self.alpha == np.inf:
-            raise ValueError("alpha is inf; a finite number is wanted")
+        require_number("alpha", self.alpha, 0, finite=True)
         # the sums over a dense X tell whether it is finite
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)

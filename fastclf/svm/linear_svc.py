@@ -237,17 +237,15 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
             raise ValueError(f"dual is {self.dual!r}; 'auto', True or False is wanted")
         if self.multi_class != "ovr":
             raise ValueError(f"multi_class is {self.multi_class!r}; 'ovr' is wanted, as there is no other here")
-        _require_finite("tol", self.tol)
-        if self.intercept_scaling is not None:
-            _require_finite("intercept_scaling", self.intercept_scaling)
+        for name in ("tol", "C", "intercept_scaling", "lam", "budget"):
+            if name in ("tol", "C") or getattr(self, name) is not None:
+                require_number(name, getattr(self, name), 0, open_low=True, finite=True)
         require_integer("max_iter", self.max_iter, 1)
-        C = _require_finite("C", self.C)
         if self.lam is not None and self.budget is not None:
             raise ValueError(f"lam is {self.lam!r} and budget {self.budget!r}; one of them is wanted, or none")
         if self.budget is not None:
-            _require_finite("budget", self.budget)
             return None
-        return C if self.lam is None else 0.5 / _require_finite("lam", self.lam)
+        return float(self.C) if self.lam is None else 0.5 / float(self.lam)
 
     def _tell_of_violations(self, planes):
         worst = max(planes, key=lambda plane: plane.violation)
@@ -376,10 +374,3 @@ class Plane:
     def _keep(self, proof, C):
         self.coef, self.intercept, self.C = proof.w[:-1], self.bias * proof.w[-1] + proof.b, C
         self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
-
-
-def _require_finite(name, value):
-    value = require_number(name, value, 0, open_low=True)
-    if value == np.inf:
-        raise ValueError(f"{name} is inf; a finite number is wanted")
-    return value

@@ -425,7 +425,7 @@ BAD = {
     "max_iter": (dict(max_iter=0), "max_iter is 0; at least 1 is wanted"),
     "class_weight": (dict(class_weight="heavy"), "class_weight is 'heavy'; a dict, 'balanced' or None is wanted"),
     "class weights": (dict(class_weight={1: -1}), r"class_weight\[1\] is -1; a number of at least 0 is wanted"),
-    "no class counts": (dict(class_weight={1: 0, 0: 0}), "; finite numbers, not all of them 0, are wanted"),
+    "no class counts": (dict(class_weight={1: 0, -1: 0}), "class_weight is {1: 0, -1: 0}; a weight above 0 is wanted"),
     "class list": (dict(class_weight=[1, 2]), r"class_weight is \[1, 2\]; a dict, 'balanced' or None is wanted"),
 }
 
