@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 from conftest import CHECKOUT
 
+from fastclf import _simd
+
 pytestmark = pytest.mark.build
 
 
 def run(*command, cwd, **environment):
     # no PYTHONPATH: what is built here is what must be found
-    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FASTCLF_DEBUG")}
+    unwanted = {"PYTHONPATH", "FASTCLF_DEBUG", "FASTCLF_LEVELS", "FASTCLF_SYMBOLS"}
+    inherited = {name: value for name, value in os.environ.items() if name not in unwanted}
     result = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=inherited | environment, capture_output=True, text=True
     )
@@ -148,6 +151,32 @@ def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked, tmp_path):
     assert {"neighbors._scan", "neighbors._code_scan"} <= users < sources
     assert rebuilt_by("fastclf/_heap.pxd") == set().union(*map(levels, users))
     assert not [path for folder in ("fastclf", "src_cython") for path in (unpacked / folder).rglob("*.[co]")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
+def test_levels_are_built_by_name_or_as_the_machine_has_them(unpacked, tmp_path):
+    compiler = stand_in(
+        tmp_path,
+        'case "$*" in *native*) exec gcc "$@";; esac\n'
+        'while [ "$1" != -o ]; do shift; [ $# -gt 0 ] || exit 0; done; : > "$2"\n',
+    )
+
+    def kernels(levels):
+        run(sys.executable, "setup.py", "build", cwd=unpacked, FASTCLF_LEVELS=levels, **compiler)
+        [library] = (unpacked / "build" / f"release-{levels.replace(',', '-')}").glob("lib*")
+        return {path.name.split(".")[0] for path in library.rglob("_scan*.so")}
+
+    suffixes = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4", "x86-64-v4-vnni": "_v4"}
+    assert kernels("baseline") == {"_scan"}
+    assert kernels("native") == {f"_scan{suffixes[_simd.available()[-1]]}"}
+    with pytest.raises(AssertionError, match="FASTCLF_LEVELS=avx9: avx9 is none of baseline"):
+        kernels("avx9")
+
+
+def test_the_wheel_is_small(wheel):
+    packed = zipfile.ZipFile(wheel)
+    assert wheel.stat().st_size < 5e6
+    assert sum(file.file_size for file in packed.infolist()) < 12e6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
