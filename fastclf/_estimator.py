@@ -28,6 +28,12 @@ def not_fitted_error(message):
     return (_NotFittedError if loaded is None else loaded.NotFittedError)(message)
 
 
+def warn_unconverged(message, stacklevel):
+    """Warn of a solution that is not the one asked for; with scikit-learn loaded, by its ConvergenceWarning."""
+    loaded = sys.modules.get("sklearn.exceptions")
+    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=stacklevel)
+
+
 def clone(estimator):
     """An unfitted copy with the same parameters, of our estimators and of anything else that has `get_params`."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):

@@ -1,10 +1,8 @@
 """Logistic regression, of two classes and of more."""
 
-import sys
-import warnings
-
 import numpy as np
 
+from .._estimator import warn_unconverged
 from .._threads import Progress, n_threads
 from .._validation import (
     as_sample_weight,
@@ -257,9 +255,10 @@ class LogisticRegression(LinearClassifier):
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
-                _warn(
+                warn_unconverged(
                     "The classes are perfectly separated, so that without a penalty the likelihood has no maximum; the"
-                    " separator found is kept (a penalty gives a maximum)"
+                    " separator found is kept (a penalty gives a maximum)",
+                    4,
                 )
                 return point, n_iter, True
             found = next(points, None) if n_iter < self.max_iter else None
@@ -270,7 +269,7 @@ class LogisticRegression(LinearClassifier):
                 return point, n_iter, False
         if not point.is_optimal(self.tol):
             why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
-            _warn(f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}")
+            warn_unconverged(f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}", 4)
         return point, n_iter, False
 
     def _points(self, problem, theta):
@@ -305,8 +304,3 @@ class LogisticRegression(LinearClassifier):
 def _is_native(X):
     """Whether X is as `as_rows` would leave it, but perhaps not finite, which the first pass over it tells as well."""
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous
-
-
-def _warn(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=4)

@@ -1,13 +1,12 @@
 """The perceptron: a separating plane learned from mistakes."""
 
-import sys
-import warnings
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from .._csr import Csr
+from .._estimator import warn_unconverged
 from .._threads import Progress, n_threads, ranges
 from .._validation import (
     as_array,
@@ -34,6 +33,7 @@ from .sweeps import (
     train,
     voters,
 )
+from .votes import check_votes, codes_among, mean_votes, require_classes, require_two
 
 # Numbers in a block of scores against all voters.
 _VOTE_NUMBERS = 1 << 20
@@ -204,10 +204,7 @@ class Perceptron(LinearClassifier):
         plan, threads = self._plan(), n_threads(self.n_jobs)
         rows, turns, y, columns = self._rows(X, y, sample_weight)
         classes, codes = encode_labels(y if turns is None else y[turns])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
+        require_two("y", classes)
         rows.codes = np.zeros(len(y), np.intc)
         rows.codes[slice(None) if turns is None else turns] = codes
         plan = replace(plan, joint=plan.joint and len(classes) > 2)
@@ -249,22 +246,15 @@ class Perceptron(LinearClassifier):
             raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
         if self.class_weight == "balanced":
             raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
-        if first and classes is None:
-            raise ValueError("classes is None; every label that will come is wanted at the first call of partial_fit")
+        if first:
+            require_classes(classes)
         rows, turns, y, columns = self._rows(X, y, sample_weight, reset=first)
         given = None if classes is None else encode_labels(np.asarray(classes))[0]
         classes = given if first else self.classes_
         if given is not None and not np.array_equal(given, classes):
             raise ValueError(f"classes is {given}; {classes}, those of the first call, are wanted")
-        if len(classes) < 2:
-            raise ValueError(
-                f"classes has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-            )
-        labels, codes = encode_labels(y)
-        if not np.isin(labels, classes).all():
-            odd = labels[~np.isin(labels, classes)].tolist()[0]
-            raise ValueError(f"y holds {odd!r}; one of classes, {classes}, is wanted")
-        rows.codes = np.searchsorted(classes, labels)[codes].astype(np.intc)
+        require_two("classes", classes)
+        rows.codes = codes_among(y, classes)
         plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
         weights = class_factors(self.class_weight, classes, None)
         if first:
@@ -327,7 +317,7 @@ class Perceptron(LinearClassifier):
             and last.n_iter == plan.max_iter > 1
             and (self.tol is not None or plan.until_clean)
         ):
-            _warn_of_mistakes(last.reason)
+            warn_unconverged(f"The perceptron is not known to separate the rows: {last.reason}", 4)
         return self._become(**attributes)
 
     def _scores(self, X):
@@ -337,9 +327,8 @@ class Perceptron(LinearClassifier):
         scores = np.empty((X.shape[0], len(self.coef_)))
         for start, stop in ranges(0, X.shape[0], 1, max(1, _VOTE_NUMBERS // len(self.votes_))):
             right = linear_scores(X[start:stop], self.voters_, self.voter_intercepts_) > 0
-            votes = np.where(right, self.votes_, -self.votes_)
-            scores[start:stop] = np.add.reduceat(votes, self.voter_starts_[:-1], axis=1)
-        return scores / np.add.reduceat(self.votes_, self.voter_starts_[:-1])
+            scores[start:stop] = mean_votes(right, vars(self))
+        return scores
 
     def _chosen(self, X):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
@@ -347,14 +336,10 @@ class Perceptron(LinearClassifier):
     def _check_state(self):
         super()._check_state()
         if hasattr(self, "votes_"):
+            check_votes(vars(self), len(self.coef_))
             m = len(self.votes_)
-            require_array("votes_", self.votes_, [np.int64], (None,))
             require_array("voters_", self.voters_, [np.float64], (m, self.n_features_in_))
             require_array("voter_intercepts_", self.voter_intercepts_, [np.float64], (m,))
-            starts = self.voter_starts_
-            require_array("voter_starts_", starts, [np.int64], (len(self.coef_) + 1,))
-            if starts[0] != 0 or starts[-1] != m or (starts[1:] <= starts[:-1]).any():
-                raise ValueError(f"voter_starts_ does not ascend from 0 to {m}")
         joint = np.ndim(self.n_mistakes_) == 0
         require_array("_turns_", self._turns_, [np.int64], (1 if joint else len(self.coef_),))
         if hasattr(self, "_last_coef_"):
@@ -477,12 +462,3 @@ def _seed(random_state):
     if random_state is None or isinstance(random_state, np.random.Generator):
         return int(np.random.default_rng(random_state).integers(2**31))
     return require_integer("random_state", random_state, 0)
-
-
-def _warn_of_mistakes(reason):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(
-        f"The perceptron is not known to separate the rows: {reason}",
-        UserWarning if loaded is None else loaded.ConvergenceWarning,
-        stacklevel=4,
-    )

@@ -1,12 +1,11 @@
 """The perceptron in its dual form: a separator learned from mistakes, in the space of a kernel."""
 
 import sys
-import warnings
 
 import numpy as np
 
 from .._csr import Csr
-from .._estimator import Classifier
+from .._estimator import warn_unconverged
 from .._threads import Progress, n_threads
 from .._validation import (
     as_array,
@@ -23,16 +22,17 @@ from .._validation import (
 )
 from ..kernels.gamma import scale_gamma
 from ..kernels.values import KINDS, Kernel, Packed, Rows, fill
-from ..linear_model.scores import as_rows, chosen
+from ..linear_model.scores import ScoreClassifier, as_rows
+from ..linear_model.votes import codes_among, require_classes, require_two
 from . import _kernel_perceptron as kernels
-from .kernel_votes import called, check_votes, gather_votes, slots, stacked, voted
+from .kernel_votes import called, check_voters, gather_votes, slots, stacked, voted
 
 # Rows that learn from one table of kernel values, and the numbers that such a table has at most, if a row allows.
 _BLOCK = 256
 _BLOCK_NUMBERS = 1 << 22
 
 
-class KernelPerceptron(Classifier):
+class KernelPerceptron(ScoreClassifier):
     """Classifier that learns from its mistakes, one row after another, in the space of a kernel.
 
     f(x) = sum_j a_j K(x_j, x) + b over the support vectors. On a row (x_i, y), y = +1 or -1, with y f(x_i) <= 0, a_i
@@ -179,7 +179,7 @@ class KernelPerceptron(Classifier):
         if not len(turns):
             raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
         classes, of_turns = encode_labels(y[turns])
-        _require_two("y", classes)
+        require_two("y", classes)
         codes = np.zeros(len(y), np.intc)
         codes[turns] = of_turns
         n_planes = 1 if len(classes) == 2 else len(classes)
@@ -198,12 +198,7 @@ class KernelPerceptron(Classifier):
         plain = budget == 0 and weight is None and self.class_weight is None
         self._become(**state, **self._proof(learned, plain))
         if not (self.converged_ or learned["called_off"]):
-            loaded = sys.modules.get("sklearn.exceptions")
-            warnings.warn(
-                f"max_iter={self.max_iter} sweeps were made, the last with {learned['last']} mistakes",
-                UserWarning if loaded is None else loaded.ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn_unconverged(f"max_iter={self.max_iter} sweeps were made, the last with {learned['last']} mistakes", 3)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -227,15 +222,12 @@ class KernelPerceptron(Classifier):
             raise ValueError("kernel is 'precomputed', which has no values between calls; another one is wanted")
         if isinstance(self.class_weight, str):
             raise ValueError("class_weight is 'balanced', which needs all rows at once; a dict or None is wanted")
-        if first and classes is None:
-            raise ValueError("classes is None; every label that will come is wanted at the first call of partial_fit")
+        if first:
+            require_classes(classes)
         rows, y, weight = self._training_rows(X, y, sample_weight, first)
         known = encode_labels(as_array(classes, "classes"))[0] if first else self.classes_
-        _require_two("classes", known)
-        labels, codes = encode_labels(y)
-        if not np.isin(labels, known).all():
-            raise ValueError(f"y holds {labels[~np.isin(labels, known)].tolist()[0]!r}; one of {known} is wanted")
-        codes = np.searchsorted(known, labels)[codes].astype(np.intc)
+        require_two("classes", known)
+        codes = codes_among(y, known)
         turns = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         steps = self._steps(known, codes, weight, turns)
         if first:
@@ -453,16 +445,6 @@ class KernelPerceptron(Classifier):
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
 
-    def decision_function(self, X):
-        """Signed scores: shape (n_samples,) with two classes, else (n_samples, n_classes)."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X):
-        """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        codes = chosen(self._scores(X))
-        return self.classes_[codes]
-
     def _check_state(self):
         super()._check_state()
         n_planes = 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -474,7 +456,7 @@ class KernelPerceptron(Classifier):
         for name in ("_t_", "n_seen_"):
             require_integer(name, getattr(self, name), 0)
         if hasattr(self, "votes_"):
-            check_votes(vars(self), n_planes, len(self.support_))
+            check_voters(vars(self), n_planes, len(self.support_))
         if len(self.support_) and not 0 <= self.support_.min() <= self.support_.max() < self.n_seen_:
             raise ValueError(f"support_ has an entry outside of 0 to {self.n_seen_ - 1}")
         rows = self._support_rows_
@@ -486,10 +468,3 @@ class KernelPerceptron(Classifier):
             require_array("_support_rows_", rows, floats, (len(self.support_), self.n_features_in_))
         elif rows.shape != (len(self.support_), self.n_features_in_):
             raise ValueError(f"_support_rows_ has shape {rows.shape}; a row for each of support_ is wanted")
-
-
-def _require_two(name, classes):
-    if len(classes) < 2:
-        raise ValueError(
-            f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
-        )

@@ -1,11 +1,10 @@
 """The linear support vector machine."""
 
 import copy
-import sys
-import warnings
 
 import numpy as np
 
+from .._estimator import warn_unconverged
 from .._threads import Progress, n_threads, run
 from .._validation import (
     as_sample_weight,
@@ -275,12 +274,7 @@ class LinearSVC(LinearClassifier):
         why = "rounding allows no further step"
         if any(plane.n_iter >= self.max_iter and plane.violation > self.tol for plane in planes):
             why = f"max_iter={self.max_iter} was reached"
-        loaded = sys.modules.get("sklearn.exceptions")
-        warnings.warn(
-            f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}",
-            UserWarning if loaded is None else loaded.ConvergenceWarning,
-            stacklevel=5,
-        )
+        warn_unconverged(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", 6)
 
     def _check_state(self):
         super()._check_state()

@@ -1,12 +1,11 @@
 """The support vector machine with kernels."""
 
 import sys
-import warnings
 
 import numpy as np
 
 from .._csr import Csr
-from .._estimator import Classifier, only_if
+from .._estimator import Classifier, only_if, warn_unconverged
 from .._threads import n_threads
 from .._validation import (
     as_array,
@@ -217,9 +216,10 @@ class SVC(Classifier):
         """Take on what was fitted."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
-            _warn(
+            warn_unconverged(
                 f"SVC stopped after {int(fitted['n_iter_'].sum())} steps with a violation of"
-                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}"
+                f" {fitted['violation_']:.3g}, above tol={self.tol:g}{reason}",
+                5,
             )
         rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
         self._become(
@@ -493,8 +493,3 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     """
     models = [SVC(C=C, **parameters) for C in Cs]
     return SVC._fit_each(models, X, y, sample_weight) if models else []
-
-
-def _warn(message):
-    loaded = sys.modules.get("sklearn.exceptions")
-    warnings.warn(message, UserWarning if loaded is None else loaded.ConvergenceWarning, stacklevel=5)

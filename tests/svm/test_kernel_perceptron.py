@@ -293,7 +293,7 @@ def test_bad_calls_get_one_sentence(rng):
         KernelPerceptron().fit(X, y, np.zeros(120))
     with pytest.raises(ValueError, match="classes is None; every label that will come"):
         KernelPerceptron().partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"y holds 5; one of \[0 1\] is wanted"):
+    with pytest.raises(ValueError, match=r"y holds 5; one of classes, \[0 1\], is wanted"):
         KernelPerceptron().partial_fit(X, y + 5 * (y > 0) - (y > 0), classes=[0, 1])
     with pytest.raises(ValueError, match="kernel is 'precomputed', which has no values between calls"):
         KernelPerceptron("precomputed").partial_fit(X @ X.T, y, classes=[0, 1])
