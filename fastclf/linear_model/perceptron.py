@@ -31,6 +31,7 @@ from .sweeps import (
     train,
     voters,
 )
+from .votes import mean_votes
 
 # Numbers in a block of scores against all voters.
 _VOTE_NUMBERS = 1 << 20
@@ -333,9 +334,8 @@ class Perceptron(LinearClassifier):
         scores = np.empty((X.shape[0], len(self.coef_)))
         for start, stop in ranges(0, X.shape[0], 1, max(1, _VOTE_NUMBERS // len(self.votes_))):
             right = linear_scores(X[start:stop], self.voters_, self.voter_intercepts_) > 0
-            votes = np.where(right, self.votes_, -self.votes_)
-            scores[start:stop] = np.add.reduceat(votes, self.voter_starts_[:-1], axis=1)
-        return scores / np.add.reduceat(self.votes_, self.voter_starts_[:-1])
+            scores[start:stop] = mean_votes(right, vars(self))
+        return scores
 
     def _chosen(self, X):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)

@@ -103,11 +103,30 @@ def n_planes(classes):
     return 1 if len(classes) == 2 else len(classes)
 
 
-class LinearClassifier(Classifier):
+class ScoreClassifier(Classifier):
+    """A classifier by `_scores` of rows, of shape (n_samples, 1 or n_classes).
+
+    With two classes the positive side is `classes_[1]`; else the largest score wins, the first of equal ones.
+    """
+
+    def decision_function(self, X):
+        """Signed scores: shape (n_samples,) with two classes, else (n_samples, n_classes)."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
+        codes = self._chosen(X)
+        return self.classes_[codes]
+
+    def _chosen(self, X):
+        return chosen(self._scores(X))
+
+
+class LinearClassifier(ScoreClassifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
-    With two classes there is one row, whose positive side is `classes_[1]`; else the largest score wins, the first of
-    equal ones. Scores are summed in float64, on as many threads as the parameter `n_jobs` says, if there is one.
+    Scores are summed in float64, on as many threads as the parameter `n_jobs` says, if there is one.
     """
 
     _as_rows = staticmethod(as_rows)
@@ -132,16 +151,6 @@ class LinearClassifier(Classifier):
 
     def _scores(self, X):
         return self._linear(linear_scores, X)
-
-    def decision_function(self, X):
-        """Signed scores: shape (n_samples,) with two classes, else (n_samples, n_classes)."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X):
-        """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        codes = self._chosen(X)
-        return self.classes_[codes]
 
     def _chosen(self, X):
         return self._linear(linear_codes, X)

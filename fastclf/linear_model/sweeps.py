@@ -14,6 +14,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._csr import Csr
 from .._threads import ranges, run
+from .votes import first_turns, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
 
@@ -375,7 +376,8 @@ def least_margin(rows, turns, plan, unit, w, b):
 
 def voters(rows, plan, units, before):
     """All planes of the training and how many turns each met, class after class, behind those of `before`."""
-    planes, intercepts, votes, starts = [], [], [], [0]
+    planes, intercepts, turns = [], [], []
+    earlier = [np.empty(0, np.int64)] * len(units) if before is None else first_turns(before)
     for k, unit in enumerate(units):
         turn, row, step = map(np.concatenate, zip(*unit.log))
         signed = np.where(rows.codes[row] == unit.positive[0], step, -step)[:, None]
@@ -387,14 +389,8 @@ def voters(rows, plan, units, before):
             own = slice(before["voter_starts_"][k], before["voter_starts_"][k + 1])
             planes.append(before["voters_"][own])
             intercepts.append(before["voter_intercepts_"][own])
-            votes.append(before["votes_"][own])
         planes.append(np.cumsum(np.concatenate([unit.first_w, signed * x]), axis=0))
         intercepts.append(np.cumsum(np.concatenate([unit.first_b, signed[:, 0] * plan.intercept])))
-        votes.append(np.diff(np.concatenate([[unit.first_t], turn, [unit.t]])))
-        starts.append(sum(map(len, votes)))
-    return {
-        "voters_": np.concatenate(planes),
-        "voter_intercepts_": np.concatenate(intercepts),
-        "votes_": np.concatenate(votes).astype(np.int64),
-        "voter_starts_": np.array(starts, np.int64),
-    }
+        turns.append(np.concatenate([earlier[k], [unit.first_t], turn]))
+    found = {"voters_": np.concatenate(planes), "voter_intercepts_": np.concatenate(intercepts)}
+    return found | votes_until(turns, [unit.t for unit in units])

@@ -63,10 +63,17 @@ callback : callable, default=None
     Called as `callback(step, total, value)` after each piece of a search, in (query, row) pairs; value is None.
     Returning True stops the search, which then raises RuntimeError."""
 
+_FITTED = """n_features_in_ : int
+feature_names_in_ : ndarray of str
+    Only when X was a table with string column names.
+n_samples_fit_ : int
+effective_metric_ : str or callable
+effective_metric_params_ : dict"""
+
 
 def document(cls):
-    """Put the parameters that all estimators share into the docstring of a class."""
-    cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED)
+    """Put the parameters and attributes that all estimators share into the docstring of a class."""
+    cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
     return cls
 
 

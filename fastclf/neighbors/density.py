@@ -24,12 +24,7 @@ class KNeighborsDensity(Supervised):
 
     Attributes
     ----------
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only when X was a table with string column names.
-    n_samples_fit_ : int
-    effective_metric_ : str or callable
-    effective_metric_params_ : dict
+    {fitted}
 
     Notes
     -----

@@ -7,7 +7,14 @@ import numpy as np
 from .._categories import codes_of, sorted_categories
 from .._csr import Csr, as_rows, is_sparse
 from .._state_table import Array, List, declare
-from .._validation import as_array, feature_names, require_choice, require_integer, require_number
+from .._validation import (
+    as_array,
+    feature_names,
+    require_choice,
+    require_integer,
+    require_matrix,
+    require_number,
+)
 from .base import FeatureMap
 
 # What stands for the infrequent categories, as in scikit-learn.
@@ -335,21 +342,12 @@ def _categorical(X, owner):
     else:
         if is_sparse(X):
             raise TypeError("X is a sparse matrix; a dense array is wanted (pass X.toarray())")
-        array = X if isinstance(X, np.ndarray) else None
-        if array is None:
-            array = as_array(X, "X")
-            if array.dtype.kind in "US":  # a list of strings and numbers keeps what they are
-                array = np.array(X, dtype=object)
-        if array.ndim != 2:
-            raise ValueError(
-                f"X has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data: X.reshape(-1, 1) is"
-                " one feature, X.reshape(1, -1) one sample"
-            )
+        array = as_array(X, "X")
+        if array is not X and array.dtype.kind in "US":  # a list of strings and numbers keeps what they are
+            array = np.array(X, dtype=object)
+        require_matrix(array, "X", owner)
         columns = list(array.T)
-    if not columns or len(columns[0]) == 0:
-        what = "feature(s)" if not columns else "sample(s)"
-        shape = (len(columns[0]) if columns else len(X), len(columns))
-        raise ValueError(f"0 {what} (shape={shape}) while a minimum of 1 is required by {owner}.")
+    require_matrix(np.broadcast_to(0, (len(columns[0]) if columns else len(X), len(columns))), "X", owner)
     for j, column in enumerate(columns):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")

@@ -3,7 +3,6 @@
 import numpy as np
 
 from .._csr import Matrix, as_rows, as_scipy
-from .._estimator import Classifier
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
 from .._state_table import Array, Size, SizeOf, Value, declare, has, or_none, where
@@ -17,7 +16,7 @@ from .._validation import (
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
-from ..linear_model.scores import chosen, n_planes
+from ..linear_model.scores import ScoreClassifier, n_planes
 from . import _kernel_perceptron as kernels
 from .kernel_votes import VOTES, called, gather_votes, slots, stacked, voted
 
@@ -26,7 +25,7 @@ _BLOCK = 256
 _BLOCK_NUMBERS = 1 << 22
 
 
-class KernelPerceptron(Classifier):
+class KernelPerceptron(ScoreClassifier):
     """Classifier that learns from its mistakes, one row after another, in the space of a kernel.
 
     f(x) = sum_j a_j K(x_j, x) + b over the support vectors. On a row (x_i, y), y = +1 or -1, with y f(x_i) <= 0, a_i
@@ -429,16 +428,6 @@ class KernelPerceptron(Classifier):
             # in the order of the support vectors, whatever the block is
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
-
-    def decision_function(self, X):
-        """Signed scores: shape (n_samples,) with two classes, else (n_samples, n_classes)."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X):
-        """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
-        codes = chosen(self._scores(X))
-        return self.classes_[codes]
 
     def _check_rest(self, sizes, entries):
         if self.kernel != "precomputed" and self._support_rows_ is None:

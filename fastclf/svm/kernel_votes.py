@@ -5,6 +5,7 @@ import numpy as np
 from .._csr import Csr
 from .._state_table import Array, Starts, Value, declare
 from .._validation import as_array, require_number
+from ..linear_model.votes import first_turns, mean_votes, votes_until
 
 
 def slots(support, rows):
@@ -51,28 +52,20 @@ VOTES = declare(
 def gather_votes(log, support, n_planes, t, bias, before):
     """The voters, plane after plane, from a log of mistakes: arrays of (planes, rows, changes, turns) in order.
 
-    A voter is all changes up to one mistake, and has as many votes as there were turns until the next, or until turn
-    t; that of no change has none, as it errs at once. Those of `before`, an earlier log's, go on.
+    A voter is all changes up to one mistake; that of no change has no vote, as it errs at once. Those of `before`, an
+    earlier log's, go on.
     """
     if before is not None:
         plane = np.repeat(np.arange(n_planes), np.diff(before["voter_starts_"]))
-        turn = [
-            np.cumsum(np.append(0, before["votes_"][first:last]))[:-1]
-            for first, last in zip(before["voter_starts_"], before["voter_starts_"][1:])
-        ]
-        log = [(plane, before["voter_support_"], before["voter_steps_"], np.concatenate(turn)), *log]
+        log = [(plane, before["voter_support_"], before["voter_steps_"], np.concatenate(first_turns(before))), *log]
     plane, row, step, turn = map(np.concatenate, zip(*log))
     order = np.argsort(plane, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(plane, minlength=n_planes))])
     by_row = np.argsort(support, kind="stable")
-    turn = turn[order]
-    end = np.append(turn[1:], t)
-    end[starts[1:] - 1] = t
+    turns = np.split(turn[order], np.cumsum(np.bincount(plane, minlength=n_planes))[:-1])
     return {
         "voter_support_": by_row[np.searchsorted(support, row[order], sorter=by_row)].astype(np.int64),
         "voter_steps_": step[order],
-        "votes_": end - turn,
-        "voter_starts_": starts.astype(np.int64),
+        **votes_until(turns, [t] * n_planes),
         "_bias_": bias,
     }
 
@@ -80,8 +73,5 @@ def gather_votes(log, support, n_planes, t, bias, before):
 def voted(values, state):
     """The mean vote of each plane's voters, by rows of kernel values with all support vectors."""
     changes = (values + state["_bias_"])[:, state["voter_support_"]] * state["voter_steps_"]
-    scores = np.empty((len(values), len(state["voter_starts_"]) - 1))
-    for k, (first, last) in enumerate(zip(state["voter_starts_"], state["voter_starts_"][1:])):
-        right = np.cumsum(changes[:, first:last], axis=1) > 0
-        scores[:, k] = np.where(right, 1, -1) @ state["votes_"][first:last] / state["votes_"][first:last].sum()
-    return scores
+    right = [np.cumsum(own, axis=1) > 0 for own in np.split(changes, state["voter_starts_"][1:-1], axis=1)]
+    return mean_votes(np.concatenate(right, axis=1), state)

@@ -66,6 +66,9 @@ monotonic_cst : array-like of shape (n_features,) of -1, 0 or 1, default=None
 categorical_features : 'from_dtype', None, or array-like of int, str or bool, default='from_dtype'
     The features that are split by subsets of their values: those of a table's columns of strings and categories, none,
     or the ones named.
+{running}"""
+
+_RUNNING = """
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS; -1: every
     CPU, -2: all but one; 1: the calling thread alone. The tree does not depend on it.
@@ -116,7 +119,8 @@ Fisher (1958), On grouping for maximum homogeneity."""
 
 def document(cls):
     doc = cleandoc(cls.__doc__)
-    for name, text in [("shared", _SHARED), ("end", _SHARED_END), ("attributes", _ATTRIBUTES), ("notes", _NOTES)]:
+    shared = {"shared": _SHARED, "end": _SHARED_END, "running": _RUNNING, "attributes": _ATTRIBUTES, "notes": _NOTES}
+    for name, text in shared.items():
         doc = doc.replace("{" + name + "}", text.strip())
     cls.__doc__ = doc
     return cls
@@ -162,20 +166,23 @@ class Training(NamedTuple):
         return float((self.weight if rows is None else self.weight[rows]).sum())
 
 
-def _fold_errors(nodes, alpha, data, rows, loss):
-    """The FoldErrors of a tree on the rows that it was not grown on."""
+class Kind(NamedTuple):
+    """How trees of a kind grow, and how they are judged."""
 
-    def costs(row, visited):
-        cost = loss(rows[row], visited)
-        w = 1.0 if data.weight is None else data.weight[rows[row]]
-        return w * cost, w * cost * cost
-
-    X = data.X[rows if data.rows is None else data.rows[rows]]
-    return FoldErrors.of(nodes, alpha, *summed_over_visits(nodes, X, costs))
+    growth: object  # of (lists, total weight): has grow(threads, progress), which gives a Grown
+    nodes: object  # of a Grown: the dict of arrays
+    risk: object  # of nodes: what pruning weighs; None: impurities
+    losses: object  # of (nodes, rows): what the rows cost that go through each node, and the sum of the squares
 
 
-class DecisionTree(Estimator):
-    """What both trees share. A subclass has `_n_classes`, of each output, 1 for numbers."""
+class PrunedTree(Estimator):
+    """A tree that is pruned by `ccp_alpha`, given or chosen by folds.
+
+    A subclass has `_n_classes`, of each output, 1 for numbers.
+    """
+
+    # Whether splits that gain nothing are undone where ccp_alpha is 0.
+    _always_pruned = False
 
     _state_table = declare(
         **where(
@@ -192,6 +199,67 @@ class DecisionTree(Estimator):
         self._require_fitted()
         return Tree(self._nodes, self.n_features_in_, self._n_classes)
 
+    def _check_pruning(self, n):
+        """Refuse parameters that cannot prune a tree of n rows."""
+        if not isinstance(self.ccp_alpha, str):
+            require_number("ccp_alpha", self.ccp_alpha, 0)
+            return
+        require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
+        if n < require_integer("cv", self.cv, 2):
+            raise ValueError(f"cv is {self.cv} and n_samples={n}; at most one fold for each row that counts is wanted")
+
+    def _fit_progress(self, n):
+        """The Progress of a fit to n rows."""
+        return Progress(n * (self.cv if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
+
+    def _fold_risks(self, folds, alphas, data):
+        """(error, its standard error) of each alpha by the FoldErrors of the folds."""
+        return fold_risks(folds, alphas, data.total_weight(), len(data))
+
+    def _fold_seed(self):
+        return as_seed(self.random_state, 0)
+
+    def _pruned(self, kind, data, lists, threads, progress):
+        """The fitted attributes of the tree that is grown on the lists and pruned."""
+        by_folds = self.ccp_alpha == "cv"
+        packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
+        risk = kind.risk or (lambda nodes: None)
+
+        def grown(lists, total_weight):
+            tree = kind.growth(lists, total_weight).grow(threads, progress)
+            if tree is None:
+                raise RuntimeError("the callback stopped fit")
+            return kind.nodes(tree)
+
+        def errors_without(test):
+            rows = np.flatnonzero(~test)
+            nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
+            alpha = link_alphas(nodes, risk(nodes))[0]
+            return FoldErrors.of(nodes, alpha, *kind.losses(nodes, np.flatnonzero(test)))
+
+        nodes = grown(lists, data.total_weight())
+        found = {} if by_folds else {"ccp_alpha_": float(self.ccp_alpha)}
+        if self.ccp_alpha == 0 and not self._always_pruned:
+            return found | {"_nodes": nodes}
+        links = weakest_links(nodes, risk(nodes))
+        if by_folds:
+            alphas = links.path.ccp_alphas
+            fold = fold_of_rows(len(data), self.cv, data.target.codes, self._fold_seed())
+            folds = (errors_without(fold == number) for number in range(self.cv))
+            error, standard_error = self._fold_risks(folds, middles(alphas), data)
+            found["cv_results_"] = {
+                "ccp_alphas": alphas,
+                "n_leaves": links.path.n_leaves,
+                "errors": error,
+                "standard_errors": standard_error,
+            }
+            found["ccp_alpha_"] = float(alphas[chosen(error, standard_error, self.one_se)])
+        return found | {"_nodes": pruned(nodes, found["ccp_alpha_"], links)}
+
+
+class DecisionTree(PrunedTree):
+    """What the trees for labels and for numbers share."""
+
     @property
     def feature_importances_(self):
         return self.tree_.compute_feature_importances()
@@ -205,6 +273,27 @@ class DecisionTree(Estimator):
     def _check_rest(self, sizes, entries):
         if entries:
             require_tree(self._nodes, getattr(self, "categories_", None), self.n_features_in_)
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
+            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels, of one sortable type an output; or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            From 0 up; rows of weight 0 do not count.
+        check_input : bool, default=True
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
 
     def _limits(self, criterion, data):
         """The parameters, checked."""
@@ -222,13 +311,7 @@ class DecisionTree(Estimator):
         min_decrease = require_number("min_impurity_decrease", self.min_impurity_decrease, 0)
         if self.max_leaf_nodes is not None:
             require_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
-        if isinstance(self.ccp_alpha, str):
-            require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
-            folds = require_integer("cv", self.cv, 2)
-            if folds > n:
-                raise ValueError(f"cv is {folds} and X has {n} rows that count; at most one fold a row is wanted")
-        else:
-            require_number("ccp_alpha", self.ccp_alpha, 0)
+        self._check_pruning(n)
         n_classes = np.diff(data.target.first_value).max() if criterion in LABEL_CRITERIA else 0
         return Limits(
             criterion=criterion,
@@ -256,54 +339,32 @@ class DecisionTree(Estimator):
         """
         threads = n_threads(self.n_jobs)
         limits = self._limits(criterion, data)
-        by_folds = self.ccp_alpha == "cv"
-        n, total = len(data), data.total_weight()
-        with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
+
+        def growth(lists, total_weight):
+            return Growth(lists, limits, data.target, data.n_codes, data.weight, total_weight)
+
+        def made(grown):
+            nodes = made_nodes(data.X, data.rows, grown, data.n_codes, data.target.n_values, valued)
+            return nodes if self.max_leaf_nodes is None else cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
+
+        def losses(nodes, rows):
+            cost_of = loss(nodes)
+
+            def costs(row, visited):
+                cost = cost_of(rows[row], visited)
+                w = 1.0 if data.weight is None else data.weight[rows[row]]
+                return w * cost, w * cost * cost
+
+            return summed_over_visits(nodes, data.X[rows if data.rows is None else data.rows[rows]], costs)
+
+        with self._fit_progress(len(data)) as progress:
             plain = self._is_plain(limits, data)
             if orders is not None and plain and data.rows is None and data.n_codes is None:
                 lists = orders.lists(data.target, threads)
             else:
                 lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, plain)
             found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
-            packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
-
-            def grown(lists, weight):
-                growth = Growth(lists, limits, data.target, data.n_codes, data.weight, weight)
-                part = growth.grow(threads, progress)
-                if part is None:
-                    raise RuntimeError("the callback stopped fit")
-                nodes = made_nodes(data.X, data.rows, part, data.n_codes, data.target.n_values, valued)
-                if self.max_leaf_nodes is not None:
-                    nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
-                return nodes
-
-            def weighed(nodes):
-                return nodes, None if risk is None else risk(nodes)
-
-            def errors_without(test):
-                rows = np.flatnonzero(~test)
-                nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
-                return _fold_errors(nodes, link_alphas(*weighed(nodes))[0], data, np.flatnonzero(test), loss(nodes))
-
-            nodes = grown(lists, total)
-            if not by_folds:
-                found["ccp_alpha_"] = float(self.ccp_alpha)
-                if self.ccp_alpha > 0:
-                    nodes = pruned(nodes, self.ccp_alpha, weakest_links(*weighed(nodes)))
-                return found | {"_nodes": nodes}
-            links = weakest_links(*weighed(nodes))
-            path = links.path
-            fold = fold_of_rows(n, self.cv, data.target.codes, self._fold_seed())
-            folds = (errors_without(fold == number) for number in range(self.cv))
-            error, standard_error = fold_risks(folds, middles(path.ccp_alphas), total, n)
-        found["cv_results_"] = {
-            "ccp_alphas": path.ccp_alphas,
-            "n_leaves": path.n_leaves,
-            "errors": error,
-            "standard_errors": standard_error,
-        }
-        found["ccp_alpha_"] = float(path.ccp_alphas[chosen(error, standard_error, self.one_se)])
-        return found | {"_nodes": pruned(nodes, found["ccp_alpha_"], links)}
+            return found | self._pruned(Kind(growth, made, risk, losses), data, lists, threads, progress)
 
     @staticmethod
     def _is_plain(limits, data):
@@ -341,9 +402,6 @@ class DecisionTree(Estimator):
             if alpha > 0:
                 model._nodes = pruned(whole._nodes, alpha, links)
         return models
-
-    def _fold_seed(self):
-        return as_seed(self.random_state, 0)
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.

@@ -1,61 +1,41 @@
 """Density trees: a box cut into boxes of constant density."""
 
+from functools import partial
+
 import numpy as np
 
-from .._estimator import Estimator
 from .._state_table import Array, SizeOf, declare
-from .._threads import Progress, n_threads, ranges
-from .._validation import as_matrix, as_seed, require_choice, require_integer, require_number
+from .._threads import n_threads
+from .._validation import as_matrix, require_integer
 from . import _density
-from .growth import VALUES, WEIGHT, Grown, longer
-from .nodes import NODES, Tree, leaves_of, made_nodes, require_tree
-from .pruning import (
-    FoldErrors,
-    chosen,
-    fold_of_rows,
-    fold_risks,
-    link_alphas,
-    middles,
-    pruned,
-    summed_over_visits,
-    weakest_links,
-)
-from .sorted_columns import Packed, Sorted, Target
-
-# Cells that are searched at first before Ctrl-C is looked for.
-_CELLS = 1 << 18
+from .base import Kind, PrunedTree, Training, document
+from .growth import VALUES, ListGrowth, Part
+from .nodes import NODES, leaves_of, made_nodes, require_tree
+from .pruning import fold_risks, summed_over_visits
+from .sorted_columns import Sorted, Target
 
 
-class _Part:
-    """A tree as it grows: its nodes, and the boxes that wait to be cut."""
+class _Growth(ListGrowth):
+    """What the kernel reads, beside the data X in a box of ends (2, n_features)."""
 
-    def __init__(self, n, low, high):
-        d = len(low)
-        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, 3))
-        self.stack, self.boxes = np.zeros((32, 3), np.int64), np.empty((32, 1 + 2 * d))
-        self.stack[0] = 0, n, 0
-        self.boxes[0] = np.concatenate([[1.0], low, high])
-        self.scratch = np.empty(n, np.uint64)
-        self.n_nodes, self.n_waiting = 0, 1
+    def __init__(self, lists, min_leaf, min_split, X, box):
+        super().__init__(lists, min_leaf, min_split)
+        self.X, self.box = X, box
+        self.scratch = np.empty(self.items.shape[1], np.uint64)
 
-    def make_room(self):
-        if self.n_nodes == len(self.nodes):
-            self.nodes, self.numbers = longer(self.nodes), longer(self.numbers)
-        if self.n_waiting >= len(self.stack) - 2:
-            self.stack, self.boxes = longer(self.stack), longer(self.boxes)
-
-
-class _Growth:
-    """What the kernel reads while a tree grows on `lists`, which it uses up."""
-
-    def __init__(self, lists, min_leaf, min_split):
-        self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
-        lists.items = None
-        self.side = np.empty(1 << self.row_bits, np.uint8)
-        self.min_leaf, self.min_split = min_leaf, min_split
+    def grow(self, threads, progress):
+        """The Grown of the tree; None: it was stopped."""
+        part = Part(VALUES + 1, 3, 1 + self.box.size)
+        part.stack[0] = 0, self.items.shape[1], 0
+        part.waiting[0] = np.concatenate([[1.0], *self.box])
+        part.n_waiting = 1
+        for _ in part.steps(partial(_density.grow, self, self.X), progress):
+            pass
+        return None if progress.stopped else part.finished()
 
 
-class DensityTree(Estimator):
+@document
+class DensityTree(PrunedTree):
     """Density estimation by a tree: a box is cut until a density that is constant in each part fits.
 
     Parameters
@@ -77,14 +57,7 @@ class DensityTree(Estimator):
         of X.
     random_state : int, RandomState, Generator or None, default=None
         None: 0.
-    n_jobs : int, default=None
-        Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS; -1: every
-        CPU, -2: all but one; 1: the calling thread alone. The tree does not depend on it.
-    verbose : int, default=0
-        1 shows the progress of `fit` on stderr.
-    callback : callable, default=None
-        Called as `callback(step, total, value)` after each piece of `fit`, in rows that have come to a leaf; value is
-        None. Returning True stops `fit`, which then raises RuntimeError.
+    {running}
 
     Attributes
     ----------
@@ -140,10 +113,8 @@ class DensityTree(Estimator):
     ):
         self._take(locals())
 
-    @property
-    def tree_(self):
-        self._require_fitted()
-        return Tree(self._nodes, self.n_features_in_, np.ones(1, np.int64))
+    _n_classes = np.ones(1, np.int64)
+    _always_pruned = True
 
     def _check_rest(self, sizes, entries):
         if entries:
@@ -189,61 +160,40 @@ class DensityTree(Estimator):
         rows = as_matrix(X, type(self).__name__)
         min_leaf = require_integer("min_samples_leaf", self.min_samples_leaf, 1)
         min_split = require_integer("min_samples_split", self.min_samples_split, 2)
-        by_folds = isinstance(self.ccp_alpha, str)
-        n = len(rows)
-        if by_folds:
-            require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
-            if n < require_integer("cv", self.cv, 2):
-                raise ValueError(f"cv is {self.cv} and n_samples={n}; at least a row for each fold is wanted")
-        else:
-            require_number("ccp_alpha", self.ccp_alpha, 0)
+        self._check_pruning(len(rows))
         threads = n_threads(self.n_jobs)
         box = self._box(rows)
         log_volume = np.log(box[1] - box[0]).sum()
-        target = Target(None, None, np.array([0, 1], np.int32))
-        lists = Sorted(rows, None, target, None, threads)
-        packed = Packed(lists, rows, None, None, threads) if by_folds else None
-        with Progress(n * (self.cv if by_folds else 1), "fit", self.verbose, self.callback) as progress:
+        data = Training(rows, None, Target(None, None, np.array([0, 1], np.int32)), None, None)
 
-            def grown(lists):
-                part, growth = _Part(lists.items.shape[1], *box), _Growth(lists, min_leaf, min_split)
-                for first, last in ranges(0, 1 << 62, _CELLS):
-                    part.make_room()
-                    if progress.advance(_density.grow(growth, part, rows, last - first)):
-                        raise RuntimeError("the callback stopped fit")
-                    if not part.n_waiting:
-                        break
-                block = part.nodes[: part.n_nodes], part.numbers[: part.n_nodes]
-                n_rows = block[1][0, WEIGHT]
+        def growth(lists, total_weight):
+            return _Growth(lists, min_leaf, min_split, rows, box)
 
-                def valued(nodes, numbers):
-                    return np.log(numbers[:, [WEIGHT]] / n_rows) - np.log(numbers[:, [VALUES]])
+        def made(grown):
+            """The nodes, with the logarithm of the density by the share of the box."""
+            nodes = made_nodes(rows, None, grown, None, 1, lambda nodes, numbers: numbers[:, [VALUES]])
+            nodes["value"] = np.log(_shares(nodes)[:, None]) - np.log(nodes["value"])
+            return nodes
 
-                return made_nodes(rows, None, Grown([block], np.empty(0, np.uint64)), None, 1, valued)
+        def losses(nodes, own):
+            """The integral of f^2, less twice the mean of f at the rows."""
+            density = np.exp(nodes["value"][:, 0])
+            [count] = summed_over_visits(nodes, rows[own], lambda row, visited: [np.ones(len(visited))])
+            loss = _shares(nodes) * density - 2 * count / len(own) * density
+            return loss, np.zeros(len(loss))
 
-            nodes = grown(lists)
-            links = weakest_links(nodes)
-            if by_folds:
-                fold = fold_of_rows(n, self.cv, None, as_seed(self.random_state, 0))
-                alphas = links.path.ccp_alphas
-                errors = np.empty((self.cv, len(alphas)))
-                for number in range(self.cv):
-                    others = np.flatnonzero(fold != number)
-                    part = _fold_errors(grown(packed.of(others, others, target, threads)), rows[fold == number])
-                    errors[number] = fold_risks([part], middles(alphas), 1.0, 1)[0]
-        found = {"ccp_alpha_": None if by_folds else float(self.ccp_alpha)}
-        if by_folds:
-            error, standard_error = errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(self.cv)
-            found["cv_results_"] = {
-                "ccp_alphas": alphas,
-                "n_leaves": links.path.n_leaves,
-                "errors": error,
-                "standard_errors": standard_error,
-            }
-            found["ccp_alpha_"] = float(alphas[chosen(error, standard_error, self.one_se)])
-        nodes = pruned(nodes, found["ccp_alpha_"], links)
+        with self._fit_progress(len(rows)) as progress:
+            lists = Sorted(rows, None, data.target, None, threads)
+            found = self._pruned(Kind(growth, made, None, losses), data, lists, threads, progress)
+        nodes = found.pop("_nodes")
         nodes["value"] -= log_volume
-        return self._become(_nodes=nodes, bounds_=box, **found, **self._fitted_columns(X, rows))
+        state = {"_nodes": nodes, "bounds_": box, "ccp_alpha_": found.pop("ccp_alpha_")}
+        return self._become(**state, **found, **self._fitted_columns(X, rows))
+
+    def _fold_risks(self, folds, alphas, data):
+        """The mean over the folds, whose errors are integrals, and its standard error."""
+        errors = np.array([fold_risks([fold], alphas, 1.0, 1)[0] for fold in folds])
+        return errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
 
     def apply(self, X):
         """The node of `tree_` that each row ends in, int64; of a row beyond the bounds that of the nearest part."""
@@ -273,10 +223,6 @@ class DensityTree(Estimator):
         return float(self.score_samples(X).sum())
 
 
-def _fold_errors(nodes, X):
-    """The FoldErrors of a tree on rows that it was not grown on: integral of f^2 less twice the mean of f at them."""
-    density = np.exp(nodes["value"][:, 0])
-    share = nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0]
-    [count] = summed_over_visits(nodes, X, lambda rows, visited: [np.ones(len(visited))])
-    loss = share * density - 2 * count / len(X) * density
-    return FoldErrors.of(nodes, link_alphas(nodes)[0], loss, np.zeros(len(loss)))
+def _shares(nodes):
+    """The share of the rows in each node."""
+    return nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0]

@@ -1,5 +1,6 @@
 """Trees grown: columns sorted once, then nodes split from the root down, on any number of threads the same tree."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ _MANY_CELLS = 1 << 19
 
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
-
 
 # Cells that are searched at first, and at most, before Ctrl-C is looked for.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 23
@@ -66,21 +66,20 @@ class Grown(NamedTuple):
         return sum(len(nodes) for nodes, _ in self.blocks)
 
 
-class _Part:
-    """A subtree as it grows: its nodes, and those that wait to be split."""
+class Part:
+    """A subtree as it grows: its nodes, and those that wait to be split.
 
-    def __init__(self, growth, n_rows):
-        width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
-        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, width))
-        self.stack, self.waiting = np.empty((32, 7), np.int64), np.empty((32, width))
-        self.subsets = np.empty(max(1, growth.most_words), np.uint64)
+    n_numbers: of each node; n_places, n_waiting: of one that waits, whole ones and others; most_words: of a subset.
+    """
+
+    def __init__(self, n_numbers, n_places, n_waiting, most_words=0):
+        self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, n_numbers))
+        self.stack, self.waiting = np.empty((32, n_places), np.int64), np.empty((32, n_waiting))
+        self.subsets, self.most_words = np.empty(max(1, most_words), np.uint64), most_words
         self.blocks = []  # nodes and numbers that are full
         self.n_nodes = self.n_waiting = self.n_words = 0
-        self.children = np.empty((2, width - VALUES))
-        self.features = np.arange(growth.n_features, dtype=np.int32)
-        self.room = _Room(growth, n_rows)
 
-    def make_room(self, growth):
+    def make_room(self):
         """Room for one more node, for two more that wait, and for a subset."""
         if self.n_nodes == len(self.nodes):
             self.blocks.append((self.nodes, self.numbers))
@@ -88,14 +87,17 @@ class _Part:
             self.nodes, self.numbers = (np.empty((size, a.shape[1]), a.dtype) for a in self.blocks[-1])
             self.n_nodes = 0
         if self.n_waiting >= len(self.stack) - 2:
-            self.stack, self.waiting = longer(self.stack), longer(self.waiting)
-        if self.n_words + growth.most_words > len(self.subsets):
-            self.subsets = longer(self.subsets, growth.most_words)
+            self.stack, self.waiting = _longer(self.stack), _longer(self.waiting)
+        if self.n_words + self.most_words > len(self.subsets):
+            self.subsets = _longer(self.subsets, self.most_words)
 
-    def grow(self, growth, budget):
-        """Grow for about so many cells; how many rows are now in leaves."""
-        self.make_room(growth)
-        return _grow.grow(growth, self, budget)
+    def steps(self, grow, progress):
+        """Grow it whole by grow(part, cells), which says how many rows came to leaves; yields where it may stop."""
+        for first, last in ranges(0, 1 << 62, _CELLS, _MOST_CELLS):
+            self.make_room()
+            if progress.advance(grow(self, last - first)) or not self.n_waiting:
+                return
+            yield
 
     def finished(self):
         """The Grown of this part; what it needed to grow is left behind."""
@@ -103,7 +105,18 @@ class _Part:
         return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
-def longer(array, least=8):
+class _TreePart(Part):
+    """With what the kernels of `_grow.pyx` need beside it."""
+
+    def __init__(self, growth, n_rows):
+        width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
+        super().__init__(width, 7, width, growth.most_words)
+        self.children = np.empty((2, width - VALUES))
+        self.features = np.arange(growth.n_features, dtype=np.int32)
+        self.room = _Room(growth, n_rows)
+
+
+def _longer(array, least=8):
     """A copy with room for more."""
     longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
@@ -117,13 +130,22 @@ def fixed_log_table(n):
     return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(table[-1] + 2))))))
 
 
-class Growth:
-    """What the kernels read while a tree grows on `lists`, which it uses up."""
+class ListGrowth:
+    """What every kernel reads while a tree grows on `lists`, which it uses up."""
+
+    def __init__(self, lists, min_leaf, min_split):
+        self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        lists.items = None
+        self.side = np.empty(1 << self.row_bits, np.uint8)
+        self.min_leaf, self.min_split = min_leaf, min_split
+
+
+class Growth(ListGrowth):
+    """What the kernels of `_grow.pyx` read."""
 
     def __init__(self, lists, limits, target, n_codes, weight, total_weight):
-        self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
+        super().__init__(lists, limits.min_leaf, limits.min_split)
         self.common, self.n_features, self.cells_a_row = lists.common, lists.n_features, lists.cells_a_row
-        lists.items = None
         self.criterion = CRITERIA.index(limits.criterion)
         self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
         self.weight, self.total_weight = weight, total_weight
@@ -132,9 +154,8 @@ class Growth:
         self.most_words = 0 if n_codes is None else 1 + (self.most_codes + 63) // 64
         exact = limits.criterion == "entropy" and weight is None
         self.table = fixed_log_table(self.items.shape[1]) if exact else None
-        self.side = np.empty(1 << self.row_bits, np.uint8)
-        self.max_depth, self.min_split, self.min_leaf = limits.max_depth, limits.min_split, limits.min_leaf
-        self.min_leaf_weight, self.min_decrease = limits.min_leaf_weight, limits.min_decrease
+        self.max_depth, self.min_leaf_weight = limits.max_depth, limits.min_leaf_weight
+        self.min_decrease = limits.min_decrease
         self.max_features, self.seed = limits.max_features, limits.seed
 
     def grow(self, threads, progress):
@@ -142,11 +163,11 @@ class Growth:
         n, d = self.items.shape[1], self.n_features
         # where features are drawn, a node is searched in one go
         many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
-        top = _Part(self, n)
+        top = _TreePart(self, n)
         _grow.open_part(self, top, 0, n, 0, 0, 0 if self.common is None else d, None)
         parts = []
         while top.n_waiting and not progress.stopped:
-            top.make_room(self)
+            top.make_room()
             start, stop, depth, path, feature, leaf = _grow.take_top(self, top)
             if leaf:
                 progress.advance(stop - start)
@@ -158,14 +179,9 @@ class Growth:
         grown = [None] * len(parts)
 
         def work(number):
-            part = _Part(self, parts[number][1] - parts[number][0])
+            part = _TreePart(self, parts[number][1] - parts[number][0])
             _grow.open_part(self, part, *parts[number])
-            for first, last in ranges(0, 1 << 62, _CELLS, _MOST_CELLS):
-                if progress.advance(part.grow(self, last - first)):
-                    return
-                if not part.n_waiting:
-                    break
-                yield
+            yield from part.steps(partial(_grow.grow, self), progress)
             grown[number] = part.finished()
 
         run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)

@@ -69,27 +69,6 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     def _n_classes(self):
         return np.ones(self.n_outputs_, np.int64)
 
-    def fit(self, X, y, sample_weight=None, check_input=True):
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
-            and float64 are not copied where there are no categories. Sparse matrices are made dense.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            From 0 up; rows of weight 0 do not count.
-        check_input : bool, default=True
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
-
     def _fit(self, X, y, sample_weight=None, orders=None):
         """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
         name = type(self).__name__

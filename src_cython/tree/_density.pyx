@@ -63,15 +63,15 @@ cdef bint find(
     return feature_out[0] >= 0
 
 
-def grow(growth, part, const floating[:, ::1] X, double budget):
+def grow(growth, const floating[:, ::1] X, part, double budget):
     """Grow for about `budget` cells, or until the arrays are full; it is whole once part.n_waiting is 0."""
     cdef uint64_t[:, ::1] items = growth.items
     cdef uint8_t[::1] side = growth.side
     cdef int32_t[:, ::1] nodes = part.nodes
     cdef double[:, ::1] numbers = part.numbers
     cdef int64_t[:, ::1] stack = part.stack
-    cdef double[:, ::1] boxes = part.boxes
-    cdef uint64_t[::1] scratch = part.scratch
+    cdef double[:, ::1] boxes = part.waiting
+    cdef uint64_t[::1] scratch = growth.scratch
     cdef Py_ssize_t n_nodes = part.n_nodes, n_waiting = part.n_waiting, width = boxes.shape[1], start, stop, d, cut = 0
     cdef Py_ssize_t n_done = 0, feature = -1, node
     cdef double threshold = 0, share

@@ -100,13 +100,21 @@ def test_two_heaps_are_told_apart_and_beyond_the_bounds_is_nothing(rng, tmp_path
         np.testing.assert_array_equal(other._nodes["steps"], model._nodes["steps"])
 
 
+def test_a_tree_of_many_nodes_is_whole(rng):
+    X = rng.standard_normal((15000, 1))
+    model = DensityTree(min_samples_leaf=1, min_samples_split=2, ccp_alpha=0.0).fit(X)
+    leaf = model.tree_.children_left < 0
+    assert model.tree_.n_node_samples[leaf].sum() == 15000
+    np.testing.assert_array_equal(np.bincount(model.apply(X), minlength=len(leaf)), model.tree_.n_node_samples * leaf)
+
+
 def test_wrong_data_and_parameters_are_refused(rng):
     X = rng.random((30, 2))
     for parameters, rows, message in [
         ({}, np.column_stack([X[:, 0], np.ones(30)]), "feature 1 lies between 1.0 and 1.0"),
         ({"bounds": [[0, 0], [0.1, 1]]}, X, "beyond bounds"),
         ({"bounds": [0, 1]}, X, "bounds has shape"),
-        ({"cv": 31}, X, "cv is 31 and n_samples=30"),
+        ({"cv": 31}, X, "cv is 31 and n_samples=30; at most one fold"),
         ({"ccp_alpha": "best"}, X, "ccp_alpha is 'best'"),
         ({"callback": lambda *step: True}, X, "the callback stopped fit"),
     ]:
