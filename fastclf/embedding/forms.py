@@ -121,37 +121,23 @@ def _gaussian(model):
     return Bayes(np.log(model.class_prior_), -0.5 / variance, model.theta_, constant)
 
 
-def _products(begin, weight, **more):
+def _linear(model):
+    weight, constant, always = model._linear()
     impossible = np.isneginf(weight)
-    return Bayes(begin, np.where(impossible, 0, weight), impossible=impossible if impossible.any() else None, **more)
-
-
-def _bernoulli(model):
-    there = model.feature_log_prob_
-    absent = np.log1p(-np.exp(np.minimum(there, 0)))
-    wanted = np.isneginf(absent)
-    absent = np.where(wanted, 0, absent)
-    return _products(
-        model.class_log_prior_ + absent.sum(axis=1),
-        there - absent,
+    return Bayes(
+        model.class_log_prior_ + constant,
+        np.where(impossible, 0, weight),
         threshold=model._threshold(),
-        wanted=wanted if wanted.any() else None,
+        nonnegative=isinstance(model, PoissonNB),
+        impossible=impossible if impossible.any() else None,
+        wanted=always if always is not None and always.any() else None,
     )
-
-
-def _poisson(model):
-    return _products(model.class_log_prior_ - model.rate_.sum(axis=1), np.log(model.rate_), nonnegative=True)
-
-
-def _categorical(model):
-    tables = [np.column_stack([known, model._unseen(j)]) for j, known in enumerate(model.feature_log_prob_)]
-    return Bayes(model.class_log_prior_, tables=tables, nonnegative=True)
 
 
 _BAYES = {
     GaussianNB: _gaussian,
-    MultinomialNB: lambda model: _products(model.class_log_prior_, model.feature_log_prob_),
-    BernoulliNB: _bernoulli,
-    PoissonNB: _poisson,
-    CategoricalNB: _categorical,
+    MultinomialNB: _linear,
+    BernoulliNB: _linear,
+    PoissonNB: _linear,
+    CategoricalNB: lambda model: Bayes(model.class_log_prior_, tables=model._tables(), nonnegative=True),
 }

@@ -17,7 +17,7 @@ from .._validation import (
     require_choice,
 )
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
-from .joints import decide, normalise, require_positive
+from .joints import add_linear, decide, normalise, require_positive
 
 SHARED = """classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
@@ -92,17 +92,22 @@ def among(weight, rows):
     return None if weight is None else weight[rows]
 
 
-def begin_joint(n, prior):
+def begin_joint(n, log_prior):
     """n rows of the logs of priors."""
-    joint = np.empty((n, len(prior)))
-    with np.errstate(divide="ignore"):
-        joint[:] = np.log(prior)
+    joint = np.empty((n, len(log_prior)))
+    joint[:] = log_prior
     return joint
+
+
+def log_of(prior):
+    with np.errstate(divide="ignore"):
+        return np.log(prior)
 
 
 class NaiveBayesBase(Classifier):
     """A subclass has these, besides its parameters:
 
+    _as_rows(X, owner)                 X as the rows that the other methods take
     _check_parameters(d, n_classes)    refuses what is wrong before any work
     _sums(X, codes, weight, n_classes) what rows say, as attributes that add up
     _together(sums, more)              those of both together
@@ -124,9 +129,9 @@ class NaiveBayesBase(Classifier):
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
-    def _checked(self, X, y, sample_weight, classes=None):
-        """(rows, codes, weight, classes)"""
-        rows = self._as_rows(X, type(self).__name__)
+    def _checked(self, X, y, sample_weight, classes=None, more=False):
+        """(rows, codes, weight, classes), where `more` are rows for a model that is fitted."""
+        rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
         return rows, codes, weight, classes
@@ -137,7 +142,8 @@ class NaiveBayesBase(Classifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers in an array of any type, a table, or, where counts are taken, a SciPy sparse matrix.
+            Numbers in an array of any type, a table, or, where counts are taken, a SciPy sparse matrix. NaiveBayes
+            takes columns of bools and strings, too.
         y : array-like of shape (n_samples,)
             Labels: anything sortable.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -152,7 +158,7 @@ class NaiveBayesBase(Classifier):
         return self._become(classes_=classes, **self._fitted_columns(X, rows), **learned)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from more rows; the result is that of a fit of all of them.
+        """Learn from more rows; the result is that of a fit of all of them, but for bins that the first ones fixed.
 
         Parameters
         ----------
@@ -189,11 +195,10 @@ class NaiveBayesBase(Classifier):
         merged : a new one, with the parameters of this one
         """
         self._require_mergeable(other)
-        names = ("classes_", "n_features_in_", "feature_names_in_")
-        state = {name: value for name, value in vars(self).items() if name in names}
         self._check_parameters(self.n_features_in_, len(self.classes_))
-        merged = clone(self)
-        return merged._become(**state, **merged._conclude(self._together(vars(self), vars(other))))
+        parameters, merged = self.get_params(), clone(self)
+        state = {name: value for name, value in vars(self).items() if name not in parameters}
+        return merged._become(**state | merged._conclude(self._together(state, vars(other))))
 
     def _require_mergeable(self, other):
         self._require_fitted()
@@ -278,7 +283,11 @@ def _is_array(name):
 
 
 class DiscreteBayes(NaiveBayesBase):
-    """A model of counts; a subclass has `_count`, what it counts, and `_estimate`, what follows from the counts."""
+    """A model of counts.
+
+    _estimate(state, alpha)   the attributes that follow from the counts
+    _linear()                 the log density as a Linear
+    """
 
     _takes_sparse = _positive_only = True
 
@@ -339,20 +348,24 @@ class DiscreteBayes(NaiveBayesBase):
         alpha = np.asarray(self.alpha) if self.force_alpha else np.maximum(self.alpha, _LEAST_ALPHA)
         return alpha if alpha.ndim else float(alpha)
 
+    def _threshold(self):
+        """What entries are compared with, or None: they are taken as they are."""
+
     def _count(self, X, codes, weight, n_classes):
-        """Sums of counts from 0 up."""
-        sums = column_sums(X, codes, weight, n_classes, self.n_jobs)
-        name = type(self).__name__
-        if not np.isfinite(sums).all():
+        threshold, name = self._threshold(), type(self).__name__
+        sums = column_sums(X, codes, weight, n_classes, self.n_jobs, threshold)
+        if threshold is not None or not np.isfinite(sums).all():
             require_finite(X, name)
-        require_positive(X, name)
+        if self._positive_only:
+            require_positive(X, name)
         return {"feature_count_": sums}
 
-    def _begin_joint(self, X):
-        return np.tile(self.class_log_prior_, (len(X), 1))
-
-    def _told(self, joint, X):
-        """The joint, unless what is not finite in it came from X."""
-        if not np.isfinite(joint.sum()):
+    def _joint(self, X):
+        """By `_linear`, which a model has that is not of categories."""
+        form, threshold = self._linear(), self._threshold()
+        joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
+        add_linear(joint, X, form, self.n_jobs, threshold)
+        # unless all is finite that might be of X
+        if threshold is not None or not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint

@@ -4,12 +4,12 @@ import numpy as np
 
 from .._categories import codes_of, sorted_categories
 from .._state_table import Array, Dict, SizeOf
-from .distributions import log_dirichlet, ones_or, refuse
-from .joints import add_table, in_lanes, kernels
+from .distributions import Distribution, by_column, log_dirichlet, log_share, ones_or, without
+from .joints import Linear, add_table, joined_tables, kernels
 from .mdl_cuts import mdl_cuts
 
 
-class Table:
+class Table(Distribution):
     """Counts of cells with `alpha` added to each; a value has one cell, or none: the last, which has the count 0."""
 
     @classmethod
@@ -25,24 +25,18 @@ class Table:
         return state | {"counts": counts.reshape(n_classes, m).astype(np.float64)}
 
     @staticmethod
-    def require(columns, options):
-        """Any values will do."""
-
-    @staticmethod
-    def logs(count, total, m, options):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(count + options.alpha) - np.log(total + options.alpha * m)
-        return np.where(np.isnan(logs), -np.inf, logs)
+    def logs(count, total, m, alpha):
+        """Log probabilities of cells of these counts, m in all."""
+        return log_share(count + alpha, total + alpha * m)
 
     @classmethod
     def scorer(cls, states, options):
         tables = []
         for state in states:
             counts = np.concatenate([state["counts"], np.zeros((len(state["counts"]), 1))], axis=1)
-            logs = cls.logs(counts, counts.sum(axis=1, keepdims=True), cls.size(state), options)
+            logs = cls.logs(counts, counts.sum(axis=1, keepdims=True), cls.size(state), options.alpha)
             tables.append(logs - cls.log_widths(state))
-        first = np.concatenate([[0], np.cumsum([table.shape[1] for table in tables])])
-        table = in_lanes(np.concatenate(tables, axis=1))
+        first, table = joined_tables(tables)
 
         def add(joint, columns):
             cls.require(columns, options)
@@ -81,11 +75,10 @@ class Categorical(Table):
     @classmethod
     def left(cls, state, columns, codes, weight, options):
         [x] = columns
-        w, place, rows = ones_or(weight, x), cls.places(state, x), np.arange(len(x))
-        count, total = state["counts"].T[place], np.tile(state["counts"].sum(axis=1), (len(x), 1))
-        count[rows, codes] -= w
-        total[rows, codes] -= w
-        return cls.logs(count, total, cls.left_size(state, count), options)
+        w = ones_or(weight, x)
+        count, total = state["counts"].T[cls.places(state, x)], without(state["counts"].sum(axis=1), codes, w)
+        count[np.arange(len(x)), codes] -= w
+        return cls.logs(count, total, cls.left_size(state, count), options.alpha)
 
     @staticmethod
     def left_size(state, count):
@@ -125,12 +118,25 @@ class Bernoulli(Categorical):
         return (x != 0) & (x != 1)
 
     @staticmethod
-    def require(columns, options):
-        refuse(columns, Bernoulli.is_bad, options.places, Bernoulli.wanted)
-
-    @staticmethod
     def places(state, x):
         return x.astype(np.intp)
+
+    @staticmethod
+    def totals(states):
+        counts = by_column(states, "counts")
+        return counts.sum(axis=2), counts[..., 1]
+
+    @classmethod
+    def linear(cls, count, total, options):
+        there, absent = (cls.logs(part, count, 2, options.alpha) for part in (total, count - total))
+        return cls.of_logs(there, absent)
+
+    @staticmethod
+    def of_logs(there, absent):
+        """The Linear of log probabilities of 1 and 0."""
+        always = np.isneginf(absent)
+        absent = np.where(always, 0, absent)
+        return Linear(there - absent, absent.sum(axis=1), always)
 
     @staticmethod
     def left_size(state, count):
@@ -202,23 +208,18 @@ def _terms(cells, counts, h):
         return cells, counts, float(h), float(slack), float(np.log(counts.sum() * h * np.sqrt(2 * np.pi)))
 
 
-class Kernel:
+class Kernel(Categorical):
     """The mean of normal densities about each value of a class.
 
     Of a class of n rows they have the width s / sqrt(n), s the standard deviation of the column. John, Langley (1995),
     Estimating continuous distributions in Bayesian classifiers, have 1 / sqrt(n), which depends on the column's unit.
     """
 
-    @staticmethod
-    def learn(columns, codes, weight, n_classes, options):
-        states = []
-        for x in columns:
-            cells, place = np.unique(x.astype(float), return_inverse=True)
-            counts = np.bincount(codes * np.intp(len(cells)) + place, weight, minlength=n_classes * len(cells))
-            states.append({"cells": cells, "counts": counts.reshape(n_classes, len(cells)).astype(np.float64)})
-        return states
+    left = None
 
-    merge = Categorical.merge
+    @staticmethod
+    def cells(x, codes, options):
+        return np.unique(x.astype(float))
 
     @staticmethod
     def widths(state):

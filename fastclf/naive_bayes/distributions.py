@@ -1,4 +1,4 @@
-"""Distributions of columns: what `NaiveBayes` is made of.
+"""Distributions of columns: what naive Bayes is made of, each of them written here or in `counted_cells.py`, once.
 
 A distribution is a class of methods on its statistics, a dict of arrays with the classes as first axis. Columns are
 lists of vectors, of known values.
@@ -11,8 +11,13 @@ lists of vectors, of known values.
     log_evidence(state, options)                        log P(columns | classes), parameters integrated out
     statistics                                          what is in the dict, by which a file is checked
 
-Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be there is no `left`, and where
-there is no prior no `log_evidence`.
+Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be `left` is None, and where
+there is no prior there is no `log_evidence`.
+
+Those of counts have their log density as a Linear function of x, too, of rows dense or sparse:
+
+    totals(states)                                      (rows, sums of x) by class and column
+    linear(count, total, options)                       the Linear that follows from them
 """
 
 import math
@@ -23,7 +28,7 @@ import numpy as np
 from .._state_table import Array, Dict
 from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
-from .joints import add_gaussian, add_linear
+from .joints import Linear, add_gaussian, add_linear
 
 # Columns that are copied side by side at a time.
 _BLOCK = 8
@@ -47,14 +52,6 @@ class Options(NamedTuple):
     places: list
 
 
-def refuse(columns, bad, places, wanted):
-    """Raise for the first value that is bad, if there is one; bad(x) says which."""
-    for x, place in zip(columns, places):
-        found = bad(x)
-        if found.any():
-            raise ValueError(f"column {place} of X holds {x[found][0]}{wanted}")
-
-
 def side_by_side(columns):
     """Columns as a matrix of floats, some rows at a time, whose cache lines columns of a matrix share."""
     dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
@@ -65,6 +62,11 @@ def side_by_side(columns):
     return block
 
 
+def blocks_of(columns):
+    """Matrices of some columns each."""
+    return (side_by_side(columns[start : start + _BLOCK]) for start in range(0, len(columns), _BLOCK))
+
+
 def by_column(states, name):
     return np.stack([state[name] for state in states], axis=1)
 
@@ -73,20 +75,51 @@ def ones_or(weight, x):
     return np.ones(len(x)) if weight is None else weight
 
 
-class Gaussian:
+def without(values, codes, less):
+    """Statistics (n_classes,) for each row, (rows, n_classes), that of its own class less what the row has."""
+    rest = np.tile(values, (len(codes), 1))
+    rest[np.arange(len(codes)), codes] -= less
+    return rest
+
+
+def log_share(part, whole):
+    """log(part / whole), and log 0 where the part is 0, though the whole be."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(part > 0, np.log(part) - np.log(whole), -np.inf)
+
+
+class Distribution:
+    """What all have: which values are wanted."""
+
+    wanted = ""  # as an error says it; any value will do
+    left = None
+
+    @classmethod
+    def require(cls, columns, options):
+        """Refuse the first value that is_bad(x), if some values are not wanted."""
+        for x, place in zip(columns, options.places) if cls.wanted else ():
+            found = cls.is_bad(x)
+            if found.any():
+                raise ValueError(f"column {place} of X holds {x[found][0]}{cls.wanted}")
+
+
+class Gaussian(Distribution):
     """Mean and variance by maximum likelihood, plus a share of the column's variance over all classes."""
 
     @staticmethod
     def learn(columns, codes, weight, n_classes, options):
         states = []
-        for start in range(0, len(columns), _BLOCK):
-            block = side_by_side(columns[start : start + _BLOCK])
+        for block in blocks_of(columns):
             count, mean, squares = class_moments(block, codes, weight, n_classes, options.n_jobs)
-            if not np.isfinite(squares).all():
-                raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+            Gaussian.require_finite(squares)
             for j in range(block.shape[1]):
                 states.append({"count": count[:, 0], "mean": mean[:, j].copy(), "squares": squares[:, j].copy()})
         return states
+
+    @staticmethod
+    def require_finite(squares):
+        if not np.isfinite(squares).all():
+            raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
 
     @staticmethod
     def merge(one, other):
@@ -113,9 +146,8 @@ class Gaussian:
     def left(state, columns, codes, weight, options):
         [x] = columns
         w, rows = ones_or(weight, x), np.arange(len(x))
-        count, squares = (np.tile(state[name], (len(x), 1)) for name in ("count", "squares"))
-        mean = np.tile(state["mean"], (len(x), 1))
-        count[rows, codes] -= w
+        count = without(state["count"], codes, w)
+        mean, squares = (np.tile(state[name], (len(x), 1)) for name in ("mean", "squares"))
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
@@ -154,7 +186,7 @@ class Gaussian:
     statistics = Dict(count=_BY_CLASS, mean=_BY_CLASS, squares=_BY_CLASS)
 
 
-class Rate:
+class Rate(Distribution):
     """What Poisson and exponential share: how much, in how many rows, plus `alpha` rows of 1.
 
     That is the posterior mean under a gamma distribution of shape and rate `alpha`: of Poisson's rate, and of the rate
@@ -167,8 +199,7 @@ class Rate:
     def learn(cls, columns, codes, weight, n_classes, options):
         cls.require(columns, options)
         states, count = [], class_counts(codes, weight, n_classes)
-        for start in range(0, len(columns), _BLOCK):
-            block = side_by_side(columns[start : start + _BLOCK])
+        for block in blocks_of(columns):
             sums = column_sums(block, codes, weight, n_classes, options.n_jobs)
             states += [{"count": count, "sum": sums[:, j].copy()} for j in range(block.shape[1])]
         return states
@@ -178,21 +209,44 @@ class Rate:
         return {name: one[name] + other[name] for name in one}
 
     @staticmethod
-    def mean(count, total, options):
-        return divide(total + options.alpha, count + options.alpha)
+    def mean(count, total, alpha):
+        return divide(total + alpha, count + alpha)
+
+    @staticmethod
+    def totals(states):
+        return by_column(states, "count"), by_column(states, "sum")
 
     @classmethod
-    def means(cls, states, options):
-        return cls.mean(by_column(states, "count"), by_column(states, "sum"), options)
+    def linear(cls, count, total, options):
+        return cls.of_mean(cls.mean(count, total, options.alpha))
+
+    @staticmethod
+    def unshared(block):
+        """What the log density has besides, the same for all classes."""
+        return 0.0
+
+    @classmethod
+    def scorer(cls, states, options):
+        form = cls.linear(*cls.totals(states), options)
+
+        def add(joint, columns):
+            cls.require(columns, options)
+            block = side_by_side(columns)
+            joint += form.constant + cls.unshared(block)
+            add_linear(joint, block, form, 1)
+
+        return add
 
     @classmethod
     def left(cls, state, columns, codes, weight, options):
         [x] = columns
-        w, rows = ones_or(weight, x), np.arange(len(x))
-        count, total = (np.tile(state[name], (len(x), 1)) for name in ("count", "sum"))
-        count[rows, codes] -= w
-        total[rows, codes] -= w * x
-        return cls.log_density(x[:, None].astype(float), Rate.mean(count, total, options))
+        w = ones_or(weight, x)
+        count, total = without(state["count"], codes, w), without(state["sum"], codes, w * x)
+        return cls.log_density(x[:, None].astype(float), cls.mean(count, total, options.alpha))
+
+    @classmethod
+    def sample(cls, state, k, n, rng, options):
+        return cls.draw(rng, cls.mean(state["count"][k], state["sum"][k], options.alpha), n)
 
 
 class Poisson(Rate):
@@ -200,14 +254,11 @@ class Poisson(Rate):
 
     statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS, log_factorials=_BY_CLASS)
     wanted = ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'"
+    draw = staticmethod(np.random.Generator.poisson)
 
     @staticmethod
     def is_bad(x):
         return (x < 0) | (x != np.floor(x))
-
-    @staticmethod
-    def require(columns, options):
-        refuse(columns, Poisson.is_bad, options.places, Poisson.wanted)
 
     @classmethod
     def learn(cls, columns, codes, weight, n_classes, options):
@@ -224,22 +275,13 @@ class Poisson(Rate):
             return np.where(x == 0, 0, x * np.log(mean)) - mean - log_factorial(x)
 
     @staticmethod
-    def scorer(states, options):
-        mean = Poisson.means(states, options)
+    def of_mean(mean):
         with np.errstate(divide="ignore"):
-            logs = np.log(mean)
-
-        def add(joint, columns):
-            Poisson.require(columns, options)
-            block = side_by_side(columns)
-            joint -= mean.sum(axis=1) + log_factorial(block).sum(axis=1)[:, None]
-            add_linear(joint, block, logs, 1)
-
-        return add
+            return Linear(np.log(mean), -mean.sum(axis=1))
 
     @staticmethod
-    def sample(state, k, n, rng, options):
-        return rng.poisson(Poisson.means([state], options)[k, 0], n)
+    def unshared(block):
+        return -log_factorial(block).sum(axis=1)[:, None]
 
     @staticmethod
     def log_evidence(state, options):
@@ -251,10 +293,12 @@ class Poisson(Rate):
 class Exponential(Rate):
     """Positive numbers; 1 / rate is their mean."""
 
+    wanted = "; numbers from 0 up are wanted for distribution 'exponential'"
+    draw = staticmethod(np.random.Generator.exponential)
+
     @staticmethod
-    def require(columns, options):
-        wanted = "; numbers from 0 up are wanted for distribution 'exponential'"
-        refuse(columns, lambda x: x < 0, options.places, wanted)
+    def is_bad(x):
+        return x < 0
 
     @staticmethod
     def log_density(x, mean):
@@ -262,19 +306,9 @@ class Exponential(Rate):
         return -np.log(mean) - x / mean
 
     @staticmethod
-    def scorer(states, options):
-        mean = np.maximum(Exponential.means(states, options), 1e-300)
-
-        def add(joint, columns):
-            Exponential.require(columns, options)
-            joint -= np.log(mean).sum(axis=1)
-            add_linear(joint, side_by_side(columns), -1 / mean, 1)
-
-        return add
-
-    @staticmethod
-    def sample(state, k, n, rng, options):
-        return rng.exponential(Exponential.means([state], options)[k, 0], n)
+    def of_mean(mean):
+        mean = np.maximum(mean, 1e-300)
+        return Linear(-1 / mean, -np.log(mean).sum(axis=1))
 
     @staticmethod
     def log_evidence(state, options):
@@ -296,7 +330,7 @@ def log_factorial(x):
     return logs
 
 
-class Multinomial:
+class Multinomial(Rate):
     """Counts in a group of columns: each unit that a row has is one of them, with `alpha` added to each.
 
     The coefficient of the multinomial, which all classes share, is left out: the density is that of units in order.
@@ -308,56 +342,42 @@ class Multinomial:
     def is_bad(x):
         return x < 0
 
-    @staticmethod
-    def require(columns, options):
-        refuse(columns, Multinomial.is_bad, options.places, Multinomial.wanted)
+    @classmethod
+    def learn(cls, columns, codes, weight, n_classes, options):
+        states = super().learn(columns, codes, weight, n_classes, options)
+        return [{"count": states[0]["count"], "sum": by_column(states, "sum")}]
 
     @staticmethod
-    def learn(columns, codes, weight, n_classes, options):
-        Multinomial.require(columns, options)
-        sums = [
-            column_sums(side_by_side(columns[start : start + _BLOCK]), codes, weight, n_classes, options.n_jobs)
-            for start in range(0, len(columns), _BLOCK)
-        ]
-        return [{"count": class_counts(codes, weight, n_classes), "sum": np.concatenate(sums, axis=1)}]
-
-    merge = Rate.merge
+    def logs(total, alpha):
+        smoothed = total + alpha
+        return log_share(smoothed, smoothed.sum(axis=-1, keepdims=True))
 
     @staticmethod
-    def logs(total, options):
-        smoothed = total + options.alpha
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(smoothed) - np.log(smoothed.sum(axis=-1, keepdims=True))
-        return np.where(smoothed > 0, logs, -np.inf)
-
-    @staticmethod
-    def scorer(states, options):
+    def totals(states):
         [state] = states
-        logs = Multinomial.logs(state["sum"], options)
+        return state["count"][:, None], state["sum"]
 
-        def add(joint, columns):
-            Multinomial.require(columns, options)
-            add_linear(joint, side_by_side(columns), logs, 1)
+    @classmethod
+    def linear(cls, count, total, options):
+        return Linear(cls.logs(total, options.alpha))
 
-        return add
-
-    @staticmethod
-    def left(state, columns, codes, weight, options):
+    @classmethod
+    def left(cls, state, columns, codes, weight, options):
         joint = np.zeros((len(codes), len(state["count"])))
-        Multinomial.scorer([state], options)(joint, columns)
+        cls.scorer([state], options)(joint, columns)
         w = ones_or(weight, codes)
         for start in range(0, len(codes), _ROWS):
             own = slice(start, start + _ROWS)
             x = side_by_side([column[own] for column in columns])
-            logs = Multinomial.logs(state["sum"][codes[own]] - w[own, None] * x, options)
+            logs = cls.logs(state["sum"][codes[own]] - w[own, None] * x, options.alpha)
             with np.errstate(invalid="ignore"):
                 joint[np.arange(len(codes))[own], codes[own]] = np.where(x == 0, 0, x * logs).sum(axis=1)
         return joint
 
-    @staticmethod
-    def sample(state, k, n, rng, options):
+    @classmethod
+    def sample(cls, state, k, n, rng, options):
         """Rows of as many units as the class has on average."""
-        p = np.exp(Multinomial.logs(state["sum"][k], options))
+        p = np.exp(cls.logs(state["sum"][k], options.alpha))
         return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
 
     @staticmethod

@@ -1,5 +1,7 @@
 """Log joints of rows and classes: how they are added up, made probabilities, and decided by."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .. import _simd
@@ -38,31 +40,57 @@ def add_gaussian(joint, X, mean, variance, n_jobs):
     over_rows(lambda i, j: kernels.squares(X, means, factors, constant, i, j, joint), X, work, n_jobs)
 
 
-def add_linear(joint, X, coef, n_jobs, threshold=None):
-    """Add X @ coef.T, where 0 times -inf is 0; with a threshold, of what is above it as ones."""
+class Linear(NamedTuple):
+    """log P(x | class) = constant + coef x, which products of Bernoulli, multinomial and Poisson distributions are.
+
+    A class is impossible for a row without a column that it always has.
+    """
+
+    coef: np.ndarray  # (n_classes, n_features)
+    constant: np.ndarray | float = 0.0  # (n_classes,)
+    always: np.ndarray | None = None  # (n_classes, n_features), bool
+
+
+def add_linear(joint, X, form, n_jobs, threshold=None):
+    """Add coef x of a Linear, where 0 times -inf is 0; with a threshold, of what is above it as ones."""
+    coef = form.coef
     impossible = np.isneginf(coef)
-    if impossible.any():
-        hits = np.zeros_like(joint)
-        add_linear(hits, X, impossible.astype(np.float64), n_jobs, threshold)
+    some = impossible.any()
+    if some:
+        hits = _products(np.zeros_like(joint), X, impossible, n_jobs, threshold)
         coef = np.where(impossible, 0, coef)
+    _products(joint, X, coef, n_jobs, threshold)
+    if some:
+        joint[hits > 0] = -np.inf
+    if form.always is not None and form.always.any():
+        met = _products(np.zeros_like(joint), X, form.always, n_jobs, threshold)
+        joint[met < form.always.sum(axis=1)] = -np.inf
+
+
+def _products(out, X, coef, n_jobs, threshold):
+    """Add X @ coef.T, and return the sum."""
     coef = in_lanes(coef)
     constant = np.zeros(coef.shape[1])
 
     def add(start, stop):
         if isinstance(X, Csr):
-            kernels.sparse_products(X.indptr, X.indices, X.data, coef, constant, threshold, start, stop, joint)
+            kernels.sparse_products(X.indptr, X.indices, X.data, coef, constant, threshold, start, stop, out)
         else:
-            kernels.products(X, coef, constant, threshold, start, stop, joint)
+            kernels.products(X, coef, constant, threshold, start, stop, out)
 
-    over_rows(add, X, row_work(joint.shape[1]), n_jobs)
-    if impossible.any():
-        joint[hits > 0] = -np.inf
+    over_rows(add, X, row_work(out.shape[1]), n_jobs)
+    return out
+
+
+def joined_tables(tables):
+    """(first, table): entries of columns' tables (n_classes, n_entries) as `add_table` takes them."""
+    first = np.concatenate([[0], np.cumsum([table.shape[1] for table in tables])])
+    return first, in_lanes(np.concatenate(tables, axis=1))
 
 
 def add_table(joint, X, first, table, n_jobs):
     """Add table[first[j] + x_ij] over columns j; the last entry of a column is for categories that it does not have."""
-    constant = np.zeros(table.shape[1])
-    work = row_work(joint.shape[1])
+    constant, work = np.zeros(table.shape[1]), row_work(joint.shape[1])
     over_rows(lambda i, j: kernels.entries(X, first, table, constant, i, j, joint), X, work, n_jobs)
 
 

@@ -4,23 +4,13 @@ import numpy as np
 
 from .._columns import as_columns
 from .._csr import as_csr, is_sparse
-from .._estimator import _different_names, clone
 from .._folds import is_leave_one_out, keeps_classes
-from .._labels import declared_classes
 from .._state_table import Array, Instance, List, Value, declare
-from .._threads import ranges, run
 from .._validation import feature_names, require_choice, require_integer, require_number
-from ..sums.class_sums import class_counts, threads_for
-from .base import SHARED, NaiveBayesBase, all_but_one, among, as_priors, begin_joint
-from .counted_cells import Histogram
-from .distributions import Options, log_dirichlet
+from ..sums.class_sums import class_counts
+from .base import SHARED, NaiveBayesBase, among, as_priors, begin_joint, log_of
+from .distributions import Options, log_dirichlet, without
 from .rows import DISTRIBUTIONS, SparseTable, Table
-
-# Rows whose log densities are told at a time.
-_ROWS = 1 << 12
-
-# Entries of sparse rows that are left out at a time.
-_NUMBERS = 1 << 20
 
 
 class NaiveBayes(NaiveBayesBase, shortcuts=True):
@@ -114,10 +104,10 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         tags.input_tags.sparse = True
         return tags
 
-    def _table(self, X):
+    def _as_rows(self, X, owner):
         if is_sparse(X):
-            return SparseTable(as_csr(X, type(self).__name__))
-        columns, missing = as_columns(X, type(self).__name__)
+            return SparseTable(as_csr(X, owner))
+        columns, missing = as_columns(X, owner)
         require_choice("missing", self.missing, ("error", "ignore"))
         for j, gone in enumerate(missing):
             if gone is not None and self.missing == "error":
@@ -127,14 +117,19 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
                 )
         return Table(columns, missing, feature_names(X))
 
+    def _new_samples(self, X):
+        return super()._new_samples(X).assign(self.distributions_, self.factors_)
+
+    def _fitted_columns(self, X, rows):
+        columns = {"n_features_in_": rows.shape[1], "distributions_": rows.kinds, "factors_": rows.factors}
+        return columns | super()._fitted_columns(X, rows)
+
     def _options(self, places=None):
         return Options(self.alpha, self.var_smoothing, self.bins, self.n_jobs, places)
 
-    def _checked(self, X, y, sample_weight, classes=None):
-        table = self._table(X)
-        codes, weight, classes = self._checked_labels(y, len(table), sample_weight, classes)
-        self._check_parameters(len(table.columns), len(classes))
-        return table, codes, weight, classes
+    def _checked(self, X, y, sample_weight, classes=None, more=False):
+        rows, codes, weight, classes = super()._checked(X, y, sample_weight, classes, more)
+        return rows if more else self._assigned(rows, codes, slice(None)), codes, weight, classes
 
     def _check_parameters(self, d, n_classes):
         require_number("alpha", self.alpha, 0)
@@ -144,7 +139,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
 
     def _wanted(self, table):
         """The distribution of each column, and the groups of columns that were named together."""
-        wanted, d = self.distributions, len(table.columns)
+        wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):
             position = {} if table.names is None else {name: j for j, name in enumerate(table.names)}
@@ -167,46 +162,35 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
             raise ValueError("distributions has a column in two groups; groups without common columns are wanted")
         return chosen, groups
 
-    def _chosen(self, table, codes, rows):
-        """(distributions, factors) as the rows, an index, choose them."""
+    def _assigned(self, table, codes, rows):
+        """The table, with distributions and factors as the rows, an index, choose them."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
         rest = [j for j in rest if kinds[j] == "multinomial"]
         groups += [rest] if rest else []
+        table.require(kinds)
         for group in groups:
             for j in group:
                 if table.missing[j] is not None:
                     raise ValueError(f"column {j} of X has missing values, which no multinomial can have")
         grouped = {place for group in groups for place in group}
-        return kinds, sorted([[j] for j in range(len(kinds)) if j not in grouped] + groups)
+        return table.assign(kinds, sorted([[j] for j in range(len(kinds)) if j not in grouped] + groups))
 
-    def _learn(self, table, codes, weight, n_classes, kinds, factors, names=None):
-        """The statistics of each factor; `names` are what errors call the columns, where not their positions."""
-        if isinstance(table, SparseTable):
-            return table.learn(codes, weight, n_classes, kinds, factors, self._options())
-        statistics = [None] * len(factors)
-        for kind, gone, members in _batches(table, kinds, factors):
-            places = [j for i in members for j in factors[i]]
-            there = slice(None) if gone is None else ~gone
-            columns = [table.columns[j][there] for j in places]
-            own = codes[there], among(weight, there), n_classes, self._options(names or places)
-            for i, state in zip(members, DISTRIBUTIONS[kind].learn(columns, *own)):
-                statistics[i] = state
-        return statistics
+    def _sums(self, table, codes, weight, n_classes):
+        statistics = table.learn(codes, weight, n_classes, self._options())
+        return {"statistics_": statistics, "class_count_": class_counts(codes, weight, n_classes)}
 
-    def _fit(self, X, y, sample_weight, known, chosen):
-        table, codes, weight, classes = self._checked(X, y, sample_weight, known)
-        kinds, factors = chosen or self._chosen(table, codes, slice(None))
-        count = class_counts(codes, weight, len(classes))
-        attributes = {"classes_": classes, "n_features_in_": len(kinds), "distributions_": kinds, "factors_": factors}
-        if table.names is not None:
-            attributes["feature_names_in_"] = table.names
-        return attributes | {
-            "statistics_": self._learn(table, codes, weight, len(classes), kinds, factors),
-            "class_count_": count,
-            "class_prior_": self._prior(count),
+    def _together(self, sums, more):
+        factors = zip(sums["factors_"], sums["statistics_"], more["statistics_"])
+        kinds = sums["distributions_"]
+        return {
+            "statistics_": [DISTRIBUTIONS[kinds[places[0]]].merge(*pair) for places, *pair in factors],
+            "class_count_": sums["class_count_"] + more["class_count_"],
         }
+
+    def _conclude(self, sums):
+        return sums | {"class_prior_": self._prior(sums["class_count_"])}
 
     def _prior(self, count):
         if self.priors is None:
@@ -216,112 +200,15 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
             return np.full(len(count), 1 / len(count))
         return as_priors("priors", self.priors, len(count))
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from rows.
-
-        Parameters
-        ----------
-        X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Columns of numbers, bools or strings; sparse ones of "bernoulli", "multinomial" or "poisson".
-        y : array-like of shape (n_samples,)
-            Labels: anything sortable.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up.
-
-        Returns
-        -------
-        self
-        """
-        return self._become(**self._fit(X, y, sample_weight, None, None))
-
-    def merge(self, other):
-        """A model of the rows of both, which have the same classes and distributions: their sums are added.
-
-        Counts are exact, moments to rounding.
-
-        Parameters
-        ----------
-        other : NaiveBayes, fitted
-
-        Returns
-        -------
-        merged : a new one, with the parameters of this one
-        """
-        self._require_mergeable(other)
+    def _require_mergeable(self, other):
+        super()._require_mergeable(other)
         if (self.distributions_, self.factors_) != (other.distributions_, other.factors_):
             raise ValueError("other has other distributions; a model with the same ones is wanted")
-        count = self.class_count_ + other.class_count_
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        state["class_count_"], state["class_prior_"] = count, self._prior(count)
-        state["statistics_"] = [
-            DISTRIBUTIONS[self.distributions_[first]].merge(*pair)
-            for (first, *_), *pair in zip(self.factors_, self.statistics_, other.statistics_)
-        ]
-        return clone(self)._become(**state)
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from more rows, with the distributions of the first; `classes`: all that may come.
-
-        Histograms keep the bins of the first rows, and so their counts of more rows.
-
-        Returns
-        -------
-        self
-        """
-        if not hasattr(self, "classes_"):
-            return self._become(**self._fit(X, y, sample_weight, declared_classes(classes, None), None))
-        declared_classes(classes, self.classes_)
-        self._asked(X)
-        new = clone(self)
-        new._become(**new._fit(X, y, sample_weight, self.classes_, (self.distributions_, self.factors_)))
-        merged = self.merge(new)
-        return self._become(**{name: value for name, value in vars(merged).items() if name.endswith("_")})
-
-    def _asked(self, X):
-        self._require_fitted()
-        names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
-        if names is not None and fitted is not None and not np.array_equal(names, fitted):
-            raise ValueError(_different_names(fitted, names))
-        table = self._table(X)
-        if len(table.columns) != self.n_features_in_:
-            raise ValueError(
-                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting"
-                f" {self.n_features_in_} features as input"
-            )
-        table.require(self.distributions_)
-        return table
-
-    def _ask(self, X):
-        table = self._asked(X)
-        joint = begin_joint(len(table), self.class_prior_)
-        self._add(joint, table, self.distributions_, self.factors_, self.statistics_)
+    def _joint(self, table):
+        joint = begin_joint(len(table), log_of(self.class_prior_))
+        table.add(joint, self.statistics_, self._options())
         return joint
-
-    def _add(self, joint, table, kinds, factors, statistics):
-        """Add the log densities of all factors, some rows at a time."""
-        if isinstance(table, SparseTable):
-            table.add(joint, kinds, factors, statistics, self._options())
-            return
-        parts = []
-        for kind, gone, members in _batches(table, kinds, factors):
-            places = [j for i in members for j in factors[i]]
-            add = DISTRIBUTIONS[kind].scorer([statistics[i] for i in members], self._options(places))
-            parts.append(([table.columns[j] for j in places], gone, add))
-
-        def work(start):
-            stop = min(start + _ROWS, len(joint))
-            for columns, gone, add in parts:
-                columns = [column[start:stop] for column in columns]
-                if gone is None:
-                    add(joint[start:stop], columns)
-                elif not gone[start:stop].all():
-                    there = ~gone[start:stop]
-                    known = np.zeros((there.sum(), joint.shape[1]))
-                    add(known, [column[there] for column in columns])
-                    joint[start:stop][there] += known
-                yield
-
-        run(work, range(0, len(joint), _ROWS), threads_for(joint, self.n_jobs))
 
     @property
     def log_evidence_(self):
@@ -340,41 +227,15 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return total
 
     def _fold_joints(self, table, codes, weight, classes, folds):
-        n_classes = len(classes)
-        joint = np.empty((len(table), n_classes))
-        counts = np.array([class_counts(codes[own], among(weight, own), n_classes) for own in folds])
-        known = {}
-        if isinstance(table, SparseTable):
-            parts = [table.among(own).sums(codes[own], among(weight, own), n_classes, self._options()) for own in folds]
-            sums = list(all_but_one(parts, lambda some, more: [one + other for one, other in zip(some, more)]))
+        joint = np.empty((len(table), len(classes)))
+        counts = np.array([class_counts(codes[own], among(weight, own), len(classes)) for own in folds])
+        add = table.other_folds(folds, codes, weight, len(classes), self._options())
         for number, own in enumerate(folds):
-            kinds, factors = self._chosen(table, codes, np.delete(np.arange(len(table)), own))
-            asked = table.among(own)
             rest = np.delete(counts, number, axis=0).sum(axis=0)
-            told = begin_joint(len(own), self._prior(rest))
-            if isinstance(table, SparseTable):
-                asked.add_by_sums(told, kinds, factors, *sums[number], self._options())
-            else:
-                for places in factors:
-                    key = kinds[places[0]], *places
-                    if key not in known:
-                        known[key] = self._other_statistics(table, codes, weight, n_classes, folds, *key)
-                statistics = [known[kinds[places[0]], *places][number] for places in factors]
-                self._add(told, asked, kinds, factors, statistics)
+            told = begin_joint(len(own), log_of(self._prior(rest)))
+            add(told, number, self._assigned(table, codes, np.delete(np.arange(len(table)), own)))
             joint[own] = np.where(rest > 0, told, -np.inf)
         return joint
-
-    def _other_statistics(self, table, codes, weight, n_classes, folds, kind, *places):
-        """For each fold the statistics of a factor in all others."""
-        table = Table([table.columns[j] for j in places], [table.missing[j] for j in places], None)
-
-        def learn(rows):
-            own = table.among(rows), codes[rows], among(weight, rows), n_classes
-            return self._learn(*own, [kind] * len(places), [list(range(len(places)))], places)[0]
-
-        if issubclass(DISTRIBUTIONS[kind], Histogram):
-            return [learn(np.delete(np.arange(len(table)), own)) for own in folds]
-        return list(all_but_one([learn(own) for own in folds], DISTRIBUTIONS[kind].merge))
 
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
@@ -395,48 +256,16 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        fitted = clone(self).fit(X, y, sample_weight)
         table, codes, weight, classes = self._checked(X, y, sample_weight)
-        rows = np.arange(len(table))
-        count = np.tile(fitted.class_count_, (len(rows), 1))
-        count[rows, codes] -= 1 if weight is None else weight
+        sums = self._sums(table, codes, weight, len(classes))
+        count = without(sums["class_count_"], codes, 1 if weight is None else weight)
         if not count.sum(axis=1).all():
             raise ValueError("X has one row with a weight; at least two are wanted, of which one is left out")
-        with np.errstate(divide="ignore"):
-            joint = np.log(count / count.sum(axis=1, keepdims=True) if self.priors is None else fitted.class_prior_)
-        joint = np.array(np.broadcast_to(joint, count.shape))
-        if isinstance(table, SparseTable):
-            fitted._add_left_sparse(joint, table, codes, weight)
-        else:
-            fitted._add_left(joint, table, codes, weight)
+        prior = count / count.sum(axis=1, keepdims=True) if self.priors is None else self._prior(count[0])
+        joint = np.array(np.broadcast_to(log_of(prior), count.shape))
+        table.add_left(joint, sums["statistics_"], codes, weight, self._options())
         joint[count == 0] = -np.inf
         return classes[joint.argmax(axis=1)]
-
-    def _add_left(self, joint, table, codes, weight):
-        """Add the log densities of rows of the fit by the statistics without each."""
-        rows = np.arange(len(table))
-        for places, state in zip(self.factors_, self.statistics_):
-            kind, gone = self.distributions_[places[0]], table.missing[places[0]]
-            there = rows if gone is None else rows[~gone]
-            own = [table.columns[j][there] for j in places], codes[there], among(weight, there)
-            if hasattr(DISTRIBUTIONS[kind], "left"):
-                joint[there] += DISTRIBUTIONS[kind].left(state, *own, self._options(places))
-            else:
-                joint[there] += _learned_without(DISTRIBUTIONS[kind], *own, len(joint[0]), self._options(places))
-
-    def _add_left_sparse(self, joint, table, codes, weight):
-        """As `_add_left`, with the sums of all rows but for a row's own class."""
-        kinds, factors, options = self.distributions_, self.factors_, self._options()
-        count, sums = table.sums(codes, weight, joint.shape[1], options)
-        prior = joint[np.arange(len(joint)), codes]
-        table.add_by_sums(joint, kinds, factors, count, sums, options)
-        size = 1 + _NUMBERS * len(table) // (table.rows.size + 1)
-        for start, stop in ranges(0, len(table), size, size):
-            own = np.arange(start, stop)
-            left = table.among(slice(start, stop)).left(
-                kinds, factors, count, sums, codes[own], among(weight, own), options
-            )
-            joint[own, codes[own]] = prior[own] + left
 
     def sample(self, n=1, random_state=None):
         """(X, y): n rows drawn from the model, X of shape (n, n_features), of objects where a column holds strings.
@@ -468,25 +297,3 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
 
 
 NaiveBayes.__doc__ = NaiveBayes.__doc__.replace("{shared}", SHARED)
-
-
-def _batches(table, kinds, factors):
-    """(distribution, missing values, positions of factors): all of a distribution, or one that has missing values."""
-    batches = {}
-    for i, (first, *_) in enumerate(factors):
-        alone = kinds[first] == "multinomial" or table.missing[first] is not None
-        batches.setdefault((kinds[first], i if alone else -1), []).append(i)
-    for (kind, _), members in batches.items():
-        yield kind, table.missing[factors[members[0]][0]], members
-
-
-def _learned_without(distribution, columns, codes, weight, n_classes, options):
-    """The log densities of each row by a fit of all others."""
-    joint = np.zeros((len(codes), n_classes))
-    rows = np.arange(len(codes))
-    for i in rows:
-        rest = rows != i
-        own = [column[rest] for column in columns], codes[rest], among(weight, rest)
-        states = distribution.learn(*own, n_classes, options)
-        distribution.scorer(states, options)(joint[i : i + 1], [column[i : i + 1] for column in columns])
-    return joint

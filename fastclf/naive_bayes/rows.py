@@ -1,14 +1,17 @@
 """The rows of `NaiveBayes`: columns of mixed types, or sparse rows of counts, read as they are."""
 
-from typing import NamedTuple
+import copy
+from itertools import chain
 
 import numpy as np
 
 from .._csr import Csr
-from ..sums.class_sums import class_counts, column_sums, divide
+from .._threads import ranges, run
+from ..sums.class_sums import class_counts, column_sums, divide, threads_for
+from .base import all_but_one, among
 from .counted_cells import Bernoulli, Categorical, Histogram, Kernel, MdlHistogram, QuantileHistogram
-from .distributions import Exponential, Gaussian, Multinomial, Poisson, by_column, log_factorial, ones_or
-from .joints import add_linear
+from .distributions import Exponential, Gaussian, Multinomial, Poisson, log_factorial, ones_or
+from .joints import Linear, add_linear
 
 DISTRIBUTIONS = {
     "gaussian": Gaussian,
@@ -26,65 +29,169 @@ DISTRIBUTIONS = {
 # Those that sparse rows may have: what is not there is 0.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
+# Rows whose log densities are told at a time.
+_ROWS = 1 << 12
 
-class Table(NamedTuple):
-    """Columns of X, and for each which values are missing, or None."""
+# Entries of sparse rows that are left out at a time.
+_NUMBERS = 1 << 20
 
-    columns: list
-    missing: list
-    names: np.ndarray | None
+
+class Rows:
+    """Rows, and once they are assigned, the distribution of each column and its factors, as `NaiveBayes` has them.
+
+    choose(kinds, codes, rows)               those kinds of distribution, with what these rows take in place of "auto"
+    require(kinds)                           refuses distributions that columns cannot have
+    learn(codes, weight, n_classes, options) the statistics of each factor
+    add(joint, statistics, options)          adds the log densities of all factors
+    add_left(joint, statistics, codes, ...)  the same of rows of the fit, by the statistics without each
+    other_folds(folds, codes, ...)           add(joint, number, asked): the same of a fold, by the statistics of others
+    """
+
+    names = kinds = factors = None
 
     def __len__(self):
-        return len(self.columns[0])
+        return self.shape[0]
+
+    def assign(self, kinds, factors):
+        self.require(kinds)
+        assigned = copy.copy(self)
+        assigned.kinds, assigned.factors = kinds, factors
+        return assigned
+
+    def batches(self):
+        """(distribution, numbers of factors, their columns): all of a distribution, or one that has missing values."""
+        batches = {}
+        for i, (first, *_) in enumerate(self.factors):
+            alone = self.kinds[first] == "multinomial" or self.missing[first] is not None
+            batches.setdefault((self.kinds[first], i if alone else -1), []).append(i)
+        for (kind, _), members in batches.items():
+            yield kind, members, list(chain.from_iterable(self.factors[i] for i in members))
+
+
+class Table(Rows):
+    """Columns of X, and for each which values are missing, or None."""
+
+    def __init__(self, columns, missing, names=None):
+        self.columns, self.missing, self.names = columns, missing, names
+
+    @property
+    def shape(self):
+        return len(self.columns[0]), len(self.columns)
 
     def among(self, rows):
         """Those of an index."""
-        missing = [gone if gone is None else gone[rows] for gone in self.missing]
-        return Table([column[rows] for column in self.columns], missing, self.names)
+        chosen = copy.copy(self)
+        chosen.columns = [column[rows] for column in self.columns]
+        chosen.missing = [gone if gone is None else gone[rows] for gone in self.missing]
+        return chosen
 
     def choose(self, kinds, codes, rows):
-        """Those kinds of distribution, what "auto" takes for these rows in place of it."""
         kinds = list(kinds)
         for j, (kind, column, gone) in enumerate(zip(kinds, self.columns, self.missing)):
             if kind == "auto":
                 kinds[j] = choose(column[rows], codes[rows], None if gone is None else gone[rows])
-        self.require(kinds)
         return kinds
 
     def require(self, kinds):
-        """Refuse strings where a distribution wants numbers."""
         for j, (kind, column) in enumerate(zip(kinds, self.columns)):
             if column.dtype.kind == "O" and kind != "categorical":
                 raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
 
+    def learn(self, codes, weight, n_classes, options):
+        statistics = [None] * len(self.factors)
+        for kind, members, places in self.batches():
+            gone = self.missing[places[0]]
+            there = slice(None) if gone is None else ~gone
+            columns = [self.columns[j][there] for j in places]
+            own = codes[there], among(weight, there), n_classes, options._replace(places=options.places or places)
+            for i, state in zip(members, DISTRIBUTIONS[kind].learn(columns, *own)):
+                statistics[i] = state
+        return statistics
 
-class SparseTable:
+    def add(self, joint, statistics, options):
+        parts = []
+        for kind, members, places in self.batches():
+            add = DISTRIBUTIONS[kind].scorer([statistics[i] for i in members], options._replace(places=places))
+            parts.append(([self.columns[j] for j in places], self.missing[places[0]], add))
+
+        def work(start):
+            stop = min(start + _ROWS, len(joint))
+            for columns, gone, add in parts:
+                columns = [column[start:stop] for column in columns]
+                if gone is None:
+                    add(joint[start:stop], columns)
+                elif not gone[start:stop].all():
+                    there = ~gone[start:stop]
+                    known = np.zeros((there.sum(), joint.shape[1]))
+                    add(known, [column[there] for column in columns])
+                    joint[start:stop][there] += known
+                yield
+
+        run(work, range(0, len(joint), _ROWS), threads_for(joint, options.n_jobs))
+
+    def add_left(self, joint, statistics, codes, weight, options):
+        rows = np.arange(len(self))
+        for places, state in zip(self.factors, statistics):
+            distribution, gone = DISTRIBUTIONS[self.kinds[places[0]]], self.missing[places[0]]
+            there = rows if gone is None else rows[~gone]
+            own = [self.columns[j][there] for j in places], codes[there], among(weight, there)
+            own_options = options._replace(places=places)
+            if distribution.left is None:
+                joint[there] += _learned_without(distribution, *own, len(joint[0]), own_options)
+            else:
+                joint[there] += distribution.left(state, *own, own_options)
+
+    def other_folds(self, folds, codes, weight, n_classes, options):
+        known = {}
+
+        def statistics(kind, places):
+            """For each fold those of a factor in all others."""
+            own = Table([self.columns[j] for j in places], [self.missing[j] for j in places])
+            own = own.assign([kind] * len(places), [list(range(len(places)))])
+
+            def learn(rows):
+                about = codes[rows], among(weight, rows), n_classes, options._replace(places=places)
+                return own.among(rows).learn(*about)[0]
+
+            if issubclass(DISTRIBUTIONS[kind], Histogram):
+                return [learn(np.delete(np.arange(len(self)), fold)) for fold in folds]
+            return list(all_but_one([learn(fold) for fold in folds], DISTRIBUTIONS[kind].merge))
+
+        def add(joint, number, asked):
+            factors = [(asked.kinds[places[0]], tuple(places)) for places in asked.factors]
+            for factor in factors:
+                if factor not in known:
+                    known[factor] = statistics(*factor)
+            asked.among(folds[number]).add(joint, [known[factor][number] for factor in factors], options)
+
+        return add
+
+
+class SparseTable(Rows):
     """Sparse rows, each column with a distribution of counts."""
-
-    names = None
 
     def __init__(self, rows):
         self.rows = rows
-        self.columns = range(rows.shape[1])
         self.missing = [None] * rows.shape[1]
 
-    def __len__(self):
-        return len(self.rows)
+    @property
+    def shape(self):
+        return self.rows.shape
 
     def among(self, rows):
-        return SparseTable(self.rows[rows])
+        chosen = copy.copy(self)
+        chosen.rows = self.rows[rows]
+        return chosen
 
     def choose(self, kinds, codes, rows):
-        """As for a Table; "auto" is one distribution for all columns that have it."""
+        """ "auto" is one distribution for all columns that have it."""
         if "auto" in kinds:
             some = self.rows[rows]
             auto = "bernoulli" if _is_binary(some.data[: some.size]) else "multinomial"
             kinds = [auto if kind == "auto" else kind for kind in kinds]
-        self.require(kinds)
         return kinds
 
     def require(self, kinds):
-        """Refuse distributions that want every value."""
         for j, kind in enumerate(kinds):
             if kind not in _SPARSE:
                 raise ValueError(
@@ -92,35 +199,36 @@ class SparseTable:
                     " wanted, or X.toarray()"
                 )
 
-    def _entries(self, kinds, kind):
-        """The positions of the entries of columns of a kind, which are checked."""
-        wanted = np.array([each == kind for each in kinds])
-        own = np.flatnonzero(wanted[self.rows.indices[: self.rows.size]])
-        bad = DISTRIBUTIONS[kind].is_bad(self.rows.data[own])
-        if bad.any():
-            entry = own[bad.argmax()]
-            what = f"column {self.rows.indices[entry]} of X holds {self.rows.data[entry]}"
-            raise ValueError(what + DISTRIBUTIONS[kind].wanted)
-        return own
+    def _entries(self):
+        """The positions of the entries of columns of each distribution, which are checked."""
+        entries = {}
+        for kind in sorted(set(self.kinds)):
+            wanted = np.array([each == kind for each in self.kinds])
+            own = entries[kind] = np.flatnonzero(wanted[self.rows.indices[: self.rows.size]])
+            bad = DISTRIBUTIONS[kind].is_bad(self.rows.data[own])
+            if bad.any():
+                entry = own[bad.argmax()]
+                what = f"column {self.rows.indices[entry]} of X holds {self.rows.data[entry]}"
+                raise ValueError(what + DISTRIBUTIONS[kind].wanted)
+        return entries
 
-    def sums(self, codes, weight, n_classes, options):
+    def _sums(self, codes, weight, n_classes, options):
         """(rows, sums of columns) of each class, which add up."""
         count = class_counts(codes, weight, n_classes)[:, None]
         return count, column_sums(self.rows, codes, weight, n_classes, options.n_jobs)
 
-    def learn(self, codes, weight, n_classes, kinds, factors, options):
-        """The statistics of each factor, all by one read of the rows."""
+    def learn(self, codes, weight, n_classes, options):
         rows = self.rows
-        own = {kind: self._entries(kinds, kind) for kind in set(kinds)}
-        count, sums = self.sums(codes, weight, n_classes, options)
+        own = self._entries()
+        count, sums = self._sums(codes, weight, n_classes, options)
         if "poisson" in own:
             logs = np.zeros(len(rows.data))
             logs[own["poisson"]] = log_factorial(rows.data[own["poisson"]])
             logs = Csr(rows.indptr, rows.indices, logs, rows.n_columns)
             logs = column_sums(logs, codes, weight, n_classes, options.n_jobs)
         statistics = []
-        for places in factors:
-            kind, [j, *_] = kinds[places[0]], places
+        for places in self.factors:
+            kind, [j, *_] = self.kinds[places[0]], places
             if kind == "bernoulli":
                 counts = np.stack([count[:, 0] - sums[:, j], sums[:, j]], axis=1)
                 statistics.append({"cells": np.array([0.0, 1.0]), "counts": counts})
@@ -131,60 +239,44 @@ class SparseTable:
                 statistics.append({"count": count[:, 0], "sum": np.ascontiguousarray(sums[:, places])})
         return statistics
 
-    def add(self, joint, kinds, factors, statistics, options):
-        """Add the log densities of all factors."""
+    def add(self, joint, statistics, options):
         count, sums = np.zeros((2, joint.shape[1], self.rows.n_columns))
-        single = {"bernoulli": ([], []), "poisson": ([], [])}
-        for places, state in zip(factors, statistics):
-            if kinds[places[0]] == "multinomial":
-                sums[:, places] = state["sum"]
-            else:
-                columns, states = single[kinds[places[0]]]
-                columns += places
-                states.append(state)
-        columns, states = single["bernoulli"]
-        if columns:
-            counts = by_column(states, "counts")
-            count[:, columns], sums[:, columns] = counts.sum(axis=2), counts[..., 1]
-        columns, states = single["poisson"]
-        if columns:
-            count[:, columns], sums[:, columns] = by_column(states, "count"), by_column(states, "sum")
-        self.add_by_sums(joint, kinds, factors, count, sums, options)
+        for kind, members, places in self.batches():
+            count[:, places], sums[:, places] = DISTRIBUTIONS[kind].totals([statistics[i] for i in members])
+        self._add_by_sums(joint, count, sums, options)
 
-    def add_by_sums(self, joint, kinds, factors, count, sums, options):
-        """Add the log densities of all factors: sums over the entries, and what a row of zeros has."""
-        rows = self.rows
-        own = {kind: self._entries(kinds, kind) for kind in set(kinds)}
-        coef, never = np.zeros((2, joint.shape[1], rows.n_columns))
-        count = np.broadcast_to(count, coef.shape)
-        with np.errstate(divide="ignore"):
-            if "bernoulli" in own:
-                places = columns_of(kinds, "bernoulli")
-                known, there = count[:, places], sums[:, places]
-                absent = Bernoulli.logs(known - there, known, 2, options)
-                # a class of which no row lacked the column is impossible for one that does
-                never[:, places] = np.isneginf(absent)
-                absent = np.where(np.isneginf(absent), 0, absent)
-                coef[:, places] = Bernoulli.logs(there, known, 2, options) - absent
-                joint += absent.sum(axis=1)
-            if "poisson" in own:
-                places = columns_of(kinds, "poisson")
-                mean = Poisson.mean(count[:, places], sums[:, places], options)
-                coef[:, places] = np.log(mean)
-                joint -= mean.sum(axis=1)
-                entries = own["poisson"]
-                logs = np.bincount(rows.row_numbers()[entries], log_factorial(rows.data[entries]), len(rows))
-                joint -= logs[:, None]
-        for places in factors:
-            if kinds[places[0]] == "multinomial":
-                coef[:, places] = Multinomial.logs(sums[:, places], options)
-        add_linear(joint, rows, coef, options.n_jobs)
-        if never.any():
-            met = np.zeros_like(joint)
-            add_linear(met, rows, never, options.n_jobs, 0.0)
-            joint[met < never.sum(axis=1)] = -np.inf
+    def _add_by_sums(self, joint, count, sums, options):
+        """Add what a row of zeros has, and sums over the entries."""
+        rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
+        count, own = np.broadcast_to(count, sums.shape), self._entries()
+        for kind, _, places in sorted(self.batches()):
+            form = DISTRIBUTIONS[kind].linear(count[:, places], sums[:, places], options)
+            coef[:, places] = form.coef
+            joint += form.constant
+            if kind == "bernoulli":
+                always[:, places] = form.always
+            elif kind == "poisson":
+                logs = log_factorial(rows.data[own[kind]])
+                joint -= np.bincount(rows.row_numbers()[own[kind]], logs, len(rows))[:, None]
+        add_linear(joint, rows, Linear(coef, always=always), options.n_jobs)
 
-    def left(self, kinds, factors, count, sums, codes, weight, options):
+    def other_folds(self, folds, codes, weight, n_classes, options):
+        parts = [self.among(own)._sums(codes[own], among(weight, own), n_classes, options) for own in folds]
+        sums = list(all_but_one(parts, lambda some, more: [one + other for one, other in zip(some, more)]))
+        return lambda joint, number, asked: asked.among(folds[number])._add_by_sums(joint, *sums[number], options)
+
+    def add_left(self, joint, statistics, codes, weight, options):
+        """With the sums of all rows but for a row's own class."""
+        count, sums = self._sums(codes, weight, joint.shape[1], options)
+        prior = joint[np.arange(len(joint)), codes]
+        self._add_by_sums(joint, count, sums, options)
+        size = 1 + _NUMBERS * len(self) // (self.rows.size + 1)
+        for start, stop in ranges(0, len(self), size, size):
+            own = slice(start, stop)
+            left = self.among(own)._left(count, sums, codes[own], among(weight, own), options)
+            joint[np.arange(start, stop), codes[own]] = prior[own] + left
+
+    def _left(self, count, sums, codes, weight, options):
         """The log density of each row by its class without it, where these are the sums of all rows."""
         rows, alpha, w = self.rows, options.alpha, ones_or(weight, codes)
         row, column, x = rows.row_numbers(), rows.indices[: rows.size], rows.data[: rows.size].astype(np.float64)
@@ -192,50 +284,39 @@ class SparseTable:
         smoothed = sums[codes[row], column] - w[row] * x + alpha
         density = np.zeros(len(self))
 
-        def entries(places):
-            wanted = np.zeros(rows.n_columns, bool)
-            wanted[places] = True
-            return np.flatnonzero(wanted[column] & (x > 0))
-
         def by_row(values, own):
             return np.bincount(row[own], values, len(self))
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(smoothed > 0, np.log(smoothed), -np.inf)
-            for places in factors:
-                if kinds[places[0]] == "multinomial":
-                    own = entries(places)
+        for kind, _, places in self.batches():
+            wanted = np.zeros(rows.n_columns, bool)
+            wanted[places] = True
+            own = np.flatnonzero(wanted[column] & (x > 0))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.where(smoothed[own] > 0, np.log(smoothed[own]), -np.inf)
+                if kind != "bernoulli":
                     whole = sums[:, places].sum(axis=1)[codes] - w * by_row(x[own], own) + alpha * len(places)
-                    each = np.where(smoothed[own] > 0, logs[own] - np.log(whole)[row[own]], -np.inf)
+                if kind == "multinomial":
+                    each = np.where(smoothed[own] > 0, logs - np.log(whole)[row[own]], -np.inf)
                     density += by_row(x[own] * each, own)
-            places = columns_of(kinds, "poisson")
-            if len(places):
-                own = entries(places)
-                whole = sums[:, places].sum(axis=1)[codes] - w * by_row(x[own], own) + alpha * len(places)
-                each = x[own] * (logs[own] - np.log(rest + alpha)[row[own]]) - log_factorial(x[own])
-                density += by_row(each, own) - divide(whole, rest + alpha)
-            places = columns_of(kinds, "bernoulli")
-            if len(places):
-                own = entries(places)
-                density += by_row(logs[own], own) - len(places) * np.log(rest + 2 * alpha)
-                # what it lacks: all columns, the same for rows of a class and weight, less those that it has
-                lacked = rest[row[own]] - sums[codes[row[own]], column[own]] + alpha
-                density -= by_row(np.where(lacked > 0, np.log(lacked), 0), own)
-                met = by_row(lacked <= 0, own)
-                weights, place = np.unique(w, return_inverse=True)
-                pairs, group = np.unique(codes * len(weights) + place, return_inverse=True)
-                all_logs, impossible = np.empty((2, len(pairs)))
-                for number, (k, place) in enumerate(zip(*np.divmod(pairs, len(weights)))):
-                    lacked = count[k] - weights[place] - sums[k, places] + alpha
-                    all_logs[number] = np.log(lacked[lacked > 0]).sum()
-                    impossible[number] = np.count_nonzero(lacked <= 0)
-                density += all_logs[group]
-                density[met < impossible[group]] = -np.inf
+                elif kind == "poisson":
+                    each = x[own] * (logs - np.log(rest + alpha)[row[own]]) - log_factorial(x[own])
+                    density += by_row(each, own) - divide(whole, rest + alpha)
+                else:
+                    density += by_row(logs, own) - len(places) * np.log(rest + 2 * alpha)
+                    # what it lacks: all columns, the same for rows of a class and weight, less those that it has
+                    lacked = rest[row[own]] - sums[codes[row[own]], column[own]] + alpha
+                    density -= by_row(np.where(lacked > 0, np.log(lacked), 0), own)
+                    met = by_row(lacked <= 0, own)
+                    weights, place = np.unique(w, return_inverse=True)
+                    pairs, group = np.unique(codes * len(weights) + place, return_inverse=True)
+                    all_logs, impossible = np.empty((2, len(pairs)))
+                    for number, (k, place) in enumerate(zip(*np.divmod(pairs, len(weights)))):
+                        lacked = count[k] - weights[place] - sums[k, places] + alpha
+                        all_logs[number] = np.log(lacked[lacked > 0]).sum()
+                        impossible[number] = np.count_nonzero(lacked <= 0)
+                    density += all_logs[group]
+                    density[met < impossible[group]] = -np.inf
         return density
-
-
-def columns_of(kinds, kind):
-    return np.array([j for j, each in enumerate(kinds) if each == kind], np.intp)
 
 
 def choose(x, codes, missing):
@@ -257,3 +338,15 @@ def choose(x, codes, missing):
 
 def _is_binary(x):
     return ((x == 0) | (x == 1)).all()
+
+
+def _learned_without(distribution, columns, codes, weight, n_classes, options):
+    """The log densities of each row by a fit of all others."""
+    joint = np.zeros((len(codes), n_classes))
+    rows = np.arange(len(codes))
+    for i in rows:
+        rest = rows != i
+        own = [column[rest] for column in columns], codes[rest], among(weight, rest)
+        states = distribution.learn(*own, n_classes, options)
+        distribution.scorer(states, options)(joint[i : i + 1], [column[i : i + 1] for column in columns])
+    return joint

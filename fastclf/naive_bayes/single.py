@@ -8,10 +8,12 @@ from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
 from .._validation import require_number
 from ..sums.blocks import over_rows
-from ..sums.class_sums import category_counts, column_sums, count_categories, divide, require_finite
+from ..sums.class_sums import category_counts, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
-from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document
-from .joints import add_gaussian, add_linear, add_table, in_lanes, kernels, require_positive, row_work
+from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document, log_of
+from .counted_cells import Bernoulli, Categorical
+from .distributions import Gaussian, Multinomial, Poisson
+from .joints import Linear, add_gaussian, add_table, in_lanes, joined_tables, kernels, require_positive, row_work
 
 
 @document
@@ -91,8 +93,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
     def _conclude(self, sums):
         count, squares = sums["class_count_"], sums["_squares"]
         n, _, spread = sums["_whole"]
-        if not np.isfinite(spread).all():
-            raise ValueError("X has entries so large that their variance is not finite; smaller numbers are wanted")
+        Gaussian.require_finite(spread)
         epsilon = self.var_smoothing * float((spread / n).max())
         return sums | {
             "class_prior_": count / count.sum() if self.priors is None else np.array(self.priors, np.float64),
@@ -101,7 +102,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         }
 
     def _joint(self, X):
-        joint = begin_joint(len(X), self.class_prior_)
+        joint = begin_joint(len(X), log_of(self.class_prior_))
         add_gaussian(joint, X, self.theta_, self.var_, self.n_jobs)
         if not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
@@ -160,11 +161,6 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
-def _log_share(part, whole):
-    """log(part / whole), and log 0 where a class has no counts at all."""
-    return np.log(part) - np.log(np.where(whole > 0, whole, 1.0))
-
-
 @document
 class MultinomialNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
@@ -191,13 +187,10 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
     """
 
     def _estimate(self, state, alpha):
-        smoothed = state["feature_count_"] + alpha
-        return {"feature_log_prob_": _log_share(smoothed, smoothed.sum(axis=1, keepdims=True))}
+        return {"feature_log_prob_": Multinomial.logs(state["feature_count_"], alpha)}
 
-    def _joint(self, X):
-        joint = self._begin_joint(X)
-        add_linear(joint, X, self.feature_log_prob_, self.n_jobs)
-        return self._told(joint, X)
+    def _linear(self):
+        return Linear(self.feature_log_prob_)
 
 
 @document
@@ -235,33 +228,13 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
     def _threshold(self):
         return None if self.binarize is None else require_number("binarize", self.binarize, 0)
 
-    def _count(self, X, codes, weight, n_classes):
-        sums = column_sums(X, codes, weight, n_classes, self.n_jobs, self._threshold())
-        if self.binarize is not None or not np.isfinite(sums).all():
-            require_finite(X, type(self).__name__)
-        return {"feature_count_": sums}
-
     def _estimate(self, state, alpha):
-        smoothed = state["feature_count_"] + alpha
-        return {"feature_log_prob_": _log_share(smoothed, state["class_count_"][:, None] + 2 * alpha)}
+        return {"feature_log_prob_": Bernoulli.logs(state["feature_count_"], state["class_count_"][:, None], 2, alpha)}
 
-    def _joint(self, X):
+    def _linear(self):
         there = self.feature_log_prob_
         with np.errstate(divide="ignore"):
-            absent = np.log1p(-np.exp(np.minimum(there, 0)))
-        joint = self._begin_joint(X)
-        # sum_j absent_j + sum over the ones of (there_j - absent_j), where -inf is counted apart
-        never_absent = np.isneginf(absent)
-        absent = np.where(never_absent, 0, absent)
-        joint += absent.sum(axis=1)
-        add_linear(joint, X, there - absent, self.n_jobs, self._threshold())
-        if never_absent.any():
-            met = np.zeros_like(joint)
-            add_linear(met, X, never_absent.astype(np.float64), self.n_jobs, self._threshold())
-            joint[met < never_absent.sum(axis=1)] = -np.inf
-        if self.binarize is not None:
-            require_finite(X, type(self).__name__)
-        return self._told(joint, X)
+            return Bernoulli.of_logs(there, np.log1p(-np.exp(np.minimum(there, 0))))
 
 
 @document
@@ -294,16 +267,14 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
     """
 
     def _estimate(self, state, alpha):
-        rows = state["class_count_"][:, None] + alpha
-        sums = state["feature_count_"] + alpha
-        return {"rate_": np.divide(sums, rows, out=np.zeros_like(sums), where=rows > 0)}
+        return {"rate_": Poisson.mean(state["class_count_"][:, None], state["feature_count_"], alpha)}
+
+    def _linear(self):
+        return Poisson.of_mean(self.rate_)
 
     def _joint(self, X):
         require_positive(X, type(self).__name__)
-        with np.errstate(divide="ignore"):
-            joint = self._begin_joint(X) - self.rate_.sum(axis=1)
-            add_linear(joint, X, np.log(self.rate_), self.n_jobs)
-        return self._told(joint, X)
+        return super()._joint(X)
 
 
 @document
@@ -383,41 +354,36 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"category_count_": columns, "n_categories_": sizes}
 
     def _together(self, sums, more):
-        sizes = np.maximum(sums["n_categories_"], more["n_categories_"])
-        columns = []
-        for size, *parts in zip(sizes, sums["category_count_"], more["category_count_"]):
-            columns.append(np.zeros((len(parts[0]), size)))
-            for part in parts:
-                columns[-1][:, : part.shape[1]] += part
-        count = sums["class_count_"] + more["class_count_"]
-        return {"class_count_": count, "category_count_": columns, "n_categories_": sizes}
-
-    def _estimate(self, state, alpha):
-        columns = [count + alpha for count in state["category_count_"]]
+        counts = [[_cells(column) for column in part["category_count_"]] for part in (sums, more)]
         return {
-            "feature_log_prob_": [_log_share(column, column.sum(axis=1, keepdims=True)) for column in columns],
-            "_alpha": alpha,
+            "class_count_": sums["class_count_"] + more["class_count_"],
+            "category_count_": [Categorical.merge(*columns)["counts"] for columns in zip(*counts)],
+            "n_categories_": np.maximum(sums["n_categories_"], more["n_categories_"]),
         }
 
-    def _unseen(self, j):
-        """The log probability, by class, of a category that column j does not have."""
-        count = self.category_count_[j]
-        with np.errstate(divide="ignore"):
-            return _log_share(self._alpha, count.sum(axis=1) + self._alpha * count.shape[1])
+    def _estimate(self, state, alpha):
+        return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
+
+    def _tables(self):
+        """For each column log probabilities by class, the last one of a category that it does not have."""
+        tables = []
+        for count, known in zip(self.category_count_, self.feature_log_prob_):
+            absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)
+            tables.append(np.concatenate([known, absent], axis=1))
+        return tables
 
     def _joint(self, X):
         count_categories(X, self.n_jobs, type(self).__name__)
-        first = np.concatenate([[0], np.cumsum(self.n_categories_ + 1)])
-        table = np.empty((len(self.classes_), first[-1]))
-        for j, (start, known) in enumerate(zip(first, self.feature_log_prob_)):
-            size = known.shape[1]
-            table[:, start : start + size] = known
-            table[:, start + size] = self._unseen(j)
-        joint = self._begin_joint(X)
-        add_table(joint, X, first, in_lanes(table), self.n_jobs)
+        joint = begin_joint(len(X), self.class_log_prior_)
+        add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
         return joint
 
     def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):
             if [column.shape[1] for column in getattr(self, name)] != self.n_categories_.tolist():
                 raise ValueError(f"{name} is not of n_categories_")
+
+
+def _cells(counts):
+    """Counts of the categories 0, 1, ... as the statistics of a categorical distribution."""
+    return {"cells": np.arange(counts.shape[1]), "counts": counts}

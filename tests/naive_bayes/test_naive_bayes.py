@@ -15,7 +15,7 @@ from sklearn import datasets
 import fastclf
 from fastclf import GaussianNB, MultinomialNB, NaiveBayes, load, save
 from fastclf._estimator import clone
-from fastclf.naive_bayes import mixed
+from fastclf.naive_bayes import rows as bayes_rows
 from fastclf.naive_bayes.mdl_cuts import mdl_cuts
 
 pytestmark = pytest.mark.levels
@@ -480,7 +480,7 @@ def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatc
         np.testing.assert_allclose(found, expected, rtol=1e-9)
         expected = model.leave_one_out(X, y, weight)
         for size in (1 << 20, 100):
-            monkeypatch.setattr(mixed, "_NUMBERS", size)
+            monkeypatch.setattr(bayes_rows, "_NUMBERS", size)
             found = clone(model).set_params(distributions=kinds).leave_one_out(rows, y, weight)
             np.testing.assert_array_equal(found, expected)
 
