@@ -228,12 +228,12 @@ def require_shape(name, came, wanted, sizes):
     """Refuse another shape than one of numbers, names of sizes, and None; binds those that have no number yet."""
     if len(came) == len(wanted):
         for length, size in zip(came, wanted):
-            if isinstance(size, str):
-                sizes.setdefault(size, length)
-    wanted = tuple(sizes.get(size, size) for size in wanted)
-    if len(came) != len(wanted) or any(size not in (None, length) for length, size in zip(came, wanted)):
-        shown = str(wanted).replace("None", "any").replace("'", "")
-        raise ValueError(f"{name} has shape {came}; {shown} is wanted")
+            if size is not None and length != (sizes.setdefault(size, length) if isinstance(size, str) else size):
+                break
+        else:
+            return
+    shown = str(tuple(sizes.get(size, size) for size in wanted)).replace("None", "any").replace("'", "")
+    raise ValueError(f"{name} has shape {came}; {shown} is wanted")
 
 
 def require_positions(name, array, end):

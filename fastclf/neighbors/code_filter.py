@@ -57,15 +57,10 @@ class Coder(NamedTuple):
     )
 
     @property
-    def side(self):
-        """Codes of a row are a multiple of so many bytes."""
-        return 8 if self.absolute else 4
-
-    @property
     def width(self):
-        """The bytes of the codes of a row."""
+        """The bytes of the codes of a row, a multiple of 4, for sums of absolute values of 8."""
         d = len(self.center)
-        return d + -d % self.side if self.axes is None else len(self.axes)
+        return d + -d % (8 if self.absolute else 4) if self.axes is None else len(self.axes)
 
     @property
     def per(self):
@@ -144,7 +139,7 @@ class Filter(Scan):
         coder, width = self.coder, self.coder.width
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
             raise ValueError(f"the codes are not those of metric {self.metric.name!r}")
-        if width != self.width or width % coder.side or width == 0:
+        if width != self.width or width % 4 or width == 0:
             raise ValueError(f"codes are {self.width} bytes wide; {width} is wanted")
 
     def nearest(self, Q, k, consume, progress, **limits):

@@ -184,15 +184,11 @@ class PrunedTree(Estimator):
     # Whether splits that gain nothing are undone where ccp_alpha is 0.
     _always_pruned = False
 
-    _state_table = declare(
-        **where(
-            has("categories_"),
-            categories_=or_none(List("n_features", or_none(Array("any", None)))),  # of numbers None
-        ),
-        features_with_missing_=Array("bool", "n_features"),
-        n_values=SizeOf(lambda tree: int(tree._n_classes.sum())),
-        _nodes=NODES,
-    )
+    _state_table = declare(n_values=SizeOf(lambda tree: int(tree._n_classes.sum())), _nodes=NODES)
+
+    def _check_rest(self, sizes, entries):
+        if entries:
+            require_tree(self._nodes, getattr(self, "categories_", None), self.n_features_in_)
 
     @property
     def tree_(self):
@@ -260,6 +256,14 @@ class PrunedTree(Estimator):
 class DecisionTree(PrunedTree):
     """What the trees for labels and for numbers share."""
 
+    _state_table = declare(
+        **where(
+            has("categories_"),
+            categories_=or_none(List("n_features", or_none(Array("any", None)))),  # of numbers None
+        ),
+        features_with_missing_=Array("bool", "n_features"),
+    )
+
     @property
     def feature_importances_(self):
         return self.tree_.compute_feature_importances()
@@ -269,10 +273,6 @@ class DecisionTree(PrunedTree):
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
-
-    def _check_rest(self, sizes, entries):
-        if entries:
-            require_tree(self._nodes, getattr(self, "categories_", None), self.n_features_in_)
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.

@@ -4,13 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from .._state_table import Array, SizeOf, declare
+from .._state_table import Array, declare
 from .._threads import n_threads
 from .._validation import as_matrix, require_integer
 from . import _density
 from .base import Kind, PrunedTree, Training, document
 from .growth import VALUES, ListGrowth, Part
-from .nodes import NODES, leaves_of, made_nodes, require_tree
+from .nodes import leaves_of, made_nodes
 from .pruning import fold_risks, summed_over_visits
 from .sorted_columns import Sorted, Target
 
@@ -95,7 +95,7 @@ class DensityTree(PrunedTree):
     array([ 0.88, -2.24,  -inf])
     """
 
-    _state_table = declare(bounds_=Array("float64", 2, "n_features"), n_values=SizeOf(lambda tree: 1), _nodes=NODES)
+    _state_table = declare(bounds_=Array("float64", 2, "n_features"))
 
     def __init__(
         self,
@@ -115,10 +115,6 @@ class DensityTree(PrunedTree):
 
     _n_classes = np.ones(1, np.int64)
     _always_pruned = True
-
-    def _check_rest(self, sizes, entries):
-        if entries:
-            require_tree(self._nodes, None, self.n_features_in_)
 
     def _box(self, X):
         """The ends of the box, (2, n_features), checked."""
