@@ -36,8 +36,8 @@
 #
 # and 4 u N for rows as they are. What underflows is less than 1e-6 steps, where a step is at least 2^-40 (`_best_step`
 # in `code_plan.py`). Sums of n floats, the slacks and norms themselves, are off by a relative n u, for which there is
-# 2 n u. A row whose norm overflows has infinite slack, and is always measured. Unit vectors are off by 3 2^-53 before mu
-# is taken off, for which tau has 1e-15.
+# 2 n u. A row whose norm overflows has infinite slack, and is always measured. Unit vectors are off by 3 2^-53 before
+# mu is taken off, for which tau has 1e-15.
 #
 # Codes lie in panels of 16 rows, 4 coordinates (8 for manhattan) of each row side by side, then those of the next row.
 
