@@ -2,8 +2,8 @@
 
 A row of the map names a room and the rooms that it may import; "any" allows all. The modules at the root (`_csr`,
 `_threads`, ...) are for every room, and import rooms only where the map has a row of theirs. An import that the map
-does not allow fails, and so does a room that is not on the map, a room above one that it imports, and a circle of
-modules.
+does not allow fails, and so does one that it allows and nobody makes, a room that is not on the map, a room above one
+that it imports, and a circle of modules.
 
 Names that an `__init__` only hands on (`_lazy.attach`) are no imports.
 """
@@ -105,7 +105,7 @@ def circle(graph):
 
 def main():
     rooms = the_map()
-    told = []
+    told, unused = [], {(room, other) for room, allowed in rooms.items() for other in allowed or ()}
     for folder, patterns, imports in [
         ("fastclf", ["*.py"], python_imports),
         ("src_cython", ["*.pyx", "*.pxd"], cython_imports),
@@ -113,9 +113,11 @@ def main():
         graph = modules(folder, patterns, imports)
         graph.pop((), None)
         told += [f"{folder}: {fault}" for fault in faults(graph, rooms)]
+        unused -= {(room_of(module, rooms), room_of(other, rooms)) for module in graph for other in graph[module]}
         found = circle(graph)
         if found:
             told.append(f"{folder}: a circle: {' -> '.join('.'.join(module) for module in [*found, found[0]])}")
+    told += [f"{room} imports nothing of {other}, which the map lets it" for room, other in sorted(unused)]
     told += [
         f"{folder.name}/{path.name}: no such room is on the map"
         for folder in (ROOT / "tests", ROOT / "bench", ROOT / "src_cython", ROOT / "fastclf")

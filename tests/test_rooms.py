@@ -105,13 +105,18 @@ def test_the_imports_are_those_of_the_map(checkout):
         ("fastclf/_threads.py", "from . import _csr", "a circle: _threads -> _csr -> "),
         ("fastclf/strange/new.py", "", "strange: no such room is on the map"),
         ("tests/strange/test_new.py", "", "tests/strange: no such room is on the map"),
+        ("CONTRIBUTING.md", "", "svm imports nothing of storage, which the map lets it"),
         ("src_cython/tree/_prune.pyx", "from svm._smo cimport x", "tree._prune imports svm._smo: tree may not"),
     ],
 )
 def test_an_import_that_the_map_does_not_allow_fails(checkout, path, line, told):
     changed = checkout / path
     changed.parent.mkdir(exist_ok=True)
-    changed.write_text((changed.read_text() if changed.exists() else "") + f"\n{line}\n")
+    before = changed.read_text() if changed.exists() else ""
+    changed.write_text(
+        before.replace("`kernels`, `sums`, `linear_model` |", "`kernels`, `storage`, `sums`, `linear_model` |")
+        + f"\n{line}\n"
+    )
     result = lint(checkout)
     assert result.returncode == 1
     assert re.search(re.escape(told), result.stdout), result.stdout
