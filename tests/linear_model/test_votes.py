@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from fastclf.linear_model.votes import check_votes, codes_among, first_turns, mean_votes, votes_until
+from fastclf import Perceptron
+from fastclf._labels import encode_known
+from fastclf.linear_model.votes import first_turns, mean_votes, votes_until
 
 
 def test_a_voter_has_a_vote_for_each_turn_until_the_next():
@@ -11,7 +13,6 @@ def test_a_voter_has_a_vote_for_each_turn_until_the_next():
     state = votes_until(turns, [9, 5])
     assert state["votes_"].tolist() == [3, 1, 5, 3]
     assert state["voter_starts_"].tolist() == [0, 3, 4]
-    check_votes(state, 2)
     assert [first.tolist() for first in first_turns(state)] == [[0, 3, 4], [0]]
 
 
@@ -31,15 +32,18 @@ def test_the_mean_vote_is_that_of_the_loop(rng):
             assert votes[k] == sum(v if yes else -v for v, yes in zip(state["votes_"][own], row[own])) / 10
 
 
-@pytest.mark.parametrize("starts", [[0, 3], [0, 4, 5], [1, 3, 4], [0, 0, 4]])
-def test_starts_that_do_not_fit_the_votes_are_refused(starts):
-    state = votes_until([np.array([0, 3, 4]), np.array([2])], [9, 5]) | {"voter_starts_": np.array(starts, np.int64)}
+@pytest.mark.parametrize("starts", [[0], [1, 3], [0, 0], [0, 10**6]])
+def test_starts_that_do_not_fit_the_votes_are_refused(rng, starts):
+    X = rng.standard_normal((60, 3))
+    model = Perceptron(average="voted").fit(X, X[:, 0] > 0.3)
+    model._check_state()
+    model.voter_starts_ = np.array(starts, np.int64)
     with pytest.raises(ValueError, match="voter_starts_"):
-        check_votes(state, 2)
+        model._check_state()
 
 
 def test_labels_are_codes_of_all_classes_and_no_others():
     classes = np.array(["a", "b", "c"])
-    assert codes_among(np.array(["c", "a", "c"]), classes).tolist() == [2, 0, 2]
-    with pytest.raises(ValueError, match=r"y holds 'q'; one of classes, \['a' 'b' 'c'\], is wanted"):
-        codes_among(np.array(["c", "q"]), classes)
+    assert encode_known(classes, np.array(["c", "a", "c"])).tolist() == [2, 0, 2]
+    with pytest.raises(ValueError, match=r"\['q'\] in y do not exist in the initial classes \['a' 'b' 'c'\]"):
+        encode_known(classes, np.array(["c", "q"]))
