@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import reference
 from conftest import pairwise_grid, seconds_to_obey_ctrl_c
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastclf import _simd
@@ -257,10 +257,12 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
     # mixing rows column by column makes many more of them
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     metric = make_metric(metric, d)
-    k = int(rng.integers(1, min(n, 50) + 1))
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)
     own = None if rng.random() < 0.5 else rng.integers(0, n, n_queries)
     limits = {"own": own, "allowed": allowed}
+    findable = (n if allowed is None else int(allowed.sum())) - (own is not None)
+    assume(findable > 0)
+    k = int(rng.integers(1, min(findable, 50) + 1))
     tree, scan = Tree(X, metric), Scan(X, metric)
     expected = nearest(scan, Q, k, **limits)
     assert_same(nearest(tree, Q, k, **limits), expected)
