@@ -1,31 +1,94 @@
-"""Packages whose names are loaded when they are first asked for: importing one estimator loads none of the others."""
+"""The public names, each loaded when it is first asked for: importing one estimator loads no other."""
 
 import sys
 from importlib import import_module
 
+# The public names that each module defines. They are attributes of the module's room and of fastclf itself.
+_DEFINED = {
+    "embedding.c_source": "export_c export_onnx",
+    "embedding.handles": "embed get_include",
+    "kernel_approximation.generalised": "GeneralisedLinearClassifier",
+    "kernel_approximation.kernel_maps": "Nystroem RBFSampler",
+    "linear_model.least_squares": "LeastSquaresClassifier",
+    "linear_model.logistic": "LogisticRegression",
+    "linear_model.perceptron": "Perceptron",
+    "metrics.contingency": "ContingencyTable contingency_table",
+    "metrics.costs": "CostSensitiveClassifier best_threshold expected_cost",
+    "metrics.curves": "auc average_precision_score brier_score_loss calibration_curve log_loss precision_recall_curve"
+    " roc_auc_score roc_curve",
+    "metrics.scoring": "cost_scorer",
+    "model_selection.cross_validation": "cross_validate majority_error paired_comparison",
+    "model_selection.folds": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold stratified_folds"
+    " train_validation_test_split",
+    "model_selection.tuning": "learning_curve tune validation_curve",
+    "naive_bayes.mixed": "NaiveBayes",
+    "naive_bayes.rule": "BayesClassifier BayesOptimalClassifier",
+    "naive_bayes.single": "BernoulliNB CategoricalNB GaussianNB MultinomialNB PoissonNB",
+    "neighbors.centroid": "NearestCentroid",
+    "neighbors.classifier": "KNeighborsClassifier",
+    "neighbors.density": "KNeighborsDensity",
+    "neighbors.nearest": "NearestNeighbors",
+    "neighbors.regressor": "KNeighborsRegressor",
+    "preprocessing.onehot": "OneHotEncoder",
+    "preprocessing.polynomial": "PolynomialFeatures",
+    "storage.file": "load save",
+    "svm.kernel_perceptron": "KernelPerceptron",
+    "svm.linear_svc": "LinearSVC",
+    "svm.svc": "SVC svm_path",
+    "table": "TableClassifier",
+    "tree.classifier": "DecisionTreeClassifier",
+    "tree.density_tree": "DensityTree",
+    "tree.regressor": "DecisionTreeRegressor",
+}
 
-def attach(package, modules, packages=()):
-    """`__getattr__`, `__dir__` and `__all__` for the `__init__` of a package.
+# Public names that are attributes of the module's room alone.
+_IN_ITS_ROOM = {
+    "display.comparison": "ComparisonDisplay comparison_figure",
+    "display.curves": "ConfusionMatrixDisplay LearningCurveDisplay PrecisionRecallDisplay PruningDisplay"
+    " QueryCostDisplay RocCurveDisplay ValidationCurveDisplay",
+    "display.models": "DecisionBoundaryDisplay TreeDisplay",
+    "embedding.handles": "Embedded Function functions",
+    "model_selection.cross_validation": "CrossValidation CrossValidations PairedComparison",
+    "model_selection.tuning": "Tuning",
+    "tree.text": "export_graphviz export_rules export_text plot_tree rules",
+}
 
-    Parameters
-    ----------
-    package : str
-        Its `__name__`.
-    modules : dict of str to str
-        Each public name, and the module that it is loaded from, relative to the package: "svc", or "..display.curves".
-    packages : collection of str
-        Packages in it that are attributes of it before anybody has imported them.
-    """
+# Names that scikit-learn has in another room than the one that defines them here.
+_ELSEWHERE = {
+    "calibration": "calibration_curve",
+    "inspection": "DecisionBoundaryDisplay",
+    "metrics": "ConfusionMatrixDisplay PrecisionRecallDisplay RocCurveDisplay",
+    "model_selection": "LearningCurveDisplay ValidationCurveDisplay",
+}
+
+
+def _by_name(*tables):
+    """{name: the module that defines it}."""
+    return {name: module for table in tables for module, names in table.items() for name in names.split()}
+
+
+_PUBLIC, _MODULES = _by_name(_DEFINED), _by_name(_DEFINED, _IN_ITS_ROOM)
+
+# The room that defines each public name of fastclf itself.
+ROOMS = {name: module.partition(".")[0] for name, module in sorted(_PUBLIC.items())}
+
+
+def attach(package):
+    """`__getattr__`, `__dir__` and `__all__` of fastclf or one of its rooms, the package of this name."""
+    library, _, room = package.partition(".")
+    if room:
+        own = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}
+        names, packages = sorted({*own, *_ELSEWHERE.get(room, "").split()}), ()
+    else:
+        names, packages = sorted(_PUBLIC), {*ROOMS.values(), "calibration", "display", "inspection"}
 
     def __getattr__(name):
         if name in packages:
-            return import_module(f".{name}", package)
-        if name not in modules:
+            return import_module(f"{library}.{name}")
+        if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = modules[name]
-        value = getattr(import_module(module if module.startswith(".") else f".{module}", package), name)
+        value = getattr(import_module(f"{library}.{_MODULES[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    names = sorted(modules)
     return __getattr__, lambda: names, names

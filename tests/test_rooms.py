@@ -11,6 +11,7 @@ import sklearn
 from conftest import CHECKOUT
 
 import fastclf
+from fastclf import _lazy
 
 pytestmark = pytest.mark.once
 
@@ -54,9 +55,9 @@ def test_every_public_name_of_a_room_can_be_imported_and_is_listed(room):
 
 
 def test_each_public_name_is_that_of_its_room():
-    for name, room in fastclf.ROOMS.items():
+    for name, room in _lazy.ROOMS.items():
         assert getattr(fastclf, name) is getattr(importlib.import_module(f"fastclf.{room}"), name)
-    assert sorted([*fastclf.ROOMS, "__version__"]) == fastclf.__all__
+    assert sorted([*_lazy.ROOMS, "__version__"]) == fastclf.__all__
 
 
 def test_rooms_are_attributes_that_are_loaded_when_they_are_first_asked_for():

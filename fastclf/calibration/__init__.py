@@ -2,9 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "calibration_curve": "..metrics.curves",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -2,15 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Embedded": "handles",
-        "Function": "handles",
-        "embed": "handles",
-        "export_c": "c_source",
-        "export_onnx": "c_source",
-        "functions": "handles",
-        "get_include": "handles",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -2,11 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "GeneralisedLinearClassifier": "generalised",
-        "Nystroem": "kernel_maps",
-        "RBFSampler": "kernel_maps",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

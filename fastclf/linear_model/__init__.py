@@ -2,11 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "LeastSquaresClassifier": "least_squares",
-        "LogisticRegression": "logistic",
-        "Perceptron": "perceptron",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -2,16 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "BayesClassifier": "rule",
-        "BayesOptimalClassifier": "rule",
-        "BernoulliNB": "single",
-        "CategoricalNB": "single",
-        "GaussianNB": "single",
-        "MultinomialNB": "single",
-        "NaiveBayes": "mixed",
-        "PoissonNB": "single",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -2,13 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "KNeighborsClassifier": "classifier",
-        "KNeighborsDensity": "density",
-        "KNeighborsRegressor": "regressor",
-        "NearestCentroid": "centroid",
-        "NearestNeighbors": "nearest",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

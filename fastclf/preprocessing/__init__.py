@@ -2,10 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "OneHotEncoder": "onehot",
-        "PolynomialFeatures": "polynomial",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

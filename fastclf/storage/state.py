@@ -53,7 +53,7 @@ def find_class(name):
     if name in _CLASSES:
         module, _, attribute = _CLASSES[name].rpartition(".")
         return getattr(import_module(f"fastclf.{module}"), attribute)
-    found = getattr(fastclf, name) if name in fastclf.ROOMS else None
+    found = getattr(fastclf, name) if name in fastclf.__all__ else None
     return found if isinstance(found, type) and issubclass(found, Estimator) else None
 
 

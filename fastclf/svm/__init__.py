@@ -2,12 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "KernelPerceptron": "kernel_perceptron",
-        "LinearSVC": "linear_svc",
-        "SVC": "svc",
-        "svm_path": "svc",
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__)

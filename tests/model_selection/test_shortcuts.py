@@ -312,7 +312,7 @@ def counting(base, calls):
 
 
 def test_the_list_of_classes_with_shortcuts_is_complete():
-    classes = [value for name in fastclf.ROOMS if isinstance(value := getattr(fastclf, name), type)]
+    classes = [value for name in fastclf.__all__ if isinstance(value := getattr(fastclf, name), type)]
     short = {cls for cls in classes if issubclass(cls, Estimator) and cls._has_shortcuts}
     assert short == {type(estimator) for estimator, _ in SHORT}
 
