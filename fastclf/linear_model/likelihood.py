@@ -1,7 +1,6 @@
 """The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
 
 import copy
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,44 +13,71 @@ from ..sums.blocks import BLOCK_WORK, added, n_blocks, over_blocks
 
 kernels = _simd.load("linear_model._likelihood")
 
-# Multiplications of a kernel's first call, before any is timed.
+# The number of multiplications in a kernel's first call, before any call is timed.
 _FIRST_WORK = 1 << 22
-# Entries of sparse rows whose moments are taken at a time.
+# The number of entries of sparse rows whose moments are taken at a time.
 _ENTRIES = 1 << 20
-# Most multiplications of a QR decomposition: about 0.1 s.
+# The most multiplications of a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# Gradients below this are rounding, however small the objective is.
+# A gradient norm below this is rounding, however small the objective is.
 _LEAST_TOL = 1e-9
-# Numbers up to it and from its inverse have squares that neither overflow nor underflow.
+# Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
 
 
+_NONE = np.empty(0)
+
+
 class Point(NamedTuple):
-    """What one pass over the rows tells about parameters theta."""
+    """What one pass over the rows finds out about parameters theta."""
 
     theta: np.ndarray  # (K, d + 1), the intercept last
     objective: float
     loss: float
     gradient: np.ndarray  # (K, d + 1)
     norm: float  # Euclidean, of the gradient
-    margin: float  # the least of any row, if nothing is penalised, else -inf
-    curvature: np.ndarray | None
+    margin: float  # the least margin of any row, if nothing is penalised, else -inf
+    curvature: np.ndarray | None  # second derivatives, as `evaluate` was asked for
 
     def is_optimal(self, tol):
-        """Whether the gradient's norm is at most tol times the objective's share of log K, what it is at 0.
+        """Whether the gradient's norm is at most `tol` times the objective's share of log K, its value at theta = 0.
 
-        The curvature falls with the objective, and it is the square of the gradient over it that is left to gain.
+        The curvature falls with the objective, and what is left to gain is the squared gradient over the curvature.
         """
         share = self.objective / np.log(max(2, len(self.theta)))
         return self.norm <= max(tol * min(1, share), min(tol, _LEAST_TOL))
 
 
+class Pass:
+    """A pass over some panels of the rows of a Likelihood, as the kernels read and write it.
+
+    `pass_t` of the kernel says what the fields are. `sums`, `grad` and `hess` are what the pass adds up; those of the
+    last lines are scratch space.
+    """
+
+    __slots__ = (
+        *("d", "ld", "n_classes", "codes", "weights", "bias", "shift", "factor", "W", "shared", "margins"),
+        *("sums", "grad", "hess"),
+        *("s", "weight", "curvature", "z", "az"),
+    )
+
+    def __init__(self, rows, shift, factor, W, n_curvature=0, shared=False):
+        self.d, self.ld, self.n_classes = rows.d, rows.ld, rows.K
+        self.codes, self.weights, self.bias = rows.codes, rows.weights, rows.bias
+        self.shift, self.factor, self.W, self.shared, self.margins = shift, factor, W, shared, rows.penalty == 0
+        self.sums, self.grad, self.hess = np.array([0, np.inf]), np.zeros(W.shape), np.zeros(n_curvature)
+        n_panel = 0 if rows.sparse else rows.ld * kernels.PANEL
+        self.s, self.z = np.empty((rows.K, kernels.PANEL)), np.empty(n_panel)
+        self.weight, self.curvature = np.empty((2, kernels.PANEL))
+        self.az = np.empty(n_panel if n_curvature else 0)
+
+
 class Likelihood:
     """f = sum_i s_i loss_i / S + penalty / 2 |w|^2, with S the sum of the weights s.
 
-    theta holds a row (u, c) for each class, or one for two classes: u_j = t_j w_j with w_j the coefficients of the
-    columns as they are, and c the score of the mean row. t_j^2 = var_j + penalty, so that second derivatives are of one
-    size whatever the units of the columns. Without an intercept c is 0, and squares are about 0, not about the mean.
+    theta holds a row (u, c) for each class, or one row for two classes: u_j = t_j w_j with w_j the coefficients of X as
+    it is, and c the score of the mean row. t_j^2 = var_j + penalty, so that second derivatives are of one size whatever
+    the units of the columns. Without an intercept c is 0, and var_j is the mean square about 0, not about the mean.
 
     Parameters
     ----------
@@ -61,32 +87,32 @@ class Likelihood:
     n_classes : int
     weights : ndarray of shape (n,), float64, or None
     penalty : float
-        0: none, and the least margin of the rows is looked for.
+        0: there is none, and passes look for the least margin of the rows.
     intercept : bool
     threads : int
 
     Raises
     ------
     ValueError
-        If a dense X holds what is not finite, or a column spans more than 1e300.
+        If a dense X holds NaN or infinity, or a column spans more than 1e300.
     """
 
     def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads):
         self.X, self.codes, self.threads = X, codes, threads
-        self.weights = np.empty(0) if weights is None else weights
+        self.weights = _NONE if weights is None else weights
         self.d = self.n_columns = X.shape[1]
         self.K = 1 if n_classes == 2 else n_classes
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
         self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
-        # entries of a row, which is what it costs
+        # the number of entries of a row
         self._length = max(1, X.size // len(X)) if self.sparse else self.d
         self.total = self.sum_of_weights(1)
-        self.penalty = penalty  # which says whether margins are wanted
+        self.penalty = penalty
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
-        self.curvature = None  # the full second derivatives that were taken last, of all rows or some
+        self.curvature = None  # the last full second derivatives, of all rows or some
         self._penalise(penalty)
 
     def _penalise(self, penalty):
@@ -97,9 +123,9 @@ class Likelihood:
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
 
     def at(self, penalty, point):
-        """(the problem of another penalty above 0, a Point of this one as one of that), without a pass over the rows.
+        """(the problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
 
-        It has the curvature of this one, as far as another penalty changes it.
+        That problem's curvature is the one that this problem has, with the other penalty.
         """
         other = copy.copy(self)
         other._penalise(penalty)
@@ -120,7 +146,7 @@ class Likelihood:
 
     @property
     def shape(self):
-        """Shape of theta."""
+        """The shape of theta."""
         return self.K, self.d + 1
 
     @property
@@ -131,11 +157,11 @@ class Likelihood:
         return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
 
     def parameters(self, coef, intercept):
-        """theta of coefficients and intercepts."""
+        """theta, from coefficients and intercepts."""
         return np.column_stack([coef * self.scale, (intercept + coef @ self.mean) * self.bias])
 
     def coefficients(self, theta):
-        """(coef, intercept) of theta."""
+        """(coefficients, intercepts), from theta."""
         coef = theta[:, :-1] * self.factor
         return coef, theta[:, -1] - coef @ self.mean
 
@@ -143,20 +169,21 @@ class Likelihood:
         return float(np.linalg.norm(gradient))
 
     def plain_gradient(self, gradient):
-        """A gradient with respect to coefficients and intercepts."""
+        """The gradient with respect to coefficients and intercepts, from the gradient with respect to theta."""
         gc = gradient[:, -1:]
         return np.hstack([gradient[:, :-1] * self.scale + gc * self.mean, gc])
 
     def largest_curvature(self):
-        """A bound of the second derivatives of f with respect to coefficients and intercepts, anywhere.
+        """A bound, at any theta, of the second derivatives of f with respect to coefficients and intercepts.
 
-        Those at 0 are a quarter of the mean of xx' with two classes; with K, 1/2 (I - 11'/K) is above all.
+        With two classes they are at most those at 0, a quarter of the mean of xx'. With K classes the second
+        derivatives of a row's loss by its scores are at most 1/2 (I - 11'/K).
         """
         squares = (self.scale**2 - self.penalty + self.mean**2).sum() + self.bias
         return (0.25 if self.K == 1 else 0.5) * squares + self.penalty
 
     def sum_of_weights(self, step):
-        """Of every step-th panel of rows."""
+        """The sum of the weights of every step-th panel of rows."""
         weights = self.weights
         if len(weights) == 0:
             if step == 1:
@@ -171,25 +198,25 @@ class Likelihood:
         block, (d + 1, d + 1): the mean over classes of the diagonal ones.
         """
         K, D, ld = self.K, self.d + 1, self.ld
-        bends = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
+        blocks = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
         W = self._kernel_parameters(theta)
-
-        def begin():
-            grad = np.zeros(K * D if self.sparse else K * ld)
-            own = {"W": W, "grad": grad, "shared": curvature == "shared", "shift": self.mean, "factor": self.factor}
-            return self._state(bends * D * ld, **own)
-
-        work, doubles = self._length * (2 * K + self._length // 2 * bends), ld * (bends * D or K)
-        states = self._sweep(kernels.sparse if self.sparse else kernels.dense, begin, work, doubles, step)
+        work, doubles = self._length * (2 * K + self._length // 2 * blocks), ld * (blocks * D or K)
+        passes = self._over_panels(
+            kernels.sparse if self.sparse else kernels.dense,
+            lambda: Pass(self, self.mean, self.factor, W, blocks * D * ld, curvature == "shared"),
+            work,
+            doubles,
+            step,
+        )
         total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
-        loss = sum(float(state.sums[0]) for state in states) / total
-        gradient = added(state.grad for state in states) / total
+        loss = sum(float(part.sums[0]) for part in passes) / total
+        gradient = added(part.grad for part in passes) / total
         if self.sparse:
-            gradient = gradient.reshape(D, K).T
+            gradient = gradient.T
             gradient[:, :-1] -= gradient[:, -1:] * self.mean
             gradient[:, :-1] *= self.factor
         else:
-            gradient = gradient.reshape(K, ld)[:, :D]
+            gradient = gradient[:, :D]
         gradient = gradient + self.pull * theta
         return Point(
             theta=theta,
@@ -197,11 +224,12 @@ class Likelihood:
             loss=loss,
             gradient=gradient,
             norm=self._norm(gradient),
-            margin=min(float(state.sums[1]) for state in states) if self.penalty == 0 else -np.inf,
-            curvature=self._assembled(added(state.hess for state in states) / total, curvature) if bends else None,
+            margin=min(float(part.sums[1]) for part in passes) if self.penalty == 0 else -np.inf,
+            curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if blocks else None,
         )
 
     def _kernel_parameters(self, theta):
+        """W of the kernels: of the scaled columns for dense rows, of X as it is for sparse rows."""
         if self.sparse:
             coef, intercept = self.coefficients(theta)
             return np.ascontiguousarray(np.vstack([coef.T, intercept]))
@@ -210,7 +238,7 @@ class Likelihood:
         return W
 
     def _assembled(self, sums, curvature):
-        """Second derivatives of f from the kernel's sums of blocks, each with its upper half."""
+        """Second derivatives of f, from the kernel's sums of blocks, of which each has its upper half alone."""
         D = self.d + 1
         blocks = sums.reshape(-1, D, self.ld)[:, :, :D]
         blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
@@ -227,30 +255,21 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """Second derivatives (K, D, K, D), with those of the penalty added so many times."""
+        """Second derivatives, (K, D, K, D), to which those of the penalty times `times` are added."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # moving all classes alike changes no probability: a bend that keeps steps from it and changes no other
+            # moving all classes alike changes no probability: a curvature for that direction alone, which holds it at 0
             full[:, range(D), :, range(D)] += times / self.K
         return full
 
-    def _state(self, n_curvature=0, **own):
-        """What a kernel reads and adds to, and its scratch space."""
-        room = 0 if self.sparse else self.ld * kernels.PANEL
-        state = {"sums": np.array([0, np.inf]), "grad": np.empty(0), "hess": np.zeros(n_curvature), "shared": False}
-        state |= {"d": self.d, "ld": self.ld, "n_classes": self.K, "codes": self.codes, "weights": self.weights}
-        state |= {"s": np.empty(self.K * kernels.PANEL), "small": np.empty(2 * kernels.PANEL), "z": np.empty(room)}
-        state |= {"az": np.empty(room if n_curvature else 0), "margins": self.penalty == 0, "bias": self.bias}
-        return SimpleNamespace(**state | own)
-
-    def _sweep(self, kernel, begin, work, doubles, step=1):
+    def _over_panels(self, kernel, begin, work, doubles, step=1):
         """The states, from begin(), to which the kernel adds blocks of every step-th panel of rows, in their order.
 
-        A row takes `work`, and what is summed `doubles`.
+        A row takes `work` multiplications, and a state has `doubles` numbers.
         """
-        rows = (self.X.indptr, self.X.indices, self.X.data) if self.sparse else (self.X,)
+        rows = (self.X, self.X.data) if self.sparse else (self.X,)
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
         edges = np.linspace(0, n_steps, n_blocks(n_steps * work // BLOCK_WORK, doubles) + 1)
@@ -269,13 +288,14 @@ class Likelihood:
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
             if not (self.sparse or np.isfinite(total).all()):
-                as_matrix(self.X, "LogisticRegression")  # tells where it is not finite
+                as_matrix(self.X, "LogisticRegression")  # raises, and tells where X is not finite
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
             mean = total / self.total
             variance = squares / self.total - mean**2
-            # a constant column, which in sparse rows is not shifted to 0; numbers without an inverse count as 0
+            # the variance of a constant column is 0, also of sparse rows, which are not shifted; sizes that have no
+            # inverse count as 0
             most[most < 1e-300] = 0
             variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
@@ -288,7 +308,7 @@ class Likelihood:
         return found
 
     def _sums(self, shift, factor):
-        """Weighted sum, sum of squares and largest size of each column, shifted and scaled."""
+        """(weighted sum, weighted sum of squares, largest size) of each column, shifted and scaled."""
         if self.sparse:
             total, squares, most = np.zeros((3, self.d))
             step = max(1, _ENTRIES // self._length)
@@ -301,26 +321,26 @@ class Likelihood:
                 squares += np.bincount(columns, weighted * z, self.d)
                 np.maximum.at(most, columns, np.abs(z))
             return total, squares, most
-        states = self._sweep(
-            lambda X, start, stop, _, state: kernels.moments(X, start, stop, state),
-            lambda: self._state(moments=np.zeros((3, self.ld)), shift=shift, factor=factor),
+        parts = self._over_panels(
+            lambda X, start, stop, _, found: kernels.moments(X, start, stop, Pass(self, shift, factor, _NONE), found),
+            lambda: np.zeros((3, self.ld)),
             2 * self.d,
             3 * self.ld,
         )
-        found = np.array([state.moments[:, : self.d] for state in states])
+        found = np.array(parts)[:, :, : self.d]
         return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
 
 
 class RowSpace(Likelihood):
-    """The same function of fewer parameters, for dense rows that are fewer than their columns.
+    """A Likelihood as a function of fewer parameters, where there are fewer dense rows than columns.
 
-    With a penalty w is a combination of the centred rows: with their QR decomposition (X - 1 mean')' = Q R, w = Q v has
-    the same length as v, and row i the score v (column i of R).
+    With a penalty the optimal w is a combination of the centred rows. With their QR decomposition (X - 1 mean')' = Q R,
+    w = Q v is as long as v, and row i has the score v (column i of R).
 
     Parameters
     ----------
     outer : Likelihood
-        Of the rows as they are; norms of gradients are taken as it does.
+        The function of X as it is, which also says how long a gradient is.
     """
 
     def __init__(self, outer, threads):
@@ -337,7 +357,7 @@ class RowSpace(Likelihood):
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
-        # |gv Q' / t| is the norm of a gradient with respect to v, for the columns as they are
+        # the norm of a gradient gv with respect to v is |gv Q' / t|, as the columns of X have it
         self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
 
     def parameters(self, coef, intercept):

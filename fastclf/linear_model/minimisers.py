@@ -1,29 +1,30 @@
 """Minimisers of a smooth convex function that is evaluated over many rows: Newton, L-BFGS and plain gradient descent.
 
-Each is a generator of the points it comes to, which ends at one that is optimal to `tol`, or where rounding lets it go
-no further. Whoever takes the points may stop at any.
+Each minimiser is a generator of the points that it comes to. It ends at a point that is optimal to `tol`, or where
+rounding allows no further step. The caller may stop at any point.
 """
 
 from itertools import islice
 
 import numpy as np
 
-# Step lengths tried before the function is taken as flat.
+# The number of step lengths that are tried before the function is taken as flat.
 _TRIALS = 40
-# What rounding may add to the objective, as a share of it.
+# The error of the objective by rounding, as a share of it.
 _ROUNDING = 1e-13
-# Second derivatives come from so many rows a parameter, and at least so many rows.
+# Second derivatives are taken from this many rows for each parameter, and from _LEAST_ROWS at least.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# Columns of which second derivatives that the classes share are factorised.
+# The most columns for which second derivatives that the classes share are factorised.
 _SHARED_COLUMNS = 1024
-# Steps after which they are taken again.
+# The number of steps after which shared second derivatives are taken again.
 _STEPS_TO_SHARED = 15
 
 
 def move(evaluate, point, direction):
-    """A point down `direction`, with Armijo's share of the descent that the gradient promises; None if there is none.
+    """A point along `direction` whose objective falls by Armijo's share of what the gradient promises, or None.
 
-    Near the optimum differences of the objective are rounding, and a flatter slope is the proof (Hager and Zhang 2005).
+    Near the optimum differences of the objective are rounding; there a flatter slope is the proof of a better point
+    (Hager and Zhang 2005).
     """
     slope = float(np.sum(point.gradient * direction))
     if not slope < 0:
@@ -37,7 +38,7 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the minimum of the parabola through what is known
+        # the next length is the minimum of the parabola through both objectives and the first slope
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length
@@ -45,10 +46,10 @@ def move(evaluate, point, direction):
 
 
 def factorised(matrix):
-    """L^-1 of the Cholesky factor of a positive semidefinite matrix, raised a little: it may be singular."""
+    """L^-1 of the Cholesky factor L of a positive semidefinite matrix, whose diagonal is raised until it is regular."""
     size = len(matrix)
     ridge = 1e-10 * max(float(np.trace(matrix)) / size, 1e-300)
-    while ridge < np.inf:  # which is not so if the matrix holds NaN
+    while ridge < np.inf:  # false if the matrix holds NaN
         try:
             return np.linalg.inv(np.linalg.cholesky(matrix + ridge * np.eye(size)))
         except np.linalg.LinAlgError:
@@ -62,7 +63,7 @@ def _solved(half, gradient):
 
 
 def newton(evaluate, point, tol):
-    """Newton's method; `evaluate(theta)` and the first point come with the curvature."""
+    """The points of Newton's method; the first point and those of `evaluate(theta)` have their curvature."""
     while not (point is None or point.is_optimal(tol)):
         point = move(evaluate, point, -_solved(factorised(point.curvature), point.gradient))
         if point is not None:
@@ -70,7 +71,10 @@ def newton(evaluate, point, tol):
 
 
 def lbfgs(evaluate, point, tol, precondition, memory=20):
-    """Limited-memory BFGS (Nocedal 1980) from precondition(gradient), an inverse of the curvature but for its scale."""
+    """The points of limited-memory BFGS (Nocedal 1980).
+
+    precondition(gradient) is the gradient times an approximate inverse of the curvature, whose scale does not matter.
+    """
     steps, changes = [], []
     while not (point is None or point.is_optimal(tol)):
         direction = -_two_loops(point.gradient, steps, changes, precondition)
@@ -95,7 +99,7 @@ def _two_loops(gradient, steps, changes, precondition):
         q -= share * change
     q = precondition(q)
     if steps:
-        # so that the inverse is right along the last step
+        # the scale at which the inverse is exact along the last step
         q *= np.vdot(steps[-1], changes[-1]) / np.vdot(changes[-1], precondition(changes[-1]))
     for step, change, share in zip(steps, changes, reversed(shares)):
         q += (share - np.vdot(change, q) / np.vdot(step, change)) * step
@@ -103,10 +107,10 @@ def _two_loops(gradient, steps, changes, precondition):
 
 
 def newton_points(problem, theta, tol):
-    """The start and its successors by Newton's method on all rows, if they are few, or a sample's second derivatives.
+    """The start and its successors: of few rows by Newton's method, of many by second derivatives of a sample of them.
 
-    Those precondition L-BFGS over all rows, which reads each once a step; where that is slow, they are taken anew from
-    four times as many rows.
+    The sample's second derivatives precondition L-BFGS over all rows, which reads each row once a step. Where L-BFGS is
+    slow, second derivatives are taken anew, from four times as many rows.
     """
     sampled, step = _sample_optimum(problem, theta)
     point = sampled if step == 1 else problem.evaluate(sampled.theta)
@@ -128,9 +132,10 @@ def newton_points(problem, theta, tol):
 
 
 def continued_points(problem, point, tol):
-    """The point and its successors, which comes from the optimum of another penalty, as `problem.curvature` does.
+    """The point, which is the optimum of another penalty, and its successors.
 
-    That preconditions L-BFGS; where it is slow, second derivatives are taken anew, from more rows each time.
+    `problem.curvature`, of that other problem, preconditions L-BFGS; where L-BFGS is slow, second derivatives are taken
+    anew, from more rows each time.
     """
     yield point
     n, size = len(problem.codes), point.theta.size
@@ -151,10 +156,10 @@ def continued_points(problem, point, tol):
 
 
 def _sample_optimum(problem, theta):
-    """(a point with curvature near the optimum of every step-th panel of rows, step); the start itself if step is 1."""
+    """(a point with curvature near the optimum of every step-th panel of rows, step); if step is 1, the start."""
     n, size = len(problem.codes), theta.size
     last = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
-    # a smaller sample's optimum begins the larger one's, and that of an earlier fit is better than both
+    # the larger sample starts at the optimum of a smaller one, unless there is an earlier fit to start from
     steps = [last] if last == 1 or theta.any() else [8 * last, last]
     if any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         steps = [1]
@@ -168,7 +173,7 @@ def _sample_optimum(problem, theta):
             break
         # a gradient's error from m rows is about sqrt(size / m)
         for _, sampled in zip(range(20), newton(evaluate, start, 0.1 * np.sqrt(size * step / n))):
-            if sampled.margin > 0:  # the sample has no optimum
+            if sampled.margin > 0:  # the sample is separated, and has no optimum
                 sampled = start
                 break
         theta = sampled.theta
@@ -178,8 +183,8 @@ def _sample_optimum(problem, theta):
 def lbfgs_points(problem, theta, tol):
     """The start and its successors by L-BFGS, preconditioned by second derivatives that the classes share.
 
-    They are taken at the start and again after some steps, when the rows that matter are known: MNIST's digits need 99
-    steps in place of 157.
+    The second derivatives are taken at the start and again after some steps, when the rows that matter are known:
+    MNIST's digits need 99 steps in place of 157.
     """
     n, D = len(problem.codes), problem.d + 1
     point = problem.evaluate(theta)

@@ -1,4 +1,4 @@
-"""The perceptron: a separating plane learned from mistakes."""
+"""The perceptron: a separating hyperplane that is learned from mistakes."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,22 +18,22 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from .scores import LinearClassifier, chosen, linear_scores
-from .sweeps import (
+from .epochs import (
     Plan,
-    as_rows,
+    as_samples,
     between_centroids,
     hold_out,
     least_margin,
-    make_units,
-    planes_kept,
+    make_learners,
     share_out,
     train,
     voters,
+    weights_kept,
 )
+from .scores import LinearClassifier, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# Numbers in a block of scores against all voters.
+# The most scores of rows by voters that are computed at a time.
 _VOTE_NUMBERS = 1 << 20
 
 
@@ -41,64 +41,64 @@ class Perceptron(LinearClassifier):
     """Linear classifier that learns from its mistakes, one row after another.
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
-    changes nothing. With more than two classes each has its own plane, against the rest or jointly.
+    changes nothing. With more than two classes each has its own separating hyperplane, against the rest or jointly.
 
     Parameters
     ----------
     penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
-        Shrinks w at each row, as in scikit-learn; for `average='none'` alone, and neither `multi_class='joint'` nor
-        `order='batch'`.
+        Shrinks w at each row, as in scikit-learn. It goes with `average='none'` alone, and neither with
+        `multi_class='joint'` nor with `order='batch'`.
     alpha : float >= 0, default=0.0001
         Factor of the penalty.
     l1_ratio : float in [0, 1], default=0.15
         Share of 'l1' in the penalty 'elasticnet'.
     fit_intercept : bool, default=True
-        Whether to learn b; without it the plane goes through the origin.
+        Whether to learn b; without it the hyperplane goes through the origin.
     max_iter : int >= 1, default=1000
-        Sweeps (n_samples turns) at most.
+        The most epochs, each of which visits every row once.
     tol : float >= 0 or None, default=1e-3
-        Training stops when the mean of max(0, -y f) over a sweep has not been below the best by `tol` for
-        `n_iter_no_change` sweeps. None: never; nor with an explicit `order`, unless `early_stopping`.
+        Training stops when the mean of max(0, -y f) over an epoch has not been below the best by `tol` for
+        `n_iter_no_change` epochs. With None, or with an explicit `order` and no `early_stopping`, this rule is off.
     shuffle : bool, default=True
         Whether `order=None` means 'shuffled' or 'cyclic'.
     verbose : int, default=0
         1 shows progress on stderr.
     eta0 : float > 0, default=1.0
-        The step. From a start of 0 and without penalty it only scales w and b.
+        The length of a step. From a start of 0 and without penalty it only scales w and b.
     n_jobs : int or None, default=None
-        Threads for more than two planes; None means every CPU. It changes no bit of the result.
+        Threads for more than two classes; None means every CPU. It changes no bit of the result.
     random_state : int, RandomState, Generator or None, default=0
         Draws the orders, a random start and the rows held out.
     early_stopping : bool, default=False
-        Hold out a share of each class and stop by its error in place of the loss.
+        Hold out a share of each class, and stop by the error on these rows in place of the loss.
     validation_fraction : float in (0, 1), default=0.1
         The share held out.
     n_iter_no_change : int >= 1, default=5
         See `tol`.
     class_weight : dict, 'balanced' or None, default=None
-        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Against the rest only
-        the plane's own class has it, as in scikit-learn.
+        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Where each class learns
+        against the rest, the rest has the factor 1, as in scikit-learn.
     warm_start : bool, default=False
         Whether `fit` starts from the last fit's `coef_` and `intercept_`.
     order : {'cyclic', 'shuffled', 'random', 'batch'} or None, default=None
-        Which row comes next. 'cyclic': 0 to n - 1, again and again; 'shuffled': a new permutation for each sweep;
-        'random': n draws with replacement (stochastic gradient descent on the mean of max(0, -y f)); 'batch': all
-        mistakes of a sweep at once, added up. These end with the first sweep without a mistake, or after `max_iter`.
-        None follows `shuffle` and ends by `tol`, as scikit-learn does.
+        Which row comes next. 'cyclic': 0 to n - 1, again and again; 'shuffled': a new permutation for each epoch;
+        'random': n draws with replacement (stochastic gradient descent on the mean of max(0, -y f)); 'batch': the steps
+        of all mistakes of an epoch are added up and taken at its end. Training with these orders ends with the first
+        epoch without a mistake, or after `max_iter`. None follows `shuffle` and ends by `tol`, as scikit-learn does.
     start : {'zero', 'random', 'centroids'}, default='zero'
-        Weights to start from: 0; standard normal; or the plane halfway between the mean p of the positive rows and n of
-        the others, w = p - n and b = (|n|^2 - |p|^2) / 2. `coef_init` of `fit` gives others.
+        Weights to start from: 0; standard normal; or the hyperplane halfway between the mean p of the positive rows and
+        the mean n of the others, w = p - n and b = (|n|^2 - |p|^2) / 2. `coef_init` of `fit` gives others.
     average : {'none', 'averaged', 'voted', 'pocket'}, default='none'
-        What becomes of the weights on the way. 'averaged': `coef_` is their mean over all turns; 'voted': each
-        predicts, and counts for as many turns as it was there (Freund, Schapire 1999); 'pocket': those with the fewest
-        errors, by weight, among the weights after each sweep and those whose run of right rows was the longest
-        yet (Gallant 1990).
+        What becomes of the weights on the way. 'averaged': `coef_` is the mean of the weights after every sample;
+        'voted': all weights predict, and each has a vote for every sample that it met (Freund, Schapire 1999);
+        'pocket': `coef_` is the weights with the fewest errors, by sample weight, among those after each epoch and
+        those whose run of right rows was the longest yet (Gallant 1990).
     multi_class : {'ovr', 'joint'}, default='ovr'
-        A plane against the rest for each class; or all of them at once: a row of class y with f_y <= max f_k over the
-        others adds its step to y and takes it from the first best k. With two classes both are the one plane.
+        Each class learns against the rest; or all learn at once: a row of class y with f_y <= max f_k over the others
+        adds its step to y and takes it from the first best k. With two classes both are the one hyperplane.
     callback : callable, optional
-        ``callback(step, total, value)`` after each range of rows: turns so far and at most, and mistakes of the sweep
-        so far. Returning True ends the training.
+        ``callback(step, total, value)`` after each range of rows, with the number of rows visited so far, the most
+        visits that there can be, and the number of mistakes of the epoch so far. Returning True ends the training.
 
     Attributes
     ----------
@@ -109,16 +109,16 @@ class Perceptron(LinearClassifier):
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
     n_iter_ : int
-        Sweeps, the most of any plane. Where a sweep without mistakes shows that more would change nothing, those are
-        counted, not made.
+        The most epochs of any hyperplane. Where an epoch without mistakes shows that more would change nothing, more
+        are counted, but not made.
     t_ : int
         n_iter_ * n_samples + 1.
-    n_mistakes_ : int, or ndarray of shape (n_classes,) of planes against the rest
-        Mistakes in training. Below likewise.
+    n_mistakes_ : int, or ndarray of shape (n_classes,) where each class learns against the rest
+        Mistakes in training. Attributes below that are "float or ndarray" have shapes likewise.
     converged_ : bool
-        Whether every plane is known to separate the rows it was trained on.
+        Whether every hyperplane is known to separate the rows it was trained on.
     stop_reason_ : str
-        Why the training of the last plane to end did end.
+        Why the training ended, of the hyperplane whose training ended last.
     margin_ : float or ndarray
         gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), where `coef_` is known to separate
         them; else NaN.
@@ -128,15 +128,15 @@ class Perceptron(LinearClassifier):
         (rho / gamma)^2, which no training from 0 exceeds in mistakes (Novikoff 1962); NaN where gamma is not known, or
         with a penalty, weights, another start or order='batch'.
     voters_, voter_intercepts_, votes_, voter_starts_ : ndarray
-        With 'voted': planes, their turns, and where those of each class begin.
+        With 'voted': the weights and intercepts that vote, their numbers of votes, and where those of each class begin.
 
     Notes
     -----
-    O(n d) a sweep, which reads X once, in order unless the order is another: at the speed of memory. Beyond X: O(K d),
-    8 bytes a row for an order, d numbers a mistake for 'voted'. X is used as it is, float32 or float64, dense or
-    sparse, and may be a memory map; all sums are float64, in an order that no thread, range or SIMD level changes.
-    Unlike in scikit-learn, b takes whole steps when X is sparse, too: the answer is that of the dense rows. A row of
-    `sample_weight` 0 is a missing row.
+    An epoch takes O(n d) time and reads X once, in its order unless `order` is another: at the speed of memory. Memory
+    beyond X is O(K d), 8 bytes a row for an order, and d numbers a mistake for 'voted'. X is used as it is, float32 or
+    float64, dense or sparse, and may be a memory map; all sums are float64, in an order that no thread, range or SIMD
+    level changes. Unlike in scikit-learn, b takes whole steps when X is sparse, too: the answer is that of the dense
+    rows. A row of `sample_weight` 0 is a missing row.
 
     References
     ----------
@@ -155,16 +155,16 @@ class Perceptron(LinearClassifier):
     """
 
     _state_table = declare(
-        n_units=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else len(model.coef_)),
-        _turns_=Array("int64", "n_units"),
+        n_learners=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else len(model.coef_)),
+        _turns_=Array("int64", "n_learners"),  # the number of samples that each learner has met
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
             voters_=Array("float64", "n_voters", "n_features"),
             voter_intercepts_=Array("float64", "n_voters"),
-            voter_starts_=Starts("n_planes", "n_voters", full=True),  # those of each plane
+            voter_starts_=Starts("n_planes", "n_voters", full=True),  # where the voters of each hyperplane begin
         ),
-        # averaged: the plane after the last turn, and what its average lags behind it, times the turns
+        # averaged: the weights after the last sample, and sums of each step times the number of its sample
         **where(
             has("_last_coef_"),
             _last_coef_=Array("float64", "n_planes", "n_features"),
@@ -220,27 +220,28 @@ class Perceptron(LinearClassifier):
         self
         """
         plan, threads = self._plan(), n_threads(self.n_jobs)
-        rows, labels, columns = self._rows(X, y, sample_weight)
-        classes, turns = labels.classes, labels.rows
+        samples, labels, columns = self._samples(X, y, sample_weight)
+        classes, members = labels.classes, labels.rows
         plan = replace(plan, joint=plan.joint and len(classes) > 2)
         held_out = None
         if self.early_stopping:
-            turns, held_out = hold_out(rows.codes, turns, self.validation_fraction, plan.seed)
+            members, held_out = hold_out(samples.codes, members, self.validation_fraction, plan.seed)
         warm = self.warm_start and hasattr(self, "coef_")
         if coef_init is None and warm:
             coef_init = self.coef_
         if intercept_init is None and warm:
             intercept_init = self.intercept_
-        w, b = self._first_weights(rows, turns, plan, len(classes), coef_init, intercept_init)
+        w, b = self._first_weights(samples, plan, classes, coef_init, intercept_init)
         weights = class_factors(self.class_weight, classes, np.bincount(labels.codes))
-        units = make_units(plan, w, b, weights)
+        learners = make_learners(plan, w, b, weights)
         proves = not (
-            w.any() or b.any() or plan.penalty or plan.order == "batch" or rows.cost is not None or self.class_weight
+            w.any() or b.any() or plan.penalty or plan.order == "batch" or samples.cost is not None or self.class_weight
         )
-        return self._learn(rows, turns, held_out, plan, units, threads, columns | {"classes_": classes}, proves)
+        train = partial(self._train, samples, members, held_out, plan, learners, threads)
+        return self._become(**columns, classes_=classes, **train(proves=proves))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one sweep over these rows, in their order (or `order`), from the weights so far.
+        """Learn from one epoch over these rows, in their order (or `order`), from the weights so far.
 
         Parameters
         ----------
@@ -252,80 +253,86 @@ class Perceptron(LinearClassifier):
         Returns
         -------
         self
-            `n_mistakes_` and `radius_` are those of all calls; gamma and the bound, of rows that are gone, are NaN.
-            Averages and votes go on; a pocket begins anew with the one before, and is judged by these rows.
+            `n_mistakes_` and `radius_` are those of all calls; `margin_` and `mistake_bound_` are NaN, as the rows of
+            earlier calls are gone. Averages and votes go on. A pocket begins with the weights of the one before, and
+            is judged by these rows.
         """
         plan, threads = self._plan(), n_threads(self.n_jobs)
         first = not hasattr(self, "coef_")
         if self.early_stopping:
-            raise ValueError("early_stopping is True; partial_fit, which makes one sweep, wants False")
+            raise ValueError("early_stopping is True; partial_fit, which makes one epoch, wants False")
         classes = declared_classes(classes, None if first else self.classes_)
         weights = class_factors(self.class_weight, classes, None)
-        rows, labels, columns = self._rows(X, y, sample_weight, classes, first)
-        turns = labels.rows
+        samples, labels, columns = self._samples(X, y, sample_weight, classes, first)
         plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
         if first:
-            w, b = self._first_weights(rows, turns, plan, len(classes), None, None)
-            units = make_units(plan, w, b, weights)
+            w, b = self._first_weights(samples, plan, classes, None, None)
+            learners = make_learners(plan, w, b, weights)
         else:
             averaged = plan.average == "averaged" and hasattr(self, "_last_coef_")
             w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
-            units = make_units(plan, w, b, weights)
-            for unit, mistakes, turns_before in zip(units, np.atleast_1d(self.n_mistakes_), self._turns_):
-                unit.mistakes, unit.t, unit.first_t = int(mistakes), int(turns_before), int(turns_before)
+            learners = make_learners(plan, w, b, weights)
+            for learner, mistakes, t in zip(learners, np.atleast_1d(self.n_mistakes_), self._turns_):
+                learner.mistakes, learner.t, learner.first_t = int(mistakes), int(t), int(t)
             if averaged:
-                share_out(units, "lag_w", self._lag_coef_)
-                share_out(units, "lag_b", self._lag_intercept_)
-        return self._learn(rows, turns, None, plan, units, threads, columns | {"classes_": classes}, False, not first)
+                share_out(learners, "lag_w", self._lag_coef_)
+                share_out(learners, "lag_b", self._lag_intercept_)
+        before = None if first else vars(self)
+        trained = self._train(samples, labels.rows, None, plan, learners, threads, before, proves=False)
+        return self._become(**columns, classes_=classes, **trained)
 
-    def _learn(self, rows, turns, held_out, plan, units, threads, attributes, proves, more=False):
-        """Train the units and take on what they learned; `proves` says whether Novikoff's bound holds."""
-        n = len(rows.codes) if turns is None else len(turns)
-        with Progress(plan.max_iter * n * len(units), "perceptron", self.verbose, self.callback) as progress:
-            square = train(rows, turns, held_out, plan, units, threads, progress)
-        kept = [planes_kept(unit, plan) for unit in units]
-        for unit, (w, b) in zip(units, kept):
+    def _train(self, samples, members, held_out, plan, learners, threads, before=None, *, proves):
+        """Train the learners; the attributes that say what they learned, going on from the state `before`.
+
+        `proves` says whether Novikoff's bound holds.
+        """
+        n = len(samples.codes) if members is None else len(members)
+        with Progress(plan.max_iter * n * len(learners), "perceptron", self.verbose, self.callback) as progress:
+            square = train(samples, members, held_out, plan, learners, threads, progress)
+        kept = [weights_kept(learner, plan) for learner in learners]
+        for learner, (w, b) in zip(learners, kept):
             if plan.order == "random" or plan.average in ("averaged", "pocket") or plan.penalty is not None:
-                unit.margin = least_margin(rows, turns, plan, unit, w, b)
+                learner.margin = least_margin(samples, members, plan, learner, w, b)
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
-        one = (lambda values: values[0]) if len(units) == 1 else np.array
+        one = (lambda values: values[0]) if len(learners) == 1 else np.array
         radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
-        if more:
-            radius = np.fmax(np.max(self.radius_), radius)
+        if before is not None:
+            radius = np.fmax(np.max(before["radius_"]), radius)
         norms = [_norm(np.append(w, b)) for w, b in kept]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             margins = [
-                unit.margin / norm if unit.margin > 0 and not more else np.nan for unit, norm in zip(units, norms)
+                learner.margin / norm if learner.margin > 0 and before is None else np.nan
+                for learner, norm in zip(learners, norms)
             ]
             proves = proves and 1e-140 < radius < np.inf
             bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]
-        last = max(units, key=lambda unit: unit.n_iter)
-        attributes |= {
+        last = max(learners, key=lambda learner: learner.n_iter)
+        attributes = {
             "coef_": coef,
             "intercept_": intercept,
             "n_iter_": last.n_iter,
-            "t_": (self.t_ if more else 1) + last.n_iter * len(rows.codes),
-            "n_mistakes_": one([unit.mistakes for unit in units]),
-            "converged_": all(unit.margin > 0 for unit in units),
+            "t_": (1 if before is None else before["t_"]) + last.n_iter * len(samples.codes),
+            "n_mistakes_": one([learner.mistakes for learner in learners]),
+            "converged_": all(learner.margin > 0 for learner in learners),
             "stop_reason_": last.reason,
             "margin_": one([float(margin) for margin in margins]),
-            "radius_": one([float(radius) for _ in units]),
+            "radius_": one([float(radius) for _ in learners]),
             "mistake_bound_": one([float(bound) for bound in bounds]),
-            "_turns_": np.array([unit.t for unit in units]),
+            "_turns_": np.array([learner.t for learner in learners]),
         }
         if plan.average == "averaged":
-            for name, part in (("_last_coef_", "w"), ("_last_intercept_", "b"), ("_lag_coef_", "lag_w")):
-                attributes[name] = np.concatenate([getattr(unit, part) for unit in units])
-            attributes["_lag_intercept_"] = np.concatenate([unit.lag_b for unit in units])
+            parts = {"_last_coef_": "w", "_last_intercept_": "b", "_lag_coef_": "lag_w", "_lag_intercept_": "lag_b"}
+            for name, part in parts.items():
+                attributes[name] = np.concatenate([getattr(learner, part) for learner in learners])
         if plan.average == "voted":
-            attributes |= voters(rows, plan, units, vars(self) if more and hasattr(self, "votes_") else None)
+            attributes |= voters(samples, plan, learners, before if before and "votes_" in before else None)
         if (
             not attributes["converged_"]
             and last.n_iter == plan.max_iter > 1
             and (self.tol is not None or plan.until_clean)
         ):
             warn(f"The perceptron is not known to separate the rows: {last.reason}", "ConvergenceWarning")
-        return self._become(**attributes)
+        return attributes
 
     def _scores(self, X):
         if not hasattr(self, "votes_"):
@@ -341,7 +348,7 @@ class Perceptron(LinearClassifier):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
 
     def _plan(self):
-        """The parameters, checked, but for those that wait for the rows."""
+        """The parameters as a Plan, checked; those of the data, such as `class_weight`, are checked with the rows."""
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
@@ -368,7 +375,7 @@ class Perceptron(LinearClassifier):
                 if getattr(self, name) != wanted and getattr(self, name) != "pocket":
                     raise ValueError(f"{name} is {getattr(self, name)!r} and order 'batch'; {wanted!r} is wanted")
         if self.average == "voted" and self.multi_class == "joint":
-            raise ValueError("average is 'voted' and multi_class 'joint'; another average is wanted for joint planes")
+            raise ValueError("average is 'voted' and multi_class 'joint'; another average is wanted for joint learning")
         if not 0 < require_number("validation_fraction", self.validation_fraction, 0) < 1:
             raise ValueError(f"validation_fraction is {self.validation_fraction}; a number between 0 and 1 is wanted")
         tol = -np.inf if self.tol is None else require_number("tol", self.tol, 0)
@@ -387,10 +394,10 @@ class Perceptron(LinearClassifier):
             seed=as_seed(self.random_state),
         )
 
-    def _rows(self, X, y, sample_weight, known=None, reset=True):
-        """(rows, Labels, attributes)."""
+    def _samples(self, X, y, sample_weight, known=None, reset=True):
+        """(Samples, Labels, the attributes of the columns); `known` classes are those of `partial_fit`."""
         name = type(self).__name__
-        # a first sweep that meets every row tells whether they are finite
+        # an epoch that meets every row tells whether they are finite
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
@@ -402,27 +409,29 @@ class Perceptron(LinearClassifier):
         labels = as_labels(y, sample_weight, len(array), name, known)
         codes = labels.spread(len(array), np.intc)
         refuse = None if isinstance(array, Csr) else partial(require_finite, array, "X", name)
-        return as_rows(array, codes, labels.weight, refuse), labels, columns
+        return as_samples(array, codes, labels.weight, refuse), labels, columns
 
-    def _first_weights(self, rows, turns, plan, n_classes, coef_init, intercept_init):
-        n_planes = 1 if n_classes == 2 else n_classes
+    def _first_weights(self, samples, plan, classes, coef_init, intercept_init):
+        """(w, b) that the training starts from."""
+        n = n_planes(classes)
         rng = np.random.default_rng([plan.seed, 1])
         if self.start == "random":
-            w, b = rng.standard_normal((n_planes, rows.d)), rng.standard_normal(n_planes)
+            w, b = rng.standard_normal((n, samples.d)), rng.standard_normal(n)
         elif self.start == "centroids":
-            w, b = between_centroids(rows, turns, n_planes)
+            w, b = between_centroids(samples, n)
         else:
-            w, b = np.zeros((n_planes, rows.d)), np.zeros(n_planes)
+            w, b = np.zeros((n, samples.d)), np.zeros(n)
         if coef_init is not None:
             w = _given("coef_init", coef_init, w.shape)
         if intercept_init is not None:
             b = _given("intercept_init", intercept_init, b.shape)
         elif coef_init is not None or not plan.intercept:
-            b = np.zeros(n_planes)
+            b = np.zeros(n)
         return w, b
 
 
 def _given(name, values, shape):
+    """First weights of the user's, as finite float64 of a shape."""
     try:
         array = np.array(as_array(values, name), dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -11,12 +11,12 @@ from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
 
-# Scores that overflow are computed anew at this scale of rows and weights.
+# Where scores overflow, they are computed anew from rows and weights that are multiplied by this.
 _SCALE = 2.0**-600
 
 
 def counted(rows, labels, owner):
-    """(rows, weights or None) of those that count by their Labels; where some do not, all are checked."""
+    """(rows, weights or None) of the rows that count by their Labels; rows that do not count are finite, too."""
     if labels.rows is None:
         return rows, labels.weight
     if not isinstance(rows, Csr):
@@ -25,7 +25,7 @@ def counted(rows, labels, owner):
 
 
 def _arrays(X):
-    """The arrays of rows, as the kernels take them: a Csr has an entry at least."""
+    """The arrays of rows, dense or Csr; those of a Csr have at least one entry, so that they have an address."""
     if not isinstance(X, Csr):
         return (X,)
     if len(X.indices) == 0:
@@ -33,21 +33,25 @@ def _arrays(X):
     return X.indptr, X.indices, X.data
 
 
+def _rows(X):
+    """The rows as the first arguments of a kernel."""
+    return (X, X.data) if isinstance(X, Csr) else (X,)
+
+
 def _parameters(coef, intercept):
     return np.ascontiguousarray(coef, np.float64), np.ascontiguousarray(intercept, np.float64)
 
 
 def _sums(X, coef, intercept, n_jobs=None):
-    """(scores, how many of them are not finite)."""
-    arrays = _arrays(X)
-    kernel = kernels.score if len(arrays) == 1 else kernels.score_sparse
+    """(scores, the number of scores that are not finite)."""
+    rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
     scores = np.empty((len(X), len(coef)))
-    odd = over_rows(lambda start, stop: kernel(*arrays, coef, intercept, start, stop, scores), X, len(coef), n_jobs)
+    odd = over_rows(lambda start, stop: kernel(*rows, coef, intercept, start, stop, scores), X, len(coef), n_jobs)
     return scores, sum(odd)
 
 
 def _small_sums(X, coef, intercept):
-    """Scores times _SCALE^2: finite."""
+    """Scores times _SCALE^2, which are finite."""
     if isinstance(X, Csr):
         X = Csr(X.indptr, X.indices, X.data * np.float64(_SCALE), X.n_columns)
     else:
@@ -58,8 +62,8 @@ def _small_sums(X, coef, intercept):
 def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     """X @ coef.T + intercept of shape (n_samples, len(coef)), summed in float64; X dense or Csr.
 
-    Given an `owner`, a NaN or infinity in X is refused in its name. A sum that overflows on its way is computed at
-    another scale: a score is infinite only if float64 cannot hold it, and never NaN.
+    Given an `owner`, the estimator's name, NaN or infinity in X is refused in its name. A sum that overflows on its way
+    is computed at another scale: a score is infinite only if float64 cannot hold it, and never NaN.
     """
     coef, intercept = _parameters(coef, intercept)
     scores, odd = _sums(X, coef, intercept, n_jobs)
@@ -73,19 +77,18 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
-    """The column of the first largest score of each row; of one column, whether it is positive. No array of scores."""
+    """As `chosen` of `linear_scores`, without an array of all scores."""
     coef, intercept = _parameters(coef, intercept)
-    arrays = _arrays(X)
-    kernel = kernels.choose if len(arrays) == 1 else kernels.choose_sparse
+    rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes = np.empty(len(X), np.intp)
 
     def choose(start, stop):
-        own = np.empty((kernels.TILE_ROWS, len(coef)))
-        return kernel(*arrays, coef, intercept, start, stop, codes, own)
+        scratch = np.empty((kernels.TILE_ROWS, len(coef)))
+        return kernel(*rows, coef, intercept, start, stop, codes, scratch)
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
-        # at the scale at which an infinite score can be compared
+        # infinite scores of a row are compared at a scale at which they are finite
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)
@@ -94,19 +97,19 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def chosen(scores):
-    """For each row the position of its class."""
+    """The code of each row's class: the first largest score; of one column, whether the score is above 0."""
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def n_planes(classes):
-    """The number of separating hyperplanes: one for two classes, else one a class."""
+    """The number of separating hyperplanes: one for two classes, else one for each class."""
     return 1 if len(classes) == 2 else len(classes)
 
 
 class ScoreClassifier(Classifier):
-    """A classifier by `_scores` of rows, of shape (n_samples, 1 or n_classes).
+    """A classifier by `_scores(X)`, of shape (n_samples, 1 or n_classes), which a subclass has.
 
-    With two classes the positive side is `classes_[1]`; else the largest score wins, the first of equal ones.
+    With two classes a positive score means `classes_[1]`; else the first class with the largest score wins.
     """
 
     def decision_function(self, X):
@@ -126,7 +129,7 @@ class ScoreClassifier(Classifier):
 class LinearClassifier(ScoreClassifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
-    Scores are summed in float64, on as many threads as the parameter `n_jobs` says, if there is one.
+    Scores are summed in float64, on as many threads as the parameter `n_jobs` says, if the classifier has it.
     """
 
     _as_rows = staticmethod(as_rows)
@@ -144,7 +147,7 @@ class LinearClassifier(ScoreClassifier):
         return tags
 
     def _linear(self, function, X):
-        """function(X, coef, intercept, ...), one of the two above."""
+        """The answer of `linear_scores` or `linear_codes` for new rows."""
         self._require_fitted()
         X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)

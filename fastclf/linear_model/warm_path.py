@@ -1,4 +1,4 @@
-"""A path along C: the fit with each penalty starts at the optimum of the next stronger one."""
+"""A path along C: each fit starts at the optimum of the fit with the next smaller C."""
 
 from .._estimator import variants
 from .._validation import require_number
@@ -12,12 +12,12 @@ def ascending(models):
 class WarmPath:
     """The shortcut along C of a classifier with `_fit_each(models, X, y)`.
 
-    That fits models that differ in C alone, each from where the one before ends.
+    `_fit_each` fits models that differ in C alone, each from where the one before ends.
     """
 
     _path_parameters = ("C",)
 
-    # Whether a warm start is worth it, and does not matter where the fit ends.
+    # Whether a warm start saves time and does not change where the fit ends.
     _starts_warm = True
 
     def _fit_path(self, name, values, X, y, shared=None):

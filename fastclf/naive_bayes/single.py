@@ -7,13 +7,13 @@ import numpy as np
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
 from .._validation import require_number
-from ..sums.blocks import over_rows
 from ..sums.class_sums import category_counts, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
 from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document, log_of
 from .counted_cells import Bernoulli, Categorical
 from .distributions import Gaussian, Multinomial, Poisson
-from .joints import Linear, add_gaussian, add_table, in_lanes, joined_tables, kernels, require_positive, row_work
+from .gaussian_leave_one_out import left_out_codes
+from .joints import Linear, add_gaussian, add_table, joined_tables, require_positive
 
 
 @document
@@ -132,27 +132,9 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         if len(X) < 2:
             raise ValueError("X has 1 row; at least two are wanted, of which one is left out")
         learned = self._conclude(self._sums(X, codes, None, len(classes)))
-        # what overflows here is told row by row
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            count = learned["class_count_"]
-            priors = [count, np.maximum(count - 1, 0)] if self.priors is None else [learned["class_prior_"]] * 2
-            log_prior = np.log(priors)
-            n, *whole = learned["_whole"]
-            inverse = 1 / np.maximum(learned["var_"], 1e-300)
-            logs = np.log(inverse)
-            sums = np.stack([-logs.sum(axis=1), inverse.sum(axis=1), inverse.max(axis=1)], axis=1)
-            top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
-            step = learned["theta_"] - whole[0]
-            far = (inverse * step**2).sum(axis=1)
-            state = [np.append(count, n[0])]
-            state += [np.vstack([learned[name], row]) for name, row in zip(("theta_", "_squares"), whole)]
-            state += [log_prior, self.var_smoothing, learned["epsilon_"], inverse, sums, in_lanes(inverse)]
-            state += [in_lanes(-2 * inverse * step), in_lanes(top - 0.5 * far), top]
-            # a sum of 2 d products, none above its square's share and `far` together
-            state.append(1e-9 + (X.shape[1] + 8) * 1e-15 * float(np.abs(top).max() + far.max()))
-        found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
-        work = 4 * row_work(len(classes))
-        over_rows(lambda i, j: kernels.leave_out(X, codes, *state, i, j, found, lost), X, work, self.n_jobs)
+        count = learned["class_count_"]
+        priors = [count, np.maximum(count - 1, 0)] if self.priors is None else [learned["class_prior_"]] * 2
+        found, lost = left_out_codes(X, codes, learned, priors, self.var_smoothing, self.n_jobs)
         for row in np.flatnonzero(lost):
             rest = np.arange(len(X)) != row
             state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))

@@ -1,32 +1,32 @@
-"""Rows in blocks on threads, each in ranges that Ctrl-C comes between.
+"""Rows in blocks on threads, each block in short ranges, between which Ctrl-C is obeyed.
 
-What is summed is summed block by block, and blocks are added in their order. Bounds of blocks depend on the problem
-alone, so that neither the number of threads nor the time that a range takes changes a bit.
+Sums are made block by block, and those of the blocks are added in their order. The bounds of blocks depend on the
+problem alone, so that neither the number of threads nor the time that a range takes changes a bit.
 """
 
 from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
 
-# Blocks at most, and numbers that the sums of all of them may have, if they are more than one.
+# The most blocks, and the most numbers in the sums of all blocks together where there is more than one.
 _BLOCKS = 64
 _PARTIAL_NUMBERS = 1 << 23
 
-# Multiplications below which rows are not worth a block of their own.
+# The fewest multiplications that are worth a block of their own.
 BLOCK_WORK = 1 << 18
 
-# Multiplications below which one call does all (1 ms), and those of a first range.
+# The most multiplications that one call does (1 ms), and the number of multiplications in a first range.
 _THREAD_WORK = 1 << 21
 _RANGE_WORK = 1 << 24
 
 
 def n_blocks(worth, numbers):
-    """How many blocks there are where `worth` of them pay and the sums of each have so many numbers."""
+    """The number of blocks to make where at most `worth` of them pay, and the sums of each have `numbers` numbers."""
     return max(1, min(_BLOCKS, worth, _PARTIAL_NUMBERS // numbers))
 
 
 def even_bounds(n, parts):
-    """Where parts of n rows that are equally long begin, and n."""
+    """The bounds between which n rows fall into parts of equal length: parts + 1 numbers from 0 to n."""
     return [n * i // parts for i in range(parts + 1)]
 
 
@@ -37,14 +37,14 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
     ----------
     bounds : list of int, ascending
     first : int
-        Rows of the first range of a block.
+        The number of rows of the first range of a block.
     begin : callable
-        begin() makes a state, on the thread that fills it.
+        begin() makes the state of a block, on the thread that fills it.
     add : callable
-        add(start, stop, state) adds rows to it.
+        add(start, stop, state) adds rows to a state.
     threads : int
     cut : callable
-        cut(start, stop, first) gives ranges. `by_length` where it matters to the sums how they are cut.
+        cut(start, stop, first) gives the ranges of a block: `by_length` if the sums depend on where they are cut.
     """
     states = [None] * (len(bounds) - 1)
 
@@ -59,13 +59,13 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
 
 
 def by_length(start, stop, length):
-    """As `ranges`, of one length however long they take."""
+    """Ranges of one length, however long they take."""
     for first in range(start, stop, length):
         yield first, min(first + length, stop)
 
 
 def added(arrays):
-    """The sum of arrays, in their order and the first one's memory."""
+    """The sum of arrays, added in their order; the first array is overwritten with it."""
     first, *rest = arrays
     for array in rest:
         first += array
@@ -73,16 +73,16 @@ def added(arrays):
 
 
 def over_rows(call, X, row_work, n_jobs):
-    """What call(start, stop) gives for ranges of all rows of X, in any order, on threads where it pays.
+    """The answers of call(start, stop) for ranges of all rows of X, in any order, on threads where that pays.
 
-    A row costs `row_work` times its entries.
+    A row costs `row_work` multiplications for each of its entries.
     """
     n = len(X)
     work = max(1, X.size * row_work)
     if work <= _THREAD_WORK:
         return [call(0, n)]
     threads = min(n_threads(n_jobs), n)
-    # several for each thread, as they are not equally fast
+    # several blocks for each thread, as threads are not equally fast
     bounds = even_bounds(n, 1 if threads == 1 else min(n, 4 * threads))
     found = []
 

@@ -10,24 +10,27 @@ from .blocks import added, over_blocks
 
 kernels = _simd.load("sums._class_sums")
 
-# Types that kernels read as they are; bools are read as uint8.
+# The types that kernels read without conversion; bools are read as uint8.
 _NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
 
-# Rows, and numbers of X, in a span of rows that is summed by itself, and numbers of all spans' sums together, at most.
+# A span of rows is summed by itself. It has at most this many rows and numbers of X, and the sums of all spans together
+# have at most _SUMS numbers.
 _SPAN_ROWS = 1 << 13
 _SPAN = 1 << 20
 _SUMS = 1 << 23
 
-# Numbers of X below which one thread does it all.
+# An X of fewer numbers is summed on one thread.
 _THREAD_WORK = 1 << 18
 
+# Weights as the kernels take them where every row has the weight 1.
 _ONES = np.empty(0)
 
 
 def as_number_rows(X, owner):
     """X as a C-contiguous array of numbers in its own type, or as Csr.
 
-    Whether floats of an array are finite is not asked here: sums and scores tell, and `require_finite` says where.
+    Floats of an array may be NaN or infinite: the caller's sums or scores are then not finite, and `require_finite`
+    says where.
     """
     if is_sparse(X):
         return as_csr(X, owner)
@@ -43,18 +46,19 @@ def as_number_rows(X, owner):
 
 
 def require_finite(X, owner):
-    """Raise if rows that gave sums or scores that are not finite hold NaN or infinity."""
+    """Raise if rows hold NaN or infinity; asked where their sums or scores are not finite."""
     if not isinstance(X, Csr) and X.dtype.kind == "f":
         as_matrix(X, owner)
 
 
 def threads_for(X, n_jobs):
+    """The number of threads that pay for sums over X."""
     threads = n_threads(n_jobs)
     return threads if X.size >= _THREAD_WORK else 1
 
 
 def over_spans(X, cells, n_jobs, begin, add):
-    """As `over_blocks`, of spans whose bounds depend on the shape of X alone; a state has `cells` numbers."""
+    """The states of `over_blocks` for spans whose bounds depend on X's shape alone; a state has `cells` numbers."""
     n = len(X)
     size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // n)), -(-n * cells // _SUMS), 1)
     return over_blocks([*range(0, n, size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
@@ -66,7 +70,7 @@ def divide(a, b):
 
 
 def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
-    """Sums by class and column, or how often a threshold is exceeded, in one read of X."""
+    """Sums by class and column in one read of X; with a threshold, the weight of the rows that exceed it."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
     if isinstance(X, Csr):
@@ -74,7 +78,7 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
             return np.zeros(shape)
 
         def add(start, stop, out):
-            kernels.sparse_sums(X.indptr, X.indices, X.data, codes, weight, start, stop, threshold, out)
+            kernels.sparse_sums(X, X.data, codes, weight, start, stop, threshold, out)
 
     else:
 
@@ -85,11 +89,12 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
 
 
 def class_counts(codes, weight, n_classes):
+    """The weight of the rows of each class, as float64."""
     return np.bincount(codes, weight, minlength=n_classes).astype(np.float64)
 
 
 def count_categories(X, n_jobs, owner):
-    """How many categories, 0 and on, each column needs for its largest entry."""
+    """The number of categories of each column: its largest entry plus 1."""
 
     def add(start, stop, state):
         bad = kernels.largest(X, start, stop, state)
@@ -107,7 +112,7 @@ def count_categories(X, n_jobs, owner):
 
 
 def category_counts(X, codes, weight, n_classes, first, n_jobs):
-    """Counts of shape (categories of all columns, n_classes), those of column j from first[j] on."""
+    """Weights by category and class, of shape (first[-1], n_classes); those of column j begin at row first[j]."""
     shape = (int(first[-1]), n_classes)
     weight = _ONES if weight is None else weight
 

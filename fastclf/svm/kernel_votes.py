@@ -5,7 +5,7 @@ import numpy as np
 from .._csr import Csr
 from .._state_table import Array, Starts, Value, declare
 from .._validation import as_array, require_number
-from ..linear_model.votes import first_turns, mean_votes, votes_until
+from ..linear_model.votes import first_samples, mean_votes, votes_until
 
 
 def slots(support, rows):
@@ -57,7 +57,7 @@ def gather_votes(log, support, n_planes, t, bias, before):
     """
     if before is not None:
         plane = np.repeat(np.arange(n_planes), np.diff(before["voter_starts_"]))
-        log = [(plane, before["voter_support_"], before["voter_steps_"], np.concatenate(first_turns(before))), *log]
+        log = [(plane, before["voter_support_"], before["voter_steps_"], np.concatenate(first_samples(before))), *log]
     plane, row, step, turn = map(np.concatenate, zip(*log))
     order = np.argsort(plane, kind="stable")
     by_row = np.argsort(support, kind="stable")

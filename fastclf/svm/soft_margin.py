@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _simd
-from .._aligned import aligned
 from .._csr import Csr
 from .._validation import require_finite
 from ..linear_model.scores import _arrays, linear_scores
@@ -121,9 +120,8 @@ class Problem:
             codes, shift = np.zeros(len(X), np.intp), np.zeros(d)
 
             def add(start, stop, out):
-                panel = aligned((moments.PANEL_ROWS, width), np.float64)
                 sums = out[0, :d].reshape(1, d)
-                moments.add_products(X, codes, weight, shift, start, stop, panel, sums, out[1:])
+                moments.add_products(X, codes, weight, shift, start, stop, sums, out[1:])
 
             total = added(len(X), d * d, (1 + width, width), add, self.threads)
             sums, gram = total[0, :d], np.triu(total[1 : 1 + d, :d])

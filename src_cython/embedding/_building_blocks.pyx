@@ -11,7 +11,7 @@ from _model cimport (
     axpy_double_f, axpy_float_f, dot_double_f, dot_float_f, piece, smo_first_f, smo_second_f, smo_step_f,
     split_double_f, split_float_f,
 )
-from linear_model._row_turns cimport load
+from linear_model._samples cimport load
 from tree._plain_split cimport split_t, try_feature
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK

@@ -4,48 +4,57 @@
 #     more:         loss_i = log(sum_k exp(s_ik)) - s_i,y(i),  s_ik = w_k z_i                        K classes
 #     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikm z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
 #
-# in:      rows as they are (dense or CSR), codes y, weights (empty: all 1), W
-# changed: what a pass adds up: sums = [loss, least margin], grad, and hess, if there is one, a block for each k <= m
+# in:      rows X, dense or CSR, their classes y and weights, parameters W
+# changed: the sums of the rows so far: sums = [loss, least margin], grad, and hess if it is wanted, a block for each
+#          pair of classes k <= m
 #
-# Dense rows are taken a panel at a time as z = ((x - shift) * factor, bias), doubles in a scratch that stays in the
-# cache, so that W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias) as they are:
-# whoever calls translates. Panels and the sums in them have a fixed order; `step` > 1 takes every step-th panel alone.
+# Dense rows are taken a panel at a time as z = ((x - shift) * factor, bias), doubles in scratch space that stays in the
+# cache: W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias), not centred or scaled;
+# the caller translates W, grad and hess. Panels and the sums in them have a fixed order; a `step` above 1 takes every
+# step-th panel.
 from cython cimport cdivision, floating
 from libc.math cimport log
 from libc.string cimport memset
 
+from _csr cimport csr_of, csr_t
 from _exp cimport exp_of_negative, logistic
 from _vector cimport LANES_D, absolute, fmadd, larger, require, spread, spread_d, sum_lanes, vec_d, widen
 
-# Rows of a panel: of whole vectors at every level, in sixes.
 cdef enum:
-    ROWS = 24
+    ROWS = 24  # of a panel: whole vectors at every level, and a multiple of six
 PANEL = ROWS
 LANES = LANES_D
 
+# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors.
 cdef struct pass_t:
-    Py_ssize_t d  # of the rows, without the bias
-    Py_ssize_t ld  # doubles between the rows of W, grad, hess and the panel: d + 1, rounded up to whole vectors
-    Py_ssize_t n_classes  # 1 for two of them
-    const int* codes
-    const double* weights  # NULL: all 1
-    bint shared  # whether the classes share one block of hess
-    bint margins  # whether the least margin is wanted
-    double* sums
-    double* grad
-    double* hess  # NULL: not wanted
-    double* s  # (n_classes, ROWS): scores, then r
-    double* weight  # (ROWS,), 0 beyond the last row
-    double* curvature  # (ROWS,), of two classes
-    double* z  # (ROWS, ld): the panel
-    double* az  # (ld, ROWS): the panel times a, transposed
+    Py_ssize_t n               # rows of X
+    Py_ssize_t d               # columns of X
+    Py_ssize_t ld              # numbers from one row of W, grad, hess or the panel to the next, where rows are dense
+    Py_ssize_t n_classes       # 1 where there are two classes
+    const int* codes           # (n,) the class of each row
+    const double* weights      # (n,) or NULL: all 1
+    double bias                # the number behind the columns of a row: 1, or 0 without intercept
+    const double* shift        # (d,) and (d,), of dense rows
+    const double* factor
+    const double* W            # (K, ld); of sparse rows (d + 1, K), so that what an entry needs lies side by side
+    bint shared                # whether hess has one block, the mean over classes of those on the diagonal
+    bint margins               # whether the least margin is wanted
+    double* sums               # [loss, least margin]
+    double* grad               # as W
+    double* hess               # (blocks, d + 1, ld), or NULL: not wanted
+    # scratch space
+    double* s                  # (K, ROWS) scores, then r
+    double* weight             # (ROWS,) 0 beyond the last row
+    double* curvature          # (ROWS,) weight times a, of two classes
+    double* z                  # (ROWS, ld) the panel
+    double* az                 # (ld, ROWS) the panel times a, transposed
 
 
-cdef void load_rows(
-    pass_t* p, const floating* x, Py_ssize_t n_rows, const double* shift, const double* factor, double bias
-) noexcept nogil:
+cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
     """z = ((x - shift) * factor, bias), 0 beyond the columns and the rows."""
     cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
+    cdef const double* shift = p.shift
+    cdef const double* factor = p.factor
     cdef double* z = p.z
     cdef vec_d v
     for _i in range(n_rows):
@@ -57,7 +66,7 @@ cdef void load_rows(
             (<vec_d*> z)[j] = (v - (<const vec_d*> shift)[j]) * (<const vec_d*> factor)[j]
         for j in range(n_whole * LANES_D, d):
             z[j] = (x[j] - shift[j]) * factor[j]
-        z[d] = bias
+        z[d] = p.bias
         memset(z + d + 1, 0, (p.ld - d - 1) * sizeof(double))
         x += d
         z += p.ld
@@ -171,7 +180,7 @@ cdef void add_products_one(double* g, const double* r, const double* z, Py_ssize
 
 
 cdef void add_products_two(double* g, const double* r, const double* z, Py_ssize_t first, Py_ssize_t ld) noexcept nogil:
-    """The same for two rows of g and of r."""
+    """g[k, j] += sum_i r[k, i] z[i, j] for two k, from column `first` on."""
     cdef Py_ssize_t i, j = first
     cdef const double* row
     cdef double* h = g + ld
@@ -216,7 +225,7 @@ cdef void add_products_two(double* g, const double* r, const double* z, Py_ssize
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """Scores become r, the losses are added, and the curvature is kept."""
+    """Of two classes: the scores become r, the losses are added, and the curvature is kept."""
     cdef double sign[ROWS]
     cdef Py_ssize_t i
     cdef vec_d m, loss, q, a, y, weight, total = spread_d(0)
@@ -240,7 +249,7 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
 
 @cdivision(True)  # the debug build's check is not for vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """Scores become weight times probability, and the losses are added."""
+    """Of more classes: the scores become weight times probability, and the losses are added."""
     cdef double most[ROWS]
     cdef double total[ROWS]
     cdef double own[ROWS]
@@ -275,7 +284,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t i) noexcept nogil:
-    """weight a_km of row i, in which s[k] is weight times probability of class k; shared: the mean of a_kk."""
+    """weight a_km of row i, or the mean of all weight a_kk if `shared`; s[k] is weight times probability."""
     cdef Py_ssize_t j
     cdef double a
     if p.n_classes == 1:
@@ -311,7 +320,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Weights of the panel's rows, then what follows from its scores, but for the classes themselves in r."""
+    """Load the weights of a panel's rows, then add the losses of its scores, which become r or probabilities."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -324,7 +333,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """r = weight (probability - [own class]), once the curvature no longer needs the probabilities."""
+    """Probabilities become r = weight (probability - [own class]), once the curvature no longer needs them."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -332,18 +341,18 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 
 
 cdef void pass_dense(
-    pass_t* p, const floating* X, Py_ssize_t n, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, const double* W,
-    const double* shift, const double* factor, double bias
+    pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
+    """Add up panels start, start + step, ... before stop."""
     cdef Py_ssize_t panel = start, first, n_rows, k
     while panel < stop:
         first = panel * ROWS
-        n_rows = min(<Py_ssize_t> ROWS, n - first)
-        load_rows(p, X + first * p.d, n_rows, shift, factor, bias)
+        n_rows = min(<Py_ssize_t> ROWS, p.n - first)
+        load_rows(p, X + first * p.d, n_rows)
         for k in range(0, p.n_classes - 1, 2):
-            score_two(p.z, p.ld, W + k * p.ld, p.s + k * ROWS)
+            score_two(p.z, p.ld, p.W + k * p.ld, p.s + k * ROWS)
         if p.n_classes % 2:
-            score_one(p.z, p.ld, W + (p.n_classes - 1) * p.ld, p.s + (p.n_classes - 1) * ROWS)
+            score_one(p.z, p.ld, p.W + (p.n_classes - 1) * p.ld, p.s + (p.n_classes - 1) * ROWS)
         link(p, first, n_rows)
         if p.hess is not NULL:
             add_curvature(p)
@@ -356,8 +365,9 @@ cdef void pass_dense(
 
 
 cdef void add_sparse_curvature(
-    pass_t* p, const long long* indptr, const int* indices, const floating* data, double bias, Py_ssize_t n_rows
+    pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
+    """hess[k, m] += sum_i a_i z_i z_i' of a panel's rows, on and above the diagonal."""
     cdef Py_ssize_t i, j, k, m, e, f, last = 1 if p.shared else p.n_classes
     cdef double a, ax
     cdef double* hess = p.hess
@@ -365,54 +375,53 @@ cdef void add_sparse_curvature(
         for m in range(k, last):
             for i in range(n_rows):
                 a = curvature_of(p, k, m, i)
-                for e in range(indptr[i], indptr[i + 1]):
-                    ax = a * data[e]
-                    j = indices[e] * p.ld
-                    for f in range(e, indptr[i + 1]):
-                        hess[j + indices[f]] += ax * data[f]
-                    hess[j + p.d] += ax * bias
-                hess[p.d * p.ld + p.d] += a * bias * bias
+                for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
+                    ax = a * value[e]
+                    j = X.indices[e] * p.ld
+                    for f in range(e, X.indptr[first + i + 1]):
+                        hess[j + X.indices[f]] += ax * value[f]
+                    hess[j + p.d] += ax * p.bias
+                hess[p.d * p.ld + p.d] += a * p.bias * p.bias
             hess += (p.d + 1) * p.ld
 
 
 cdef void pass_sparse(
-    pass_t* p, const long long* indptr, const int* indices, const floating* data, Py_ssize_t n, Py_ssize_t start,
-    Py_ssize_t stop, Py_ssize_t step, const double* W, double bias
+    pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """W and grad are (d + 1, n_classes) here: what an entry needs lies side by side."""
+    """Add up panels start, start + step, ... before stop."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes
     cdef double x
     cdef const double* w
     cdef double* g
     while panel < stop:
         first = panel * ROWS
-        n_rows = min(<Py_ssize_t> ROWS, n - first)
+        n_rows = min(<Py_ssize_t> ROWS, p.n - first)
         memset(p.s, 0, K * ROWS * sizeof(double))
         for i in range(n_rows):
             for k in range(K):
-                p.s[k * ROWS + i] = bias * W[p.d * K + k]
-            for e in range(indptr[first + i], indptr[first + i + 1]):
-                x = data[e]
-                w = W + indices[e] * K
+                p.s[k * ROWS + i] = p.bias * p.W[p.d * K + k]
+            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
+                x = value[e]
+                w = p.W + X.indices[e] * K
                 for k in range(K):
                     p.s[k * ROWS + i] += x * w[k]
         link(p, first, n_rows)
         if p.hess is not NULL:
-            add_sparse_curvature(p, indptr + first, indices, data, bias, n_rows)
+            add_sparse_curvature(p, X, value, first, n_rows)
         finish_residual(p, first, n_rows)
         for i in range(n_rows):
-            for e in range(indptr[first + i], indptr[first + i + 1]):
-                x = data[e]
-                g = p.grad + indices[e] * K
+            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
+                x = value[e]
+                g = p.grad + X.indices[e] * K
                 for k in range(K):
                     g[k] += x * p.s[k * ROWS + i]
             for k in range(K):
-                p.grad[p.d * K + k] += bias * p.s[k * ROWS + i]
+                p.grad[p.d * K + k] += p.bias * p.s[k * ROWS + i]
         panel += step
 
 
 cdef void add_moments(pass_t* p, double* total, double* squares, double* most) noexcept nogil:
-    """Of each column of the panel: total += weight z, squares += weight z^2, most = max |z|."""
+    """For each column of the panel: total += weight z, squares += weight z^2, most = max(most, |z|)."""
     cdef Py_ssize_t i, j
     cdef vec_d z, weight, t, s, m
     for j in range(p.ld // LANES_D):
@@ -430,69 +439,54 @@ cdef void add_moments(pass_t* p, double* total, double* squares, double* most) n
         (<vec_d*> most)[j] = m
 
 
-cdef int fill_pass(pass_t* p, state, Py_ssize_t n) except -1:
-    cdef double[::1] sums = state.sums, s = state.s, small = state.small, z = state.z, az = state.az
+cdef double* doubles(array):
+    """The address of the first number of an array, which its owner keeps alive; NULL of an empty one."""
+    cdef const double[::1] flat = array.reshape(-1)
+    return <double*> &flat[0] if flat.shape[0] else NULL
+
+
+cdef pass_t pass_of(state, Py_ssize_t n) except *:
+    """A `Pass` of `likelihood.py`, whose owner keeps it alive, over n rows."""
+    cdef pass_t p
     cdef const int[::1] codes = state.codes
-    cdef const double[::1] weights = state.weights
-    cdef double[::1] grad = state.grad, hess = state.hess
-    require(len(codes) == n and (len(weights) == 0 or len(weights) == n) and len(small) == 2 * ROWS)
-    p.d, p.ld, p.n_classes = state.d, state.ld, state.n_classes
-    require(len(s) == p.n_classes * ROWS and len(sums) == 2)
-    p.shared, p.margins = state.shared, state.margins
-    p.codes = &codes[0]
-    p.weights = &weights[0] if len(weights) else NULL
-    p.sums = &sums[0]
-    p.grad = &grad[0] if len(grad) else NULL
-    p.hess = &hess[0] if len(hess) else NULL
-    p.s = &s[0]
-    p.weight = &small[0]
-    p.curvature = &small[ROWS]
-    p.z = &z[0] if len(z) else NULL
-    p.az = &az[0] if len(az) else NULL
-    return 0
+    require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
+    p.n, p.d, p.ld, p.n_classes, p.codes = n, state.d, state.ld, state.n_classes, &codes[0]
+    p.weights, p.bias = doubles(state.weights), state.bias
+    p.shift, p.factor = doubles(state.shift), doubles(state.factor)
+    p.W, p.shared, p.margins = doubles(state.W), state.shared, state.margins
+    p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
+    p.s, p.weight, p.curvature = doubles(state.s), doubles(state.weight), doubles(state.curvature)
+    p.z, p.az = doubles(state.z), doubles(state.az)
+    return p
 
 
 def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add up panels start, start + step, ... before stop of the rows of X; `state` as `likelihood.py` makes it."""
-    cdef pass_t p
-    cdef const double[:, ::1] W = state.W
-    cdef const double[::1] shift = state.shift, factor = state.factor
-    cdef double bias = state.bias
-    fill_pass(&p, state, X.shape[0])
-    require(p.d == X.shape[1] and W.shape[0] == p.n_classes and W.shape[1] == p.ld and p.z is not NULL)
+    """Add panels start, start + step, ... before stop of the rows of X to a `Pass`."""
+    cdef pass_t p = pass_of(state, X.shape[0])
+    require(p.d == X.shape[1] and p.z is not NULL)
     with nogil:
-        pass_dense(&p, &X[0, 0], X.shape[0], start, stop, step, &W[0, 0], &shift[0], &factor[0], bias)
+        pass_dense(&p, &X[0, 0], start, stop, step)
 
 
-def sparse(
-    const long long[::1] indptr, const int[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
-    Py_ssize_t step, state
-):
-    """The same for rows as lists of entries."""
-    cdef pass_t p
-    cdef const double[:, ::1] W = state.W
-    cdef double bias = state.bias
-    cdef const int* columns = &indices[0] if len(indices) else NULL
-    cdef const floating* values = &data[0] if len(data) else NULL
-    fill_pass(&p, state, len(indptr) - 1)
-    require(W.shape[0] == p.d + 1 and W.shape[1] == p.n_classes)
+def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
+    """As `dense`, of a `Csr` X with its `data`."""
+    cdef csr_t rows = csr_of(X)
+    cdef pass_t p = pass_of(state, rows.n_rows)
+    cdef const floating* value = &data[0] if data.shape[0] else NULL
     with nogil:
-        pass_sparse(&p, &indptr[0], columns, values, len(indptr) - 1, start, stop, step, &W[0, 0], bias)
+        pass_sparse(&p, &rows, value, start, stop, step)
 
 
-def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state):
-    """Add to state.moments, (3, ld), the sum, the sum of squares and the largest size of each column of the panels."""
-    cdef pass_t p
-    cdef double[:, ::1] found = state.moments
-    cdef const double[::1] shift = state.shift, factor = state.factor
-    cdef Py_ssize_t panel, first, n_rows, i, n = X.shape[0]
-    fill_pass(&p, state, n)
+def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
+    """Raise `found`, (3, ld), by the panels start to stop: sum, sum of squares and largest size of each column."""
+    cdef pass_t p = pass_of(state, X.shape[0])
+    cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)
     with nogil:
         for panel in range(start, stop):
             first = panel * ROWS
-            n_rows = min(<Py_ssize_t> ROWS, n - first)
-            load_rows(&p, &X[first, 0], n_rows, &shift[0], &factor[0], 0)
+            n_rows = min(<Py_ssize_t> ROWS, p.n - first)
+            load_rows(&p, &X[first, 0], n_rows)
             for i in range(ROWS):
                 p.weight[i] = 0 if i >= n_rows else 1 if p.weights is NULL else p.weights[first + i]
             add_moments(&p, &found[0, 0], &found[1, 0], &found[2, 0])

@@ -2,17 +2,17 @@
 #
 #     m' = m - (x - m) / (n - 1),   M' = M - (x - m)^2 n / (n - 1)
 #
-# and so for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M' remain,
-# `lost` says so, and the row is to be fitted anew.
+# and likewise for all rows together, whose largest variance gives epsilon. Where less than half the digits of an M'
+# remain, `lost` is set, and the caller fits anew without the row.
 #
-# Of the other classes only epsilon moves, by delta, which enters 1 / v and log v to first order where delta / v is so
-# small that the second is below rounding.
+# In the other classes epsilon alone changes, by delta. That enters 1 / v and log v to first order where delta / v is so
+# small that the second order is below rounding.
 #
-# Most rows need none of that: the log joints by all rows, told as
+# Most rows need none of that. The log joints by all rows, computed as
 #
 #     base_k - 1/2 sum_j t (A_jk t + B_jk),   t = x_j - centre_j,   A = 1 / v,   B = -2 (m - centre) / v
 #
-# say which class is the best of the others' by more than they can move.
+# decide wherever the best class leads by more than leaving the row out can change.
 from cython cimport cdivision
 from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int32_t, uint8_t
@@ -24,54 +24,61 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef struct gaussians_t:
     Py_ssize_t d
     Py_ssize_t n_classes
-    Py_ssize_t widest  # the column of the largest squares of all rows
-    double smoothing
+    Py_ssize_t widest        # the column with the largest squares of all rows
+    double smoothing         # epsilon is this times the largest variance
     double epsilon
-    double steepest  # the largest 1 / v
-    const double* count  # [n_classes + 1], that of all classes together last
-    const double* mean  # [n_classes + 1, d], likewise
-    const double* squares
-    const double* log_prior  # [2, n_classes]: with all rows, and without one of the class
-    const double* inverse  # [n_classes, d]: 1 / v
-    const double* sums  # [n_classes, 3]: sum log v, sum 1 / v, the largest 1 / v
-    Py_ssize_t width
-    const double* A  # [d, width], the classes filled up to whole vectors
-    const double* B
-    const double* base  # [width]
-    const double* top  # [n_classes]: log joints at the class's mean
-    double highest  # of them
-    double off  # at most, of a log joint, by rounding, besides a share of it
+    double steepest          # the largest 1 / v
+    const double* count      # (n_classes + 1,) the last entry is of all classes together
+    const double* mean       # (n_classes + 1, d) likewise
+    const double* squares    # (n_classes + 1, d) likewise
+    const double* log_prior  # (2, n_classes) with all rows, and without one row of the class
+    const double* inverse    # (n_classes, d) 1 / v
+    const double* sums       # (n_classes, 3) the sum of log v, the sum of 1 / v, the largest 1 / v
+    Py_ssize_t width         # n_classes, filled up to whole vectors
+    const double* A          # (d, width)
+    const double* B          # (d, width)
+    const double* base       # (width,)
+    const double* top        # (n_classes,) the log joint at the class's mean
+    double highest           # the largest of these
+    double off               # the most by which rounding changes a log joint, besides a share of it
+
+
+# What is written for each row, from row 0.
+cdef struct left_out_t:
+    int32_t* code   # the best class
+    uint8_t* lost   # whether it is unknown, as too few digits remain
 
 
 cdef inline void leave_out_rows(
-    const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop,
-    int32_t* left_code, uint8_t* lost, double* room
+    const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop, left_out_t* out,
+    double* scratch
 ) noexcept nogil:
+    """Find the class of rows start to stop, each left out of its class; `scratch` has 4 (d + width) doubles."""
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d
-    cdef double* joint = room + 4 * d
+    cdef double* joint = scratch + 4 * d
     cdef const double* x
     while first < stop:
         for r in range(4):
-            x = row_of(X, min(first + r, stop - 1), room + r * d)
+            x = row_of(X, min(first + r, stop - 1), scratch + r * d)
             for j in range(d):
-                room[r * d + j] = x[j] - centre[j]
-        tell_four(g, room, joint)
+                scratch[r * d + j] = x[j] - centre[j]
+        score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # no column's squares are above the widest's, which bounds delta from both sides
-            t = room[r * d + g.widest]
+            # no column has larger squares than the widest, which bounds delta from both sides
+            t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
-            lost[i] = 0
-            left_code[i] = certain_class(g, joint + r * g.width, code[i], delta * g.steepest)
-            if left_code[i] < 0:
-                left_code[i] = class_without(g, row_of(X, i, room + r * d), code[i], &lost[i])
+            out.lost[i] = 0
+            out.code[i] = certain_class(g, joint + r * g.width, code[i], delta * g.steepest)
+            if out.code[i] < 0:
+                out.code[i] = class_without(g, row_of(X, i, scratch + r * d), code[i], &out.lost[i])
         first += 4
 
 
-cdef inline void tell_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
-    """The log joints of four rows."""
+cdef inline void score_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
+    """Write the log joints of four rows, less the centre, by all rows."""
     cdef Py_ssize_t d = g.d, j, k, v
     cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
     cdef const vec_d* base
@@ -96,13 +103,14 @@ cdef inline void tell_four(const gaussians_t* g, const double* t, double* joint)
         (<vec_d*> (joint + 3 * g.width + k))[0] = fmadd_d(s3, spread_d(-0.5), base[0])
 
 
-# The class that is certain to be the best once a row of class c with n rows is left out, or -1. Of c's log density
+# The class that is certain to be the best once a row of class c with n rows is left out, or -1 if none is certain.
+# Leaving the row out changes the terms of c's log density,
 #
-#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2,
+#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2:
 #
 # z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for
-# h = Q n / (n - 1)^2 + rho, if no variance moves by more than rho of it for epsilon's sake. The others are
-# bounded likewise, and the higher the log joint is, the higher is what it may become: the best two say it for all.
+# h = Q n / (n - 1)^2 + rho, if the change of epsilon changes no variance by more than a share rho of it. The other
+# classes are bounded likewise. The bound of a class rises with its log joint, so that the best two classes decide.
 @cdivision(True)  # n may be 1
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
@@ -125,7 +133,7 @@ cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_
 
 
 cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
-    """The best class without row x of class c."""
+    """The best class once row x of class c is left out; sets `lost` where too few digits remain."""
     cdef Py_ssize_t d = g.d, all = g.n_classes, k
     cdef int32_t found = 0
     cdef double n, score, best = -INFINITY, left, delta
@@ -142,9 +150,9 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         if not own and fabs(delta) * g.sums[3 * k + 2] < 1e-8:
             score += near_distance(x, d, g.mean + k * d, g.inverse + k * d, delta) + delta * g.sums[3 * k + 1]
         else:
-            score += distance_without(x, d, g.mean + k * d, g.squares + k * d, g.inverse + k * d, n, own, left, lost)
+            score += distance_without(g, k, x, n, own, left, lost)
         score = g.log_prior[own * g.n_classes + k] - 0.5 * score
-        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of classes that tie, the first
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # the first of classes that tie
             best = score
             found = k
     return found
@@ -153,7 +161,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
 cdef inline double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
-    """The largest of the M' of all rows together."""
+    """The largest M' of all rows together; sets `lost` where less than half the digits of an M' remain."""
     cdef Py_ssize_t j = 0
     cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
     cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
@@ -196,14 +204,16 @@ cdef inline double near_distance(
     return total
 
 
-# sum (x - m)^2 / v + log(v inverse) of a class that has n rows without x, which is `own` or not. Ratios v inverse are
-# above 1e-8, or the row is lost: the product of 32 can be told.
+# sum (x - m)^2 / v + log(v inverse) of class k, which has n rows without x, and x itself besides if k is its `own`.
+# Ratios v inverse are above 1e-8, or the row is lost: a product of 32 ratios does not underflow.
 @cdivision(True)  # the debug build's check is not for vectors
 cdef inline double distance_without(
-    const double* x, Py_ssize_t d, const double* m, const double* M, const double* inverse, double n, bint own,
-    double epsilon, uint8_t* lost
+    const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint own, double epsilon, uint8_t* lost
 ) noexcept nogil:
-    cdef Py_ssize_t j = 0, lane
+    cdef Py_ssize_t d = g.d, j = 0, lane
+    cdef const double* m = g.mean + k * d
+    cdef const double* M = g.squares + k * d
+    cdef const double* inverse = g.inverse + k * d
     cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if own else 0, step = share if own else 1
     cdef vec_d u, w, z, total = spread_d(0), low = spread_d(0), ratio = spread_d(1)
     while j + LANES_D <= d:

@@ -1,15 +1,19 @@
-# Naive Bayes: log P(x, class) of rows by what was learned.
+# Naive Bayes: log P(x, class) of rows, from the distributions that were learned.
 #
-# Classes lie side by side in the lanes and columns are added in their order, four rows at a time to hide the latency of
-# a sum. Arrays by class have `width` columns: the classes, filled up to whole vectors.
+# in:      rows, dense of any type or CSR; parameters by (column, class), classes filled up to whole vectors: `width`
+# changed: joint, (rows, classes), to which the kernels add
+#
+# Classes lie side by side in the lanes, and columns are added in their order. Dense rows are taken four at a time,
+# which hides the latency of the sums.
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
+from _csr cimport csr_of, csr_t
 from _exp cimport exp_of_negative
 from _finite cimport all_finite
-from naive_bayes._gaussian_leave_one_out cimport gaussians_t, leave_out_rows
+from naive_bayes._gaussian_leave_one_out cimport gaussians_t, left_out_t, leave_out_rows
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport real, row_of, rows_at, rows_of, rows_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
@@ -18,18 +22,38 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 LANES = LANES_D
 
 
-# joint[i, k] += constant[k] + sum_j weight[j, k] (x_ij - mean[j, k])^2
+# The log joints of a call's rows, which its kernel adds to.
+cdef struct joints_t:
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t n_classes
+    Py_ssize_t width   # n_classes, filled up to whole vectors
+    double* joint      # (rows, n_classes), from row 0
+
+
+cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
+    """Add to row i what the lanes have for classes k, k + 1, ..., where there are such classes."""
+    cdef double* out = to.joint + i * to.n_classes + k
+    cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
+    if n == LANES_D:
+        (<vec_d*> out)[0] += a
+        return
+    for lane in range(n):
+        out[lane] += (<double*> &a)[lane]
+
+
+# joint[i, k] += constant[k] + sum_j weight[j, k] (x_ij - mean[j, k])^2; `scratch` has 4 d doubles
 cdef void add_squares(
-    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
-    const double* mean, const double* weight, const double* constant, double* joint, double* room
+    const rows_t* X, const joints_t* to, const double* mean, const double* weight, const double* constant,
+    double* scratch
 ) noexcept nogil:
-    cdef Py_ssize_t d = X.d, i, j, k, r, v
+    cdef Py_ssize_t d = X.d, width = to.width, i, j, k, r, v
     cdef const double* x[4]
     cdef vec_d t0, t1, t2, t3, m, w
     cdef vec_d a[4]
-    for i in range(start, stop, 4):
+    for i in range(to.start, to.stop, 4):
         for r in range(4):
-            x[r] = row_of(X, min(i + r, stop - 1), room + r * d)
+            x[r] = row_of(X, min(i + r, to.stop - 1), scratch + r * d)
         for v in range(width // LANES_D):
             k = v * LANES_D
             a[0] = a[1] = a[2] = a[3] = (<const vec_d*> (constant + k))[0]
@@ -44,35 +68,27 @@ cdef void add_squares(
                 a[1] = fmadd_d(t1 * t1, w, a[1])
                 a[2] = fmadd_d(t2 * t2, w, a[2])
                 a[3] = fmadd_d(t3 * t3, w, a[3])
-            for r in range(min(4, stop - i)):
-                add_lanes(a[r], joint + (i + r) * n_classes + k, min(LANES_D, n_classes - k))
+            for r in range(min(4, to.stop - i)):
+                add_lanes(to, i + r, k, a[r])
 
 
-cdef inline void add_lanes(vec_d a, double* out, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t lane
-    if n == LANES_D:
-        (<vec_d*> out)[0] += a
-        return
-    for lane in range(n):
-        out[lane] += (<double*> &a)[lane]
-
-
-# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij, or with a threshold, over the x_ij above it, as ones
+# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is 1 if it is above, else 0.
+# `threshold` is NULL for x as it is; `scratch` has 4 d doubles.
 cdef void add_products(
-    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop,
-    bint binary, double threshold, const double* coef, const double* constant, double* joint, double* room
+    const rows_t* X, const joints_t* to, const double* coef, const double* constant, const double* threshold,
+    double* scratch
 ) noexcept nogil:
-    cdef Py_ssize_t d = X.d, i, j, k, r, v
+    cdef Py_ssize_t d = X.d, width = to.width, i, j, k, r, v
     cdef const double* x[4]
     cdef vec_d c
     cdef vec_d a[4]
-    for i in range(start, stop, 4):
+    for i in range(to.start, to.stop, 4):
         for r in range(4):
-            x[r] = row_of(X, min(i + r, stop - 1), room + r * d)
-            if binary:
+            x[r] = row_of(X, min(i + r, to.stop - 1), scratch + r * d)
+            if threshold is not NULL:
                 for j in range(d):
-                    room[r * d + j] = 1.0 if x[r][j] > threshold else 0.0
-                x[r] = room + r * d
+                    scratch[r * d + j] = 1.0 if x[r][j] > threshold[0] else 0.0
+                x[r] = scratch + r * d
         for v in range(width // LANES_D):
             k = v * LANES_D
             a[0] = a[1] = a[2] = a[3] = (<const vec_d*> (constant + k))[0]
@@ -82,90 +98,95 @@ cdef void add_products(
                 a[1] = fmadd_d(spread_d(x[1][j]), c, a[1])
                 a[2] = fmadd_d(spread_d(x[2][j]), c, a[2])
                 a[3] = fmadd_d(spread_d(x[3][j]), c, a[3])
-            for r in range(min(4, stop - i)):
-                add_lanes(a[r], joint + (i + r) * n_classes + k, min(LANES_D, n_classes - k))
+            for r in range(min(4, to.stop - i)):
+                add_lanes(to, i + r, k, a[r])
 
 
+# `add_products` of sparse rows.
 cdef void add_sparse_products(
-    const int64_t* indptr, const int32_t* indices, const real* data, Py_ssize_t n_classes, Py_ssize_t width,
-    Py_ssize_t start, Py_ssize_t stop, bint binary, double threshold, const double* coef, const double* constant,
-    double* joint
+    const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
+    const double* threshold
 ) noexcept nogil:
     cdef Py_ssize_t i, e, k, v
     cdef double x
     cdef vec_d a
-    for i in range(start, stop):
-        for v in range(width // LANES_D):
+    for i in range(to.start, to.stop):
+        for v in range(to.width // LANES_D):
             k = v * LANES_D
             a = (<const vec_d*> (constant + k))[0]
-            for e in range(indptr[i], indptr[i + 1]):
-                x = data[e]
-                if binary:
-                    x = 1.0 if x > threshold else 0.0
-                a = fmadd_d(spread_d(x), (<const vec_d*> (coef + indices[e] * width + k))[0], a)
-            add_lanes(a, joint + i * n_classes + k, min(LANES_D, n_classes - k))
+            for e in range(X.indptr[i], X.indptr[i + 1]):
+                x = value[e]
+                if threshold is not NULL:
+                    x = 1.0 if x > threshold[0] else 0.0
+                a = fmadd_d(spread_d(x), (<const vec_d*> (coef + X.indices[e] * to.width + k))[0], a)
+            add_lanes(to, i, k, a)
 
 
-# joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last of a column's entries is for categories that
-# are not below it. NaN, a value that is missing, adds nothing.
+# joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last entry of a column is for all categories that
+# the column does not have. NaN, a missing value, adds nothing. `scratch` has d doubles.
 cdef void add_entries(
-    const rows_t* X, Py_ssize_t n_classes, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop, const int64_t* first,
-    const double* table, const double* constant, double* joint, double* room
+    const rows_t* X, const joints_t* to, const int64_t* first, const double* table, const double* constant,
+    double* scratch
 ) noexcept nogil:
     cdef Py_ssize_t i, j, k, v
     cdef const double* x
     cdef vec_d a
-    for i in range(start, stop):
-        x = row_of(X, i, room)
-        for v in range(width // LANES_D):
+    for i in range(to.start, to.stop):
+        x = row_of(X, i, scratch)
+        for v in range(to.width // LANES_D):
             k = v * LANES_D
             a = (<const vec_d*> (constant + k))[0]
             for j in range(X.d):
                 if x[j] == x[j]:
-                    a += (<const vec_d*> (table + entry_of(x[j], first, j) * width + k))[0]
-            add_lanes(a, joint + i * n_classes + k, min(LANES_D, n_classes - k))
+                    a += (<const vec_d*> (table + entry_of(x[j], first, j) * to.width + k))[0]
+            add_lanes(to, i, k, a)
 
 
 cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
+    """The entry of category x of column j."""
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
 
-# out[i] = log(sum_a count[a] exp(-(x_i - cell[a])^2 / 2 h^2)) - constant, cells ascending, counts above 0.
+# The sum of normal densities of width h about cells.
+cdef struct density_t:
+    const double* cell   # (m,), ascending
+    const double* count  # (m,), above 0: how many values lie in each cell
+    Py_ssize_t m
+    double h
+    double slack         # log(the largest count) + log(m) + 42
+    double constant      # log of what the sum is divided by
+
+
+# log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
 #
-# Terms that together are below 2^-60 of that of the nearest cell are left out: those beyond the reach r with
-# r^2 / 2 h^2 = top + slack - log(count of the nearest), top its exponent, slack = log(largest count) + log(m) + 42.
-cdef void log_densities(
-    const double* x, Py_ssize_t n, const double* cell, const double* count, Py_ssize_t m, double h, double slack,
-    double constant, double* out
-) noexcept nogil:
-    cdef Py_ssize_t i, a, last
-    cdef double t, top, reach, total, scale = -0.5 / (h * h)
-    cdef vec_d u, s
-    for i in range(n):
-        a = first_from(cell, m, x[i])
-        if a == m or (a > 0 and x[i] - cell[a - 1] < cell[a] - x[i]):
-            a -= 1
-        t = x[i] - cell[a]
-        top = -scale * t * t
-        if top == INFINITY:
-            out[i] = -INFINITY
-            continue
-        reach = h * sqrt(2 * (top + slack - log(count[a])))
-        a = first_from(cell, m, x[i] - reach)
-        last = first_from(cell, m, x[i] + reach)
-        s = spread_d(0)
-        while a + LANES_D <= last:
-            u = spread_d(x[i]) - (<const vec_d*> (cell + a))[0]
-            u = exp_of_negative(fmadd_d(u * u, spread_d(scale), spread_d(top)))
-            s = fmadd_d((<const vec_d*> (count + a))[0], u, s)
-            a += LANES_D
-        total = sum_d(s)
-        while a < last:
-            t = x[i] - cell[a]
-            total += count[a] * exp(scale * t * t + top)
-            a += 1
-        out[i] = log(total) - top - constant
+# Cells further from x than a reach r are left out, whose terms together are below 2^-60 of the term of the nearest
+# cell: r^2 / 2 h^2 = top + slack - log(count of the nearest), where -top is the exponent of the nearest.
+cdef double log_density(const density_t* p, double x) noexcept nogil:
+    cdef Py_ssize_t a, last
+    cdef double t, top, reach, total, scale = -0.5 / (p.h * p.h)
+    cdef vec_d u, s = spread_d(0)
+    a = first_from(p.cell, p.m, x)
+    if a == p.m or (a > 0 and x - p.cell[a - 1] < p.cell[a] - x):
+        a -= 1
+    t = x - p.cell[a]
+    top = -scale * t * t
+    if top == INFINITY:
+        return -INFINITY
+    reach = p.h * sqrt(2 * (top + p.slack - log(p.count[a])))
+    a = first_from(p.cell, p.m, x - reach)
+    last = first_from(p.cell, p.m, x + reach)
+    while a + LANES_D <= last:
+        u = spread_d(x) - (<const vec_d*> (p.cell + a))[0]
+        u = exp_of_negative(fmadd_d(u * u, spread_d(scale), spread_d(top)))
+        s = fmadd_d((<const vec_d*> (p.count + a))[0], u, s)
+        a += LANES_D
+    total = sum_d(s)
+    while a < last:
+        t = x - p.cell[a]
+        total += p.count[a] * exp(scale * t * t + top)
+        a += 1
+    return log(total) - top - p.constant
 
 
 cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) noexcept nogil:
@@ -180,7 +201,7 @@ cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) no
     return low
 
 
-# Where every class is impossible, all are alike.
+# Log joints become (log) probabilities, in place; where every class is impossible, all are alike.
 cdef void normalise_rows(
     double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
 ) noexcept nogil:
@@ -212,50 +233,50 @@ cdef void decide_rows(
         code[i] = best
 
 
+cdef inline joints_t joints_of(
+    double[:, ::1] joint, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    return joints_t(start, stop, joint.shape[1], width, &joint[0, 0])
+
+
 def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities; `mean`, `weight` and `constant` have classes as columns, LANES a group."""
+    """Add Gaussian log densities to rows start to stop of `joint`; the parameters are as `in_lanes` lays them out."""
     cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(4 * rows.d)
+    cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
+    cdef double[::1] scratch = np.empty(4 * rows.d)
     with nogil:
-        add_squares(
-            &rows, joint.shape[1], mean.shape[1], start, stop, &mean[0, 0], &weight[0, 0], &constant[0], &joint[0, 0],
-            &room[0]
-        )
+        add_squares(&rows, &to, &mean[0, 0], &weight[0, 0], &constant[0], &scratch[0])
 
 
 def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores."""
-    cdef bint binary = threshold is not None
-    cdef double limit = threshold if binary else 0
+    """Add linear scores to rows start to stop of `joint`; a threshold of None: of x as it is."""
+    cdef double limit = 0 if threshold is None else threshold
+    cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(4 * rows.d)
+    cdef joints_t to = joints_of(joint, coef.shape[1], start, stop)
+    cdef double[::1] scratch = np.empty(4 * rows.d)
     with nogil:
-        add_products(
-            &rows, joint.shape[1], coef.shape[1], start, stop, binary, limit, &coef[0, 0], &constant[0], &joint[0, 0],
-            &room[0]
-        )
+        add_products(&rows, &to, &coef[0, 0], &constant[0], above, &scratch[0])
 
 
 def sparse_products(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] data, const double[:, ::1] coef,
-    const double[::1] constant, threshold, Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
+    X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores of rows in CSR."""
-    cdef bint binary = threshold is not None
-    cdef double limit = threshold if binary else 0
-    cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
+    """As `products`, of a `Csr` X with its `data`."""
+    cdef double limit = 0 if threshold is None else threshold
+    cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
+    cdef csr_t rows = csr_of(X)
+    cdef joints_t to = joints_of(joint, coef.shape[1], start, stop)
     with nogil:
-        add_sparse_products(
-            &indptr[0], columns, values, joint.shape[1], coef.shape[1], start, stop, binary, limit, &coef[0, 0],
-            &constant[0], &joint[0, 0]
-        )
+        add_sparse_products(&rows, values, &to, &coef[0, 0], &constant[0], above)
 
 
 def entries(
@@ -264,23 +285,22 @@ def entries(
 ):
     """Add the table's entries for the categories of rows start to stop."""
     cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(rows.d)
+    cdef joints_t to = joints_of(joint, table.shape[1], start, stop)
+    cdef double[::1] scratch = np.empty(rows.d)
     with nogil:
-        add_entries(
-            &rows, joint.shape[1], table.shape[1], start, stop, &first[0], &table[0, 0], &constant[0], &joint[0, 0],
-            &room[0]
-        )
+        add_entries(&rows, &to, &first[0], &table[0, 0], &constant[0], &scratch[0])
 
 
 def densities(
     const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
     double[::1] out
 ):
-    """Logs of sums of normal densities of width h about cells, as `log_densities` says."""
+    """Write the log densities of x by a sum of normal densities, whose parameters `density_t` explains."""
+    cdef density_t p = density_t(&cell[0], &count[0], cell.shape[0], h, slack, constant)
+    cdef Py_ssize_t i
     with nogil:
-        log_densities(
-            &x[0], x.shape[0], &cell[0], &count[0], cell.shape[0], h, slack, constant, &out[0]
-        )
+        for i in range(x.shape[0]):
+            out[i] = log_density(&p, x[i])
 
 
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
@@ -296,23 +316,26 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 
 
 def leave_out(
-    X, const int32_t[::1] code, const double[::1] count, const double[:, ::1] mean,
-    const double[:, ::1] squares, const double[:, ::1] log_prior, double smoothing, double epsilon,
-    const double[:, ::1] inverse, const double[:, ::1] sums, const double[:, ::1] A, const double[:, ::1] B,
-    const double[::1] base, const double[::1] top, double off, Py_ssize_t start, Py_ssize_t stop,
-    int32_t[::1] left_code, uint8_t[::1] lost
+    X, const int32_t[::1] code, gaussians, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """The class of each row by the Gaussian classes of all others, as `gaussians_t` has them."""
+    """Write the class of rows start to stop by the Gaussian classes of all other rows, and whether it got lost.
+
+    `gaussians` is a `Gaussians` of `leave_one_out.py`.
+    """
+    cdef const double[::1] count = gaussians.count, base = gaussians.base, top = gaussians.top
+    cdef const double[:, ::1] mean = gaussians.mean, squares = gaussians.squares, log_prior = gaussians.log_prior
+    cdef const double[:, ::1] inverse = gaussians.inverse, sums = gaussians.sums, A = gaussians.A, B = gaussians.B
     cdef rows_t rows = rows_of(X)
     cdef Py_ssize_t d = rows.d, n_classes = inverse.shape[0], width = base.shape[0]
-    cdef double[::1] room = np.empty(4 * (d + width))
+    cdef double[::1] scratch = np.empty(4 * (d + width))
     cdef gaussians_t g = gaussians_t(
-        d, n_classes, np.argmax(squares[n_classes]), smoothing, epsilon, np.max(inverse), &count[0], &mean[0, 0],
-        &squares[0, 0], &log_prior[0, 0], &inverse[0, 0], &sums[0, 0], width, &A[0, 0], &B[0, 0], &base[0], &top[0],
-        np.max(top), off
+        d, n_classes, np.argmax(squares[n_classes]), gaussians.smoothing, gaussians.epsilon, np.max(inverse), &count[0],
+        &mean[0, 0], &squares[0, 0], &log_prior[0, 0], &inverse[0, 0], &sums[0, 0], width, &A[0, 0], &B[0, 0], &base[0],
+        &top[0], np.max(top), gaussians.off
     )
+    cdef left_out_t out = left_out_t(&left_code[0], &lost[0])
     with nogil:
-        leave_out_rows(&g, &rows, &code[0], start, stop, &left_code[0], &lost[0], &room[0])
+        leave_out_rows(&g, &rows, &code[0], start, stop, &out, &scratch[0])
 
 
 cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
@@ -324,15 +347,17 @@ cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
 
 
 cdef void rule_out(
-    const model_t* model, const rows_t* x, const double* marked, const double* most, double* joint, double* room
+    const model_t* model, const rows_t* x, const double* marked, const double* most, double* joint, double* scratch
 ) noexcept nogil:
-    """-inf for the classes of which the row has a marked column; or fewer of the marked ones than `most`."""
+    """Give a row's impossible classes -inf: those of which it has a marked column; or where `most` is not NULL, those
+    of which it has fewer marked columns than that. `scratch` has 4 d + n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, k
-    cdef double* hits = room + 4 * d
+    cdef double* hits = scratch + 4 * d
+    cdef joints_t to = joints_t(0, 1, K, b.width, hits)
     for k in range(K):
         hits[k] = 0
-    add_products(x, K, b.width, 0, 1, b.binary, b.threshold, marked, b.zero, hits, room)
+    add_products(x, &to, marked, b.zero, &b.threshold if b.binary else NULL, scratch)
     for k in range(K):
         if hits[k] > 0 if most == NULL else hits[k] < most[k]:
             joint[k] = -INFINITY
@@ -344,25 +369,26 @@ cdef int joint_rows(
     """log P(x, class) of n rows; `work` has 4 n_features + n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, i, k
-    cdef double* room = <double*> work
+    cdef double* scratch = <double*> work
     cdef rows_t rows = rows_at(X, d), row
+    cdef joints_t to = joints_t(0, n, K, b.width, joint)
     if not all_finite(X, n * d) or (b.nonnegative and has_negative(X, n * d)):
         return FASTCLF_BAD_VALUE
     for i in range(n):
         for k in range(K):
             joint[i * K + k] = b.begin[k]
     if b.first != NULL:
-        add_entries(&rows, K, b.width, 0, n, b.first, b.weight, b.zero, joint, room)
+        add_entries(&rows, &to, b.first, b.weight, b.zero, scratch)
     elif b.mean != NULL:
-        add_squares(&rows, K, b.width, 0, n, b.mean, b.weight, b.constant, joint, room)
+        add_squares(&rows, &to, b.mean, b.weight, b.constant, scratch)
     else:
-        add_products(&rows, K, b.width, 0, n, b.binary, b.threshold, b.weight, b.zero, joint, room)
+        add_products(&rows, &to, b.weight, b.zero, &b.threshold if b.binary else NULL, scratch)
     for i in range(n):
         row = rows_at(X + i * d, d)
         if b.impossible != NULL:
-            rule_out(model, &row, b.impossible, NULL, joint + i * K, room)
+            rule_out(model, &row, b.impossible, NULL, joint + i * K, scratch)
         if b.wanted != NULL:
-            rule_out(model, &row, b.wanted, b.n_wanted, joint + i * K, room)
+            rule_out(model, &row, b.wanted, b.n_wanted, joint + i * K, scratch)
     return FASTCLF_OK
 
 

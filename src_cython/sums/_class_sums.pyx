@@ -1,17 +1,42 @@
 # Sufficient statistics of classes, in one read of the rows.
 #
-# Rows of a span are added to arrays (class, column) in their order, so that spans of fixed lengths give the same bits
-# whatever thread takes them.
+# in:      rows, dense of any type or CSR; the class and the weight of each
+# changed: arrays (class, column), to which the rows of a span are added in their order: spans of fixed lengths give the
+#          same bits whatever thread takes them
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from _csr cimport csr_of, csr_t
 from _numbers cimport FLOAT, number, real, row_of, rows_of, rows_t
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 1024  # numbers
-    LINE = 64  # bytes
+    AHEAD = 1024  # how many numbers ahead rows are prefetched
+    LINE = 64  # bytes of a cache line
+
+
+# The rows of a call, with what they count for.
+cdef struct labelled_t:
+    Py_ssize_t start
+    Py_ssize_t stop
+    const int32_t* code    # the class of each row, from row 0
+    const double* weight   # the weight of each row, from row 0; NULL: all 1
+
+
+cdef inline labelled_t labelled(
+    const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """Rows start to stop; `weight` of no entries: all 1."""
+    cdef labelled_t rows
+    rows.start, rows.stop, rows.code, rows.weight = start, stop, &code[0], NULL
+    if weight.shape[0]:
+        rows.weight = &weight[0]
+    return rows
+
+
+cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogil:
+    return 1 if rows.weight is NULL else rows.weight[i]
 
 
 # For class k and column j, with the first row of k in the span as the shift:
@@ -19,57 +44,62 @@ cdef enum:
 #     sums = sum w (x - shift),   squares = sum w (x - shift)^2
 #
 # The shift is one of the summed values, so that squares is at most n + 1 times the sum of squares about the mean:
-# what cancels is a factor of n at worst, the length of a span, wherever the data lie.
+# cancellation costs a factor of n at worst, the length of a span, wherever the data lie.
 #
-# Rows are added four of a class at a time, so that the sums are read and written once for all four: waiting[4 k] rows
-# of class k, whose numbers follow, wait for another.
-cdef void sum_moments(
-    const rows_t* X, const int32_t* code, const double* weight, Py_ssize_t start, Py_ssize_t stop,
-    double* count, double* shift, double* sums, double* squares, int64_t* waiting, double* room
-) noexcept nogil:
+# Rows are added four of a class at a time, so that the sums are read and written once for all four; up to three rows of
+# a class wait for the next.
+cdef struct moments_t:
+    double* count       # (classes,) the sum of weights; 0: the class has no shift yet
+    double* shift       # (classes, d)
+    double* sums        # (classes, d)
+    double* squares     # (classes, d)
+    int64_t* waiting    # (classes, 4) how many rows wait, and their numbers
+
+
+cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:
+    """Add the rows to their classes' moments, but for those that then wait; `scratch` has 4 d doubles."""
     cdef Py_ssize_t d = X.d, i, j, k
-    cdef int64_t* rows
+    cdef int64_t* waiting
     cdef const double* x
-    for i in range(start, stop):
+    for i in range(rows.start, rows.stop):
         for j in range((d * X.itemsize + LINE - 1) // LINE):
             prefetch(X.data + (i * d + AHEAD) * X.itemsize + j * LINE)
-        if weight is not NULL and weight[i] == 0:
+        if rows.weight is not NULL and rows.weight[i] == 0:
             continue
-        k = code[i]
-        rows = waiting + 4 * k
-        if count[k] == 0:
-            x = row_of(X, i, room)
+        k = rows.code[i]
+        waiting = m.waiting + 4 * k
+        if m.count[k] == 0:
+            x = row_of(X, i, scratch)
             for j in range(d):
-                shift[k * d + j] = x[j]
-        count[k] += 1 if weight is NULL else weight[i]
-        if rows[0] < 3:
-            rows[0] += 1
-            rows[rows[0]] = i
+                m.shift[k * d + j] = x[j]
+        m.count[k] += weight_of(rows, i)
+        if waiting[0] < 3:
+            waiting[0] += 1
+            waiting[waiting[0]] = i
         else:
-            rows[0] = i
-            add_four(X, rows, 4, weight, shift + k * d, sums + k * d, squares + k * d, room)
-            rows[0] = 0
+            waiting[0] = i  # beside the three that wait
+            add_four(X, waiting, 4, rows.weight, m, k, scratch)
+            waiting[0] = 0
 
 
-# Add n rows of a class, the last of which stands for those to four, without weight.
 cdef void add_four(
-    const rows_t* X, const int64_t* rows, Py_ssize_t n, const double* weight, const double* shift, double* sums,
-    double* squares, double* room
+    const rows_t* X, const int64_t* row, Py_ssize_t n, const double* weight, moments_t* m, Py_ssize_t k, double* scratch
 ) noexcept nogil:
-    cdef Py_ssize_t r
-    cdef const float* row[4]
+    """Add n rows to class k; where they are less than four, the last stands in for the others, without weight."""
+    cdef Py_ssize_t d = X.d, r
+    cdef const float* f[4]
     cdef const double* x[4]
     cdef double w[4]
     for r in range(4):
-        w[r] = 0 if r >= n else 1 if weight is NULL else weight[rows[r]]
+        w[r] = 0 if r >= n else 1 if weight is NULL else weight[row[r]]
         if X.kind == FLOAT:
-            row[r] = <const float*> X.data + rows[min(r, n - 1)] * X.d
+            f[r] = <const float*> X.data + row[min(r, n - 1)] * d
         else:
-            x[r] = row_of(X, rows[min(r, n - 1)], room + r * X.d)
+            x[r] = row_of(X, row[min(r, n - 1)], scratch + r * d)
     if X.kind == FLOAT:
-        add_four_rows(row, w, X.d, shift, sums, squares)
+        add_four_rows(f, w, d, m.shift + k * d, m.sums + k * d, m.squares + k * d)
     else:
-        add_four_rows(x, w, X.d, shift, sums, squares)
+        add_four_rows(x, w, d, m.shift + k * d, m.sums + k * d, m.squares + k * d)
 
 
 cdef inline void add_four_rows(
@@ -100,54 +130,57 @@ cdef inline void add_four_rows(
             squares[j] += w[r] * t * t
 
 
-# sums[k, j] = sum w x, or with a threshold, how often x is above it; whole numbers are summed exactly.
+# sums[k, j] = sum w x, or with a threshold the weight of the rows whose x is above it; sums of integers are exact.
 cdef void sum_columns(
-    const rows_t* X, const int32_t* code, const double* weight, Py_ssize_t start, Py_ssize_t stop, bint binary,
-    double threshold, double* sums, double* room
+    const rows_t* X, const labelled_t* rows, const double* threshold, double* sums, double* scratch
 ) noexcept nogil:
+    """`threshold` is NULL for sums of x; `scratch` has d doubles."""
     cdef Py_ssize_t d = X.d, i
     cdef double w
-    for i in range(start, stop):
-        w = 1 if weight is NULL else weight[i]
+    for i in range(rows.start, rows.stop):
+        w = weight_of(rows, i)
         if X.kind == FLOAT:
-            add_row(<const float*> X.data + i * d, d, w, binary, threshold, sums + code[i] * d)
+            add_row(<const float*> X.data + i * d, d, w, threshold, sums + rows.code[i] * d)
         else:
-            add_row(row_of(X, i, room), d, w, binary, threshold, sums + code[i] * d)
+            add_row(row_of(X, i, scratch), d, w, threshold, sums + rows.code[i] * d)
 
 
 cdef inline void add_row(
-    const real* x, Py_ssize_t d, double w, bint binary, double threshold, double* sums
+    const real* x, Py_ssize_t d, double w, const double* threshold, double* sums
 ) noexcept nogil:
     cdef Py_ssize_t j
-    if binary:
+    cdef double limit
+    if threshold is not NULL:
+        limit = threshold[0]
         for j in range(d):
-            sums[j] += w if x[j] > threshold else 0.0
+            sums[j] += w if x[j] > limit else 0.0
     else:
         for j in range(d):
             sums[j] += w * <double> x[j]
 
 
 cdef void sum_sparse_columns(
-    const int64_t* indptr, const int32_t* indices, const real* data, const int32_t* code, const double* weight,
-    Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, bint binary, double threshold, double* sums
+    const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
+    """`sum_columns` of sparse rows, of which the entries alone are above the threshold."""
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s
-    for i in range(start, stop):
-        w = 1 if weight is NULL else weight[i]
-        s = sums + code[i] * d
-        for e in range(indptr[i], indptr[i + 1]):
-            if binary:
-                s[indices[e]] += w if data[e] > threshold else 0.0
+    for i in range(rows.start, rows.stop):
+        w = weight_of(rows, i)
+        s = sums + rows.code[i] * X.n_columns
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            if threshold is not NULL:
+                s[X.indices[e]] += w if value[e] > threshold[0] else 0.0
             else:
-                s[indices[e]] += w * <double> data[e]
+                s[X.indices[e]] += w * <double> value[e]
 
 
-# largest[j] = the largest entry of column j; the first row with what is no category (negative, NaN, huge), or -1.
 cdef Py_ssize_t raise_largest(
     const number* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, number* largest
 ) noexcept nogil:
+    """Raise largest[j] to the largest entry of column j, up to the first row that has an entry that is no category
+    (negative, NaN or from 2^31 up), whose number is returned; else -1."""
     cdef Py_ssize_t i, j
     cdef bint bad
     cdef number x
@@ -165,54 +198,49 @@ cdef Py_ssize_t raise_largest(
     return -1
 
 
-# counts[first[j] + category, k] += w
 cdef void count_categories(
-    const rows_t* X, const int32_t* code, const double* weight, Py_ssize_t n_classes, Py_ssize_t start,
-    Py_ssize_t stop, const int64_t* first, double* counts, double* room
+    const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
+    """counts[first[j] + category, class] += weight; `scratch` has d doubles."""
     cdef Py_ssize_t i, j
     cdef double w
     cdef const double* x
-    for i in range(start, stop):
-        w = 1 if weight is NULL else weight[i]
-        x = row_of(X, i, room)
+    for i in range(rows.start, rows.stop):
+        w = weight_of(rows, i)
+        x = row_of(X, i, scratch)
         for j in range(X.d):
-            counts[(first[j] + <int64_t> x[j]) * n_classes + code[i]] += w
+            counts[first[j] + <int64_t> x[j], rows.code[i]] += w
 
 
-cdef inline const double* weights(const double[::1] weight) noexcept nogil:
-    return NULL if weight.shape[0] == 0 else &weight[0]
+cdef moments_t moments_of(state) except *:
+    """The arrays of a `ClassMoments`, whose owner keeps them alive."""
+    cdef double[::1] count = state.count
+    cdef double[:, ::1] shift = state.shift, sums = state.sums, squares = state.squares
+    cdef int64_t[:, ::1] waiting = state.waiting
+    return moments_t(&count[0], &shift[0, 0], &sums[0, 0], &squares[0, 0], &waiting[0, 0])
 
 
-def moments(
-    X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
-    double[::1] count, double[:, ::1] shift, double[:, ::1] sums, double[:, ::1] squares, int64_t[:, ::1] waiting
-):
-    """Add rows start to stop to the moments of their classes; `weight` of no entries: ones. Some rows then wait."""
-    cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(4 * rows.d)
+def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, state):
+    """Add rows start to stop to a `ClassMoments`, where some of them then wait; `weight` of no entries: all 1."""
+    cdef rows_t array = rows_of(X)
+    cdef labelled_t rows = labelled(code, weight, start, stop)
+    cdef moments_t m = moments_of(state)
+    cdef double[::1] scratch = np.empty(4 * array.d)
     with nogil:
-        sum_moments(
-            &rows, &code[0], weights(weight), start, stop, &count[0], &shift[0, 0], &sums[0, 0], &squares[0, 0],
-            &waiting[0, 0], &room[0]
-        )
+        sum_moments(&array, &rows, &m, &scratch[0])
 
 
-def waiting_moments(
-    X, const double[::1] weight, const double[:, ::1] shift, double[:, ::1] sums,
-    double[:, ::1] squares, int64_t[:, ::1] waiting
-):
-    """Add the rows that wait."""
-    cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(4 * rows.d)
-    cdef Py_ssize_t k
+def waiting_moments(X, const double[::1] weight, state):
+    """Add the rows that wait in a `ClassMoments`."""
+    cdef rows_t array = rows_of(X)
+    cdef moments_t m = moments_of(state)
+    cdef Py_ssize_t k, n_classes = len(state.count)
+    cdef const double* w = NULL if weight.shape[0] == 0 else &weight[0]
+    cdef double[::1] scratch = np.empty(4 * array.d)
     with nogil:
-        for k in range(shift.shape[0]):
-            if waiting[k, 0]:
-                add_four(
-                    &rows, &waiting[k, 1], waiting[k, 0], weights(weight), &shift[k, 0], &sums[k, 0], &squares[k, 0],
-                    &room[0]
-                )
+        for k in range(n_classes):
+            if m.waiting[4 * k]:
+                add_four(&array, m.waiting + 4 * k + 1, m.waiting[4 * k], w, &m, k, &scratch[0])
 
 
 def sums(
@@ -220,28 +248,26 @@ def sums(
     threshold, double[:, ::1] out
 ):
     """Add rows start to stop to the sums of their classes; with a threshold, how often it is exceeded."""
-    cdef bint binary = threshold is not None
-    cdef double limit = threshold if binary else 0
-    cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(rows.d)
+    cdef rows_t array = rows_of(X)
+    cdef labelled_t rows = labelled(code, weight, start, stop)
+    cdef double limit = 0 if threshold is None else threshold
+    cdef const double* above = NULL if threshold is None else &limit
+    cdef double[::1] scratch = np.empty(array.d)
     with nogil:
-        sum_columns(
-            &rows, &code[0], weights(weight), start, stop, binary, limit, &out[0, 0], &room[0]
-        )
+        sum_columns(&array, &rows, above, &out[0, 0], &scratch[0])
 
 
 def sparse_sums(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] data, const int32_t[::1] code,
-    const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, threshold, double[:, ::1] out
+    X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
+    threshold, double[:, ::1] out
 ):
-    """As `sums`, of rows in CSR that have an entry."""
-    cdef bint binary = threshold is not None
-    cdef double limit = threshold if binary else 0
+    """As `sums`, of a `Csr` X that has an entry, with its `data`."""
+    cdef csr_t sparse = csr_of(X)
+    cdef labelled_t rows = labelled(code, weight, start, stop)
+    cdef double limit = 0 if threshold is None else threshold
+    cdef const double* above = NULL if threshold is None else &limit
     with nogil:
-        sum_sparse_columns(
-            &indptr[0], &indices[0], &data[0], &code[0], weights(weight), out.shape[1], start, stop, binary, limit,
-            &out[0, 0]
-        )
+        sum_sparse_columns(&sparse, &data[0], &rows, above, &out[0, 0])
 
 
 def largest(const number[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, number[::1] out):
@@ -256,10 +282,9 @@ def categories(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     const int64_t[::1] first, double[:, ::1] out
 ):
-    """Count the categories of rows start to stop, each a whole number below what `largest` said."""
-    cdef rows_t rows = rows_of(X)
-    cdef double[::1] room = np.empty(rows.d)
+    """Count the categories of rows start to stop, each a whole number of at most what `largest` found."""
+    cdef rows_t array = rows_of(X)
+    cdef labelled_t rows = labelled(code, weight, start, stop)
+    cdef double[::1] scratch = np.empty(array.d)
     with nogil:
-        count_categories(
-            &rows, &code[0], weights(weight), out.shape[1], start, stop, &first[0], &out[0, 0], &room[0]
-        )
+        count_categories(&array, &rows, &first[0], out, &scratch[0])

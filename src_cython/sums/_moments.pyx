@@ -1,5 +1,5 @@
-# Sums over rows: of each class, and of products. All in float64 about a shift that lies among the rows, so that
-# what is subtracted afterwards is of the size of the spread, not of the offset.
+# Sums over rows, of each class and of products, in float64 about a shift c that lies among the rows: the sums are as
+# large as the spread, not as the offset.
 #
 #     sum_out[y_i, j]  += w_i (x_ij - c_j)
 #     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
@@ -10,14 +10,18 @@ from cython cimport floating
 from libc.math cimport sqrt
 from libc.string cimport memset
 
+import numpy as np
+
+from fastclf._aligned import aligned
+
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # numbers
-    WIDE = 2 * LANES_D  # columns of a tile of the Gram matrix; it has 4 rows
+    AHEAD = 512  # how many numbers ahead a row is prefetched
+    WIDE = 2 * LANES_D  # columns of a tile of the Gram matrix, which has 4 rows
+    PANEL_ROWS = 48  # rows that are shifted and copied at a time
 
-PANEL_ROWS = 48
-TILE = max(WIDE, 4)
+TILE = max(WIDE, 4)  # the width of the Gram matrix is a multiple of it
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -99,19 +103,20 @@ cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, do
 
 def add_products(
     const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[::1] shift,
-    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] panel, double[:, ::1] sum_out, double[:, ::1] gram_out
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[:, ::1] gram_out
 ):
     """Add rows [start, stop) to the sums of their classes and, on and right of the diagonal, to the Gram matrix.
 
-    The panel has PANEL_ROWS rows, it and the Gram matrix a multiple of TILE columns, the first d of which count.
+    The Gram matrix has a multiple of TILE columns, the first d of which count; `weight` None: all 1.
     """
-    cdef Py_ssize_t d = X.shape[1], width = panel.shape[1], i = start, n_rows
+    cdef Py_ssize_t d = X.shape[1], width = gram_out.shape[1], i = start, n_rows
     cdef double w = 1
+    cdef double[:, ::1] panel = aligned((PANEL_ROWS, width), np.float64)
     with nogil:
-        memset(&panel[0, 0], 0, panel.shape[0] * width * sizeof(double))
+        memset(&panel[0, 0], 0, PANEL_ROWS * width * sizeof(double))
         while i < stop:
             n_rows = 0
-            while i < stop and n_rows < panel.shape[0]:
+            while i < stop and n_rows < PANEL_ROWS:
                 if weight is not None:
                     w = weight[i]
                 if w > 0:

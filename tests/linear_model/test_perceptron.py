@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastclf import Perceptron, _simd, load, save
-from fastclf.linear_model import sweeps
+from fastclf.linear_model import epochs
 
 pytestmark = pytest.mark.levels
 
@@ -89,10 +89,10 @@ def test_ranges_threads_and_levels_change_no_bit(rng, monkeypatch, kind, dtype):
 
     expected = answers(1)
     for level in _simd.available():
-        monkeypatch.setattr(sweeps, "kernels", _simd.load("linear_model._perceptron", level))
+        monkeypatch.setattr(epochs, "kernels", _simd.load("linear_model._perceptron", level))
         for n_jobs in (1, 3):
             for first in (1, 999):
-                monkeypatch.setattr(sweeps, "_FIRST_PRODUCTS", first)
+                monkeypatch.setattr(epochs, "_FIRST_PRODUCTS", first)
                 for got, want in zip(answers(n_jobs), expected):
                     np.testing.assert_array_equal(got, want)
 
@@ -383,7 +383,7 @@ def test_early_stopping_holds_out_a_share_of_each_class(rng):
     model = fit(X, y, early_stopping=True, tol=1e-3, max_iter=100)
     assert model.n_iter_ < 100
     assert "held-out" in model.stop_reason_
-    train, held_out = sweeps.hold_out(y.astype(np.intc), None, 0.1, 0)
+    train, held_out = epochs.hold_out(y.astype(np.intc), None, 0.1, 0)
     assert np.array_equal(np.sort(np.concatenate([train, held_out])), np.arange(400))
     for k in (0, 1):
         assert abs((y[held_out] == k).sum() - 0.1 * (y == k).sum()) <= 0.5

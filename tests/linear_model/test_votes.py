@@ -5,22 +5,22 @@ import pytest
 
 from fastclf import Perceptron
 from fastclf._labels import encode_known
-from fastclf.linear_model.votes import first_turns, mean_votes, votes_until
+from fastclf.linear_model.votes import first_samples, mean_votes, votes_until
 
 
-def test_a_voter_has_a_vote_for_each_turn_until_the_next():
-    turns = [np.array([0, 3, 4]), np.array([2])]
-    state = votes_until(turns, [9, 5])
+def test_a_voter_has_a_vote_for_each_sample_until_the_next():
+    begun = [np.array([0, 3, 4]), np.array([2])]
+    state = votes_until(begun, [9, 5])
     assert state["votes_"].tolist() == [3, 1, 5, 3]
     assert state["voter_starts_"].tolist() == [0, 3, 4]
-    assert [first.tolist() for first in first_turns(state)] == [[0, 3, 4], [0]]
+    assert [first.tolist() for first in first_samples(state)] == [[0, 3, 4], [0]]
 
 
 def test_votes_in_parts_are_the_votes_of_the_whole(rng):
-    turns = [np.append(0, np.sort(rng.choice(np.arange(1, 50), 9, replace=False))) for _ in range(3)]
-    part = votes_until([own[own < 20] for own in turns], [20] * 3)
-    rest = [np.concatenate([first, own[own >= 20]]) for first, own in zip(first_turns(part), turns)]
-    for name, whole in votes_until(turns, [50] * 3).items():
+    begun = [np.append(0, np.sort(rng.choice(np.arange(1, 50), 9, replace=False))) for _ in range(3)]
+    part = votes_until([own[own < 20] for own in begun], [20] * 3)
+    rest = [np.concatenate([first, own[own >= 20]]) for first, own in zip(first_samples(part), begun)]
+    for name, whole in votes_until(begun, [50] * 3).items():
         np.testing.assert_array_equal(votes_until(rest, [50] * 3)[name], whole)
 
 

@@ -9,7 +9,7 @@ from sklearn import datasets, naive_bayes
 import fastclf
 from fastclf import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB, _simd
 from fastclf._validation import encode_labels
-from fastclf.naive_bayes import joints, single
+from fastclf.naive_bayes import gaussian_leave_one_out, joints
 from fastclf.sums import blocks, class_sums
 
 pytestmark = pytest.mark.levels
@@ -213,7 +213,7 @@ def test_levels_agree(rng, name, monkeypatch):
     for level in _simd.available():
         joint = _simd.load("naive_bayes._joints", level)
         monkeypatch.setattr(joints, "kernels", joint)
-        monkeypatch.setattr(single, "kernels", joint)
+        monkeypatch.setattr(gaussian_leave_one_out, "kernels", joint)
         monkeypatch.setattr(class_sums, "kernels", _simd.load("sums._class_sums", level))
         np.testing.assert_allclose(
             getattr(fastclf, name)().fit(X, y).predict_joint_log_proba(X), expected, rtol=1e-11, atol=1e-11

@@ -1,7 +1,7 @@
-# Rows, dense or sparse, by turns, and the scores of planes w.x + b.
+# The samples of an epoch, each a row that is dense or sparse, and the scores w.x + b of separating hyperplanes.
 #
-# A product and a sum are rounded one after the other, a dense score is summed as `planes.h` says, a sparse one in 4
-# lanes: every SIMD level has the same bits.
+# Every SIMD level gives the same bits: a product is rounded before it is added, the head of `dot.h` states the order in
+# which a dense score is summed, and a sparse score is summed in 4 lanes.
 from cython cimport floating
 from libc.stdint cimport int64_t
 
@@ -15,29 +15,29 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # turns; so long before is a row asked for
+    AHEAD = 16  # a dense row is prefetched this many samples before its own
 
 ctypedef struct rows_t:
     Py_ssize_t d
     Py_ssize_t n_rows
-    const int64_t* order   # the row of each turn, or NULL
-    const int64_t* indptr  # where each sparse row begins, or NULL
-    const int* index
-    bint ones              # whether every entry of a sparse row is 1
-    const int* code        # the class of each row
-    const double* cost     # c of each row, or NULL for 1
+    const int64_t* order   # the row of each sample, or NULL: sample i is row i
+    const int64_t* indptr  # (n_rows + 1,) where each sparse row begins and the last ends, or NULL: rows are dense
+    const int* index       # the column of each entry of the sparse rows
+    bint ones              # whether every entry of the sparse rows is 1
+    const int* code        # (n_rows,) the class of each row
+    const double* cost     # (n_rows,) the factor c of each row's step, or NULL: 1
 
-ctypedef fused number:  # of weights, beside `floating` for that of rows
+ctypedef fused number:  # the type of the weights, where `floating` is the type of the rows
     float
     double
 
-ctypedef struct planes_t:
-    Py_ssize_t n           # one, or one for each class
-    const int* positive    # the class that each stands for
+ctypedef struct hyperplanes_t:
+    Py_ssize_t n           # 1, or the number of classes
+    const int* positive    # (n,) the class on the positive side of each hyperplane
     double* w              # (n, d)
-    double* b
-    const double* up       # the weight of each plane's class; joint: of the row's
-    const double* down     # ... of the rest
+    double* b              # (n,)
+    const double* up       # (n,) the class weight of `positive`; learned jointly: of class k
+    const double* down     # (n,) the class weight of the other classes
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:
@@ -48,7 +48,7 @@ cdef inline vec_d load(const number* x) noexcept nogil:
 
 
 cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
-    """w.x; floats are not multiplied by doubles."""
+    """w.x of a dense row; there is no product of float weights and a row of doubles."""
     if number is double and floating is double:
         return dot_dd(w, x, n)
     elif number is double and floating is float:
@@ -58,7 +58,7 @@ cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) n
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w += step x; x is NULL for sparse rows of ones."""
+    """w += step x; `index` is NULL for a dense row, x for a sparse row of ones."""
     cdef Py_ssize_t j
     if x == NULL:
         for j in range(n):
@@ -75,7 +75,7 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
 
 
 cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w.x; x is NULL for a row of ones."""
+    """w.x of a sparse row; x is NULL for a row of ones."""
     cdef Py_ssize_t j
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     if x == NULL:
@@ -98,26 +98,28 @@ cdef inline double dot_sparse(const double* w, const floating* x, const int* ind
 
 
 cdef inline double dot(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
+    """w.x; `index` is NULL for a dense row."""
     return dot_dense(w, x, n) if index == NULL else dot_sparse(w, x, index, n)
 
 
-cdef inline void ask_for(const rows_t* r, const floating* data, Py_ssize_t turn, Py_ssize_t end) noexcept nogil:
-    """Have the dense row of a turn, if there is one, brought into the cache."""
+cdef inline void prefetch_row(const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end) noexcept nogil:
+    """Prefetch the first 2 kB of a sample's dense row; no row where `sample` is not before `end`."""
     cdef const char* row
     cdef Py_ssize_t at
-    if turn < end:
-        row = <const char*> (data + (turn if r.order == NULL else r.order[turn]) * r.d)
+    if sample < end:
+        row = <const char*> (data + (sample if r.order == NULL else r.order[sample]) * r.d)
         for at in range(0, min(r.d * <Py_ssize_t> sizeof(floating), <Py_ssize_t> 2048), 64):
             prefetch(row + at)
 
 
 cdef inline const floating* find_row(
-    const rows_t* r, const floating* data, Py_ssize_t turn, Py_ssize_t end, Py_ssize_t* row, const int** index,
+    const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    row[0] = turn if r.order == NULL else r.order[turn]
+    """The numbers of a sample's row, with its row number, its columns (NULL: dense) and how many numbers it has."""
+    row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
-        ask_for(r, data, turn + AHEAD, end)
+        prefetch_row(r, data, sample + AHEAD, end)
     require(0 <= row[0] < r.n_rows)
     if r.indptr == NULL:
         index[0] = NULL

@@ -1,0 +1,457 @@
+"""The training of perceptrons: epochs over the rows, when they end, and what is kept of the weights on the way.
+
+A separating hyperplane is a pair (w, b). A learner is what learns and stops by itself: one hyperplane, or all of them
+when they learn jointly. Learners share nothing, so that any number of them may go through the rows side by side, or on
+other threads. A sample is one visit of a row; an epoch has as many samples as there are rows to learn from.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+from .._csr import Csr
+from .._threads import ranges, run
+from .votes import first_samples, votes_until
+
+kernels = _simd.load("linear_model._perceptron")
+
+# Multiplications in the first range of an epoch (1 ms), and the most samples of a range whose mistakes are logged.
+_FIRST_PRODUCTS = 1 << 20
+_LOGGED_SAMPLES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train: the estimator's parameters, checked."""
+
+    order: str  # "cyclic", "shuffled", "random" or "batch"
+    eta: float
+    intercept: bool
+    joint: bool
+    average: str
+    penalty: tuple | None  # (alpha, l1_ratio)
+    max_iter: int
+    tol: float  # -inf: no rule but max_iter
+    n_iter_no_change: int
+    until_clean: bool  # the first epoch without a mistake is the last
+    seed: int
+
+
+@dataclass(slots=True)
+class Samples:
+    """Rows, and the order in which they are visited, as the kernels read them; `as_samples` makes them."""
+
+    data: np.ndarray  # float32 or float64: the n * d numbers of dense rows, or the entries of sparse ones
+    d: int
+    indptr: np.ndarray | None  # (n + 1,), int64, where each sparse row begins; None: the rows are dense
+    indices: np.ndarray | None  # (n_entries,), int32, the column of each entry
+    ones: bool  # whether every entry of sparse rows is 1
+    codes: np.ndarray  # (n,), int32, the class of each row
+    cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None: 1
+    refuse: Callable | None  # refuse() raises if X, which nobody has looked at, is not finite
+    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows as they lie
+
+    def __len__(self):
+        """The number of samples."""
+        return len(self.codes) if self.order is None else len(self.order)
+
+    def first_range(self, n_hyperplanes):
+        """The number of samples whose scores take about a millisecond."""
+        return 1 + _FIRST_PRODUCTS * len(self.codes) // (n_hyperplanes * (len(self.data) + 1))
+
+    def matrix(self):
+        """The rows, as a matrix or a Csr."""
+        if self.indptr is None:
+            return self.data.reshape(-1, self.d)
+        return Csr(self.indptr, self.indices, self.data, self.d)
+
+
+@dataclass(slots=True)
+class Hyperplanes:
+    """Separating hyperplanes, as the kernels read and write them."""
+
+    w: np.ndarray  # (n, d), float64
+    b: np.ndarray  # (n,), float64
+    positive: np.ndarray  # (n,), int32, the class on each one's positive side
+    up: np.ndarray  # (n,), float64, a factor of the steps on rows of that class; learned jointly: of class k
+    down: np.ndarray  # (n,), float64, a factor of the steps on all other rows
+
+
+@dataclass(slots=True)
+class Epoch:
+    """What the kernels write in an epoch of n learners and m hyperplanes, and what they need for it."""
+
+    joint: bool
+    intercept: bool
+    eta: float
+    to_w: np.ndarray  # (m, d) and (m,), where steps are added: the weights themselves; of a batch, its sum
+    to_b: np.ndarray
+    lag_w: np.ndarray | None  # (m, d) and (m,), sums of the step times its sample's number; None: no average is wanted
+    lag_b: np.ndarray | None
+    loss: np.ndarray  # (n,), the sums of -y f over the mistakes
+    margin: np.ndarray  # (n,), the least y f of the samples that were right
+    mistakes: np.ndarray  # (n,), int64
+    since: np.ndarray  # (n,), int64, the number of the sample after which w last changed
+    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None: kernels do not stop at records
+    square: np.ndarray | None  # (1,), the largest squared norm of a row; None once an epoch has found it
+    t: int  # the number of the next sample, counted since training began
+    n_logged: int = 0  # how many mistakes the last range has written to the log
+    log_sample: np.ndarray | None = None  # of each mistake the number of its sample, its row and its step; or no log
+    log_row: np.ndarray | None = None
+    log_step: np.ndarray | None = None
+
+    def begin_log(self, size):
+        self.log_sample, self.log_row = np.empty((2, size), np.int64)
+        self.log_step = np.empty(size)
+
+    def logged(self):
+        """(numbers of samples, rows, steps) of the mistakes since the log began."""
+        found = slice(0, self.n_logged)
+        return self.log_sample[found], self.log_row[found], self.log_step[found]
+
+
+@dataclass(slots=True)
+class Shrinking:
+    """What the kernels write of the penalty of n hyperplanes, whose w is `scale` times the stored weights."""
+
+    alpha: float
+    l1_ratio: float
+    scale: np.ndarray  # (n,)
+    square: np.ndarray  # (n,), the squared norms of the stored weights
+    size: np.ndarray  # (n,), the sums of their absolute values
+    due: np.ndarray  # (n,), the sum of cuts that each coordinate should have had
+    paid: np.ndarray  # (n, d), the sum of cuts that it had
+
+
+def as_samples(X, codes, cost, refuse=None):
+    """The rows as the kernels take them; `refuse()` raises if X, which nobody has looked at, is not finite."""
+    sparse = isinstance(X, Csr)
+    return Samples(
+        data=X.data if sparse else X.reshape(-1),
+        d=X.shape[1],
+        indptr=X.indptr if sparse else None,
+        indices=X.indices if sparse else None,
+        ones=sparse and all((X.data[start:stop] == 1).all() for start, stop in ranges(0, X.size, 1 << 12)),
+        codes=codes,
+        cost=cost,
+        refuse=refuse,
+    )
+
+
+class Learner:
+    """The weights of one learner and, after its training, what is to be told of it."""
+
+    def __init__(self, positive, w, b, up, down):
+        self.positive, self.up, self.down, self.mistakes = positive, up, down, 0
+        self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
+        self.lag_w, self.lag_b = np.zeros_like(w), np.zeros_like(b)
+        self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
+        self.best, self.pocket = np.inf, (w, b)
+        self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros_like(w)
+        self.log = []
+        self._least, self._stale = np.inf, 0
+
+    def must_stop(self, value, plan):
+        """scikit-learn's rule: `value`, to be small, was no better than the best by tol, n_iter_no_change times."""
+        self._stale = self._stale + 1 if value > self._least - plan.tol else 0
+        self._least = min(self._least, value)
+        return self._stale >= plan.n_iter_no_change
+
+
+def train(samples, members, held_out, plan, learners, threads, progress):
+    """Train the learners on the rows `members` (None: all); the largest squared norm of a row is returned.
+
+    `held_out` are rows whose error stands in for the loss in the rule that stops, or None.
+    """
+    size = 1 if plan.average in ("pocket", "voted") else -(-len(learners) // threads)
+    groups = [learners[i : i + size] for i in range(0, len(learners), size)]
+    squares = [np.zeros(1) for _ in groups]
+
+    def work(number):
+        yield from _Group(samples, members, held_out, plan, groups[number], squares[number], progress).train()
+
+    run(work, range(len(groups)), threads)
+    return squares[0][0]
+
+
+def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=False):
+    """Generator whose return is (weight of the rows `judged` that w, b predict wrongly, least y f of them).
+
+    It ends early once the weight reaches `limit`. With `by_class` a row's weight is multiplied by its class's factor.
+    """
+    samples = replace(samples, order=judged)
+    up, down = (learner.up, learner.down) if by_class else np.ones((2, len(w)))
+    hyperplanes = Hyperplanes(w, b, learner.positive, up, down)
+    wrong, margin = np.zeros(1), np.full(1, np.inf)
+    for start, stop in ranges(0, len(samples), samples.first_range(len(w))):
+        kernels.count_wrong(samples.data, samples, hyperplanes, plan.joint, start, stop, wrong, margin)
+        yield
+        if wrong[0] >= limit:
+            break
+    return wrong[0], margin[0]
+
+
+class _Group:
+    """Learners that go through the rows side by side, so that an epoch reads the rows once for all of them."""
+
+    def __init__(self, samples, members, held_out, plan, learners, square, progress):
+        self.samples = replace(samples)
+        self.members, self.held_out, self.plan, self.progress = members, held_out, plan, progress
+        self.n = len(samples.codes) if members is None else len(members)
+        self.rng = np.random.default_rng(plan.seed)
+        self._gather(learners, learners[0].t, square)
+
+    def _gather(self, learners, t, square):
+        """Lay the arrays of the learners side by side; t is the number of the next sample."""
+        self.learners = learners
+        plan, joined = self.plan, lambda name: np.concatenate([getattr(learner, name) for learner in learners])
+        w = aligned((sum(len(learner.w) for learner in learners), self.samples.d), np.float64)
+        w[:] = joined("w")
+        self.hyperplanes = Hyperplanes(w, joined("b"), joined("positive"), joined("up"), joined("down"))
+        averaged = plan.average == "averaged"
+        self.epoch = Epoch(
+            joint=plan.joint,
+            intercept=plan.intercept,
+            eta=plan.eta,
+            to_w=w,
+            to_b=self.hyperplanes.b,
+            lag_w=joined("lag_w") if averaged else None,
+            lag_b=joined("lag_b") if averaged else None,
+            loss=np.zeros(len(learners)),
+            margin=np.zeros(len(learners)),
+            mistakes=np.zeros(len(learners), np.int64),
+            since=np.full(len(learners), t, np.int64),
+            record=np.zeros(1, np.int64) if plan.average == "pocket" else None,
+            square=square,
+            t=t,
+        )
+        if plan.penalty is not None:
+            square, size = np.einsum("ij,ij->i", w, w), np.abs(w).sum(axis=1)
+            self.shrinking = Shrinking(*plan.penalty, joined("scale"), square, size, joined("due"), joined("paid"))
+
+    def _scatter(self):
+        """Give the learners their parts of the arrays back."""
+        n = len(self.learners[0].w)
+        for i, learner in enumerate(self.learners):
+            part = slice(i * n, (i + 1) * n)
+            learner.w, learner.b = self.hyperplanes.w[part].copy(), self.hyperplanes.b[part].copy()
+            if self.epoch.lag_w is not None:
+                learner.lag_w, learner.lag_b = self.epoch.lag_w[part].copy(), self.epoch.lag_b[part].copy()
+            if self.plan.penalty is not None:
+                for name in ("scale", "due", "paid"):
+                    setattr(learner, name, getattr(self.shrinking, name)[part].copy())
+
+    def train(self):
+        """Generator that makes epochs until every learner has stopped."""
+        plan, epoch = self.plan, self.epoch
+        for n_iter in range(1, plan.max_iter + 1):
+            stopped = yield from self._make_epoch(n_iter)
+            self._scatter()
+            going = []
+            for learner, loss, mistakes, margin in zip(self.learners, epoch.loss, epoch.mistakes, epoch.margin):
+                learner.n_iter, learner.t = n_iter, epoch.t
+                learner.mistakes += int(mistakes)
+                learner.clean = mistakes == 0 and not stopped
+                learner.margin = margin if learner.clean else np.nan
+                if plan.average == "pocket":
+                    yield from self._consider(learner)
+                value = loss / self.n
+                if self.held_out is not None:
+                    weights = self._weights(learner)
+                    value, _ = yield from count_wrong(self.samples, self.held_out, plan, learner, *weights)
+                if stopped:
+                    learner.reason = "the callback stopped it"
+                elif not self._is_over(learner, value, n_iter, mistakes):
+                    going.append(learner)
+            if not going or stopped:
+                return
+            if len(going) < len(self.learners):
+                self._gather(going, epoch.t, epoch.square)
+                epoch = self.epoch
+
+    def _weights(self, learner):
+        """w and b of a learner, with its scale multiplied in."""
+        return (learner.w if self.plan.penalty is None else learner.w * learner.scale[:, None]), learner.b
+
+    def _is_over(self, learner, value, n_iter, mistakes):
+        """Whether a learner's training has ended with this epoch; `learner.reason` says why."""
+        plan = self.plan
+        fixed = learner.clean and plan.penalty is None and plan.order != "random"
+        if plan.until_clean and learner.clean and plan.penalty is None:
+            learner.reason = f"sweep {n_iter} had no mistake"
+            return True
+        over = learner.must_stop(value, plan)
+        # more epochs would change nothing: they are counted, not made
+        while fixed and not over and learner.n_iter < plan.max_iter:
+            learner.n_iter += 1
+            learner.t += self.n
+            over = learner.must_stop(value, plan)
+        if over:
+            what = "loss" if self.held_out is None else "error on the held-out rows"
+            learner.reason = f"its {what} has not fallen by tol for {plan.n_iter_no_change} sweeps"
+        else:
+            learner.reason = f"max_iter={plan.max_iter} sweeps were made, the last with {mistakes} mistakes"
+        return over or learner.n_iter == plan.max_iter
+
+    def _make_epoch(self, n_iter):
+        """Generator that visits each row once; its return says whether the callback ended the training."""
+        plan, epoch, hyperplanes, samples = self.plan, self.epoch, self.hyperplanes, self.samples
+        samples.order = self._order()
+        epoch.loss[:], epoch.margin[:], epoch.mistakes[:] = 0, np.inf, 0
+        if plan.order == "batch":
+            epoch.to_w, epoch.to_b = np.zeros_like(hyperplanes.w), np.zeros_like(hyperplanes.b)
+        voted, stopped = plan.average == "voted", False
+        first, most = samples.first_range(len(hyperplanes.w)), _LOGGED_SAMPLES if voted else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start, stop in ranges(0, self.n, first, most):
+                if voted:
+                    epoch.begin_log(stop - start)
+                yield from self._learn(start, stop)
+                if voted:
+                    self.learners[0].log.append(epoch.logged())
+                if self.progress.advance((stop - start) * len(self.learners), sum(epoch.mistakes.tolist())):
+                    stopped = True
+                    break
+                yield
+            if plan.order == "batch" and not stopped:
+                hyperplanes.w += epoch.to_w
+                hyperplanes.b += epoch.to_b
+            if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
+                samples.refuse()
+            epoch.square = None
+            # a sum is finite only if every term is
+            total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
+            if not math.isfinite(total) and not (
+                np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
+            ):
+                raise ValueError(
+                    f"The weights overflowed in sweep {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
+                )
+        return stopped
+
+    def _learn(self, start, stop):
+        """Generator that learns samples start to stop, and compares the weights with the pocket's at every record."""
+        samples, hyperplanes, epoch = self.samples, self.hyperplanes, self.epoch
+        if self.plan.penalty is not None:
+            kernels.learn_range_shrinking(samples.data, samples, hyperplanes, epoch, self.shrinking, start, stop)
+            return
+        while start < stop:
+            start = kernels.learn_range(samples.data, samples, hyperplanes, epoch, start, stop)
+            if start < stop:
+                self._scatter()
+                yield from self._consider(self.learners[0])
+
+    def _consider(self, learner):
+        """Put the learner's weights into its pocket if they predict fewer rows wrongly than the weights in there."""
+        weights = learner.w, learner.b
+        wrong, _ = yield from count_wrong(self.samples, self.members, self.plan, learner, *weights, learner.best, True)
+        if wrong < learner.best:
+            learner.best, learner.pocket = wrong, weights
+
+    def _order(self):
+        """The rows of an epoch's samples; None: all as they lie."""
+        members, order = self.members, self.plan.order
+        if order in ("cyclic", "batch"):
+            return members
+        drawn = self.rng.permutation(self.n) if order == "shuffled" else self.rng.integers(self.n, size=self.n)
+        return drawn if members is None else members[drawn]
+
+
+def make_learners(plan, w, b, weight):
+    """The learners with these first weights and factors of the classes."""
+    n = len(w)
+    if n == 1:
+        return [Learner(np.ones(1, np.intc), w, b, weight[1:], weight[:1])]
+    positive = np.arange(n, dtype=np.intc)
+    if plan.joint:
+        return [Learner(positive, w, b, weight, weight)]
+    one = np.ones(1)
+    return [Learner(positive[k : k + 1], w[k : k + 1], b[k : k + 1], weight[k : k + 1], one) for k in range(n)]
+
+
+def share_out(learners, name, array):
+    """Set an attribute of the learners to their parts of an array, which has a row for each hyperplane."""
+    for learner, part in zip(learners, np.split(array, len(learners))):
+        setattr(learner, name, part)
+
+
+def hold_out(codes, members, fraction, seed):
+    """(rows to train on, rows to hold out): a share of each class, but never all of it."""
+    rows = np.arange(len(codes)) if members is None else members
+    deck = np.random.default_rng([seed, 2]).permutation(rows)
+    held_out = []
+    for k in np.unique(codes[rows]):
+        of_class = deck[codes[deck] == k]
+        held_out.append(of_class[: min(round(fraction * len(of_class)), len(of_class) - 1)])
+    held_out = np.sort(np.concatenate(held_out))
+    if not len(held_out):
+        raise ValueError(
+            f"validation_fraction is {fraction}, which holds out none of {len(rows)} rows; a larger one is wanted"
+        )
+    return np.setdiff1d(rows, held_out, assume_unique=True), held_out
+
+
+def between_centroids(samples, n_hyperplanes):
+    """w = p - n, b = (|n|^2 - |p|^2) / 2 of each class, p its mean and n that of the others, rows by their weights."""
+    n_classes = max(2, n_hyperplanes)
+    total, count = np.zeros((n_classes, samples.d)), np.zeros(n_classes)
+    weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
+    for start, stop in ranges(0, len(samples.codes), 1024):
+        code, part = samples.codes[start:stop], weight[start:stop]
+        count += np.bincount(code, part, n_classes)
+        share = np.where(code == np.arange(n_classes)[:, None], part, 0)
+        if samples.indptr is None:
+            total += share @ samples.data[start * samples.d : stop * samples.d].reshape(-1, samples.d)
+        else:
+            entries = slice(samples.indptr[start], samples.indptr[stop])
+            lengths = np.diff(samples.indptr[start : stop + 1])
+            for k in range(n_classes):
+                values = samples.data[entries] * np.repeat(share[k], lengths)
+                total[k] += np.bincount(samples.indices[entries], values, samples.d)
+    positive = slice(1, None) if n_hyperplanes == 1 else slice(None)
+    p = total[positive] / count[positive, None]
+    n = (total.sum(axis=0) - total[positive]) / (count.sum() - count[positive, None])
+    return p - n, ((n * n).sum(axis=1) - (p * p).sum(axis=1)) / 2
+
+
+def weights_kept(learner, plan):
+    """(w, b) that a learner's training ends with."""
+    if plan.average == "averaged":
+        t = max(learner.t, 1)
+        return (t * learner.w - learner.lag_w) / t, (t * learner.b - learner.lag_b) / t
+    if plan.average == "pocket":
+        return learner.pocket
+    return learner.w * learner.scale[:, None], learner.b
+
+
+def least_margin(samples, members, plan, learner, w, b):
+    """The least y f of all rows."""
+    judging = count_wrong(samples, members, plan, learner, np.ascontiguousarray(w), np.ascontiguousarray(b))
+    while True:
+        try:
+            next(judging)
+        except StopIteration as end:
+            return end.value[1]
+
+
+def voters(samples, plan, learners, before):
+    """All weights of the training, with the number of samples that each met, behind the voters of a state `before`."""
+    weights, intercepts, begun = [], [], []
+    earlier = [np.empty(0, np.int64)] * len(learners) if before is None else first_samples(before)
+    for k, learner in enumerate(learners):
+        sample, row, step = map(np.concatenate, zip(*learner.log))
+        signed = np.where(samples.codes[row] == learner.positive[0], step, -step)[:, None]
+        x = np.asarray(samples.matrix()[row])
+        if before is not None:
+            part = slice(before["voter_starts_"][k], before["voter_starts_"][k + 1])
+            weights.append(before["voters_"][part])
+            intercepts.append(before["voter_intercepts_"][part])
+        weights.append(np.cumsum(np.concatenate([learner.first_w, signed * x]), axis=0))
+        intercepts.append(np.cumsum(np.concatenate([learner.first_b, signed[:, 0] * plan.intercept])))
+        begun.append(np.concatenate([earlier[k], [learner.first_t], sample]))
+    found = {"voters_": np.concatenate(weights), "voter_intercepts_": np.concatenate(intercepts)}
+    return found | votes_until(begun, [learner.t for learner in learners])

@@ -1,0 +1,20 @@
+# Sparse rows, as kernels read the arrays of a `Csr`. The values, of which there are two types, are passed beside them.
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef struct csr_t:
+    Py_ssize_t n_rows
+    Py_ssize_t n_columns
+    const int64_t* indptr   # (n_rows + 1,) row i has the entries indptr[i] to indptr[i + 1]
+    const int32_t* indices  # the column of each entry; NULL where there is no entry
+
+
+cdef inline csr_t csr_of(object X) except *:
+    """The rows of a `Csr`, whose arrays the caller keeps alive."""
+    cdef const int64_t[::1] indptr = X.indptr
+    cdef const int32_t[::1] indices = X.indices
+    cdef csr_t rows
+    rows.n_rows, rows.n_columns, rows.indptr, rows.indices = indptr.shape[0] - 1, X.n_columns, &indptr[0], NULL
+    if indices.shape[0]:
+        rows.indices = &indices[0]
+    return rows
