@@ -1,4 +1,4 @@
-"""What estimators of naive Bayes share: labels and weights come in, posteriors go out."""
+"""What estimators of naive Bayes share: labels and weights come in, posterior probabilities go out."""
 
 import inspect
 import warnings
@@ -19,37 +19,42 @@ from .._validation import (
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
 from .joints import add_linear, decide, normalise, require_positive
 
-SHARED = """classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only when X was a table with string column names."""
-
-# More folds than this are not merged from the sums of each.
+# The most folds whose sums are merged: two merges a fold cost less than a fit of the others.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
-_PARAMETERS = """alpha : float >= 0 or array-like of shape (n_features,), default=1.0
-        Added to each count (Laplace, Lidstone); 0: maximum likelihood.
-    force_alpha : bool, default=True
-        False: an `alpha` below 1e-10 is taken as 1e-10.
-    fit_prior : bool, default=True
-        Whether priors are the classes' shares of the rows; else they are uniform.
-    class_prior : array-like of shape (n_classes,), default=None
-        Prior probabilities of the classes, in place of both.
-    n_jobs : int, default=None
-        Threads; None: all CPUs. No result depends on it."""
+# Parts of the docstrings of the estimators, which have their names in braces.
+_TEXTS = {
+    "shared": """classes_ : ndarray of shape (n_classes,)
+n_features_in_ : int
+feature_names_in_ : ndarray of str
+    Only when X was a table with string column names.""",
+    "parameters": """alpha : float >= 0 or array-like of shape (n_features,), default=1.0
+    Added to each count (Laplace, Lidstone); 0: maximum likelihood.
+force_alpha : bool, default=True
+    False: an `alpha` below 1e-10 is taken as 1e-10.
+fit_prior : bool, default=True
+    Whether prior probabilities are the classes' shares of the rows; else they are uniform.
+class_prior : array-like of shape (n_classes,), default=None
+    Prior probabilities of the classes, which replace both.
+{n_jobs}""",
+    "n_jobs": """n_jobs : int, default=None
+    Threads; None: all CPUs. No result depends on it.""",
+}
 
 
 def document(cls):
-    cls.__doc__ = inspect.getdoc(cls).format(
-        shared=SHARED.replace("\n    ", "\n"), parameters=_PARAMETERS.replace("\n    ", "\n")
-    )
+    """A class decorator: put the parts of docstrings where the class's docstring names them."""
+    doc = inspect.getdoc(cls)
+    for name, text in _TEXTS.items():
+        doc = doc.replace("{" + name + "}", text)
+    cls.__doc__ = doc
     return cls
 
 
 def as_priors(name, values, n_classes):
-    """Prior probabilities as float64: one a class, none negative, of the sum 1."""
+    """Prior probabilities as float64: one for each class, none negative, of the sum 1."""
     try:
         priors = np.array(values, np.float64)
     except (TypeError, ValueError):
@@ -66,7 +71,7 @@ def as_priors(name, values, n_classes):
 
 
 def all_but_one(parts, merge):
-    """For each part the others, merged, by two merges a part: sums that grow, of which nothing is subtracted."""
+    """For each part the merge of all others. Two merges a part suffice, and nothing is subtracted."""
     after = [None]
     for part in reversed(parts[1:]):
         after.append(part if after[-1] is None else merge(part, after[-1]))
@@ -78,7 +83,7 @@ def all_but_one(parts, merge):
 
 
 def rows_by_fold(folds, weight, n):
-    """The rows of each fold, ascending."""
+    """The numbers of the rows of each fold, ascending."""
     folds = as_array(folds, "folds")
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
@@ -89,29 +94,31 @@ def rows_by_fold(folds, weight, n):
 
 
 def among(weight, rows):
+    """The weights of some rows, or None if all weights are 1."""
     return None if weight is None else weight[rows]
 
 
 def begin_joint(n, log_prior):
-    """n rows of the logs of priors."""
+    """An array (n, n_classes) whose rows are the logarithms of the priors."""
     joint = np.empty((n, len(log_prior)))
     joint[:] = log_prior
     return joint
 
 
 def log_of(prior):
+    """The logarithms of probabilities, of 0, too."""
     with np.errstate(divide="ignore"):
         return np.log(prior)
 
 
 class NaiveBayesBase(Classifier):
-    """A subclass has these, besides its parameters:
+    """A classifier by naive Bayes. A subclass has its parameters and these methods:
 
     _as_rows(X, owner)                 X as the rows that the other methods take
-    _check_parameters(d, n_classes)    refuses what is wrong before any work
-    _sums(X, codes, weight, n_classes) what rows say, as attributes that add up
-    _together(sums, more)              those of both together
-    _conclude(sums)                    all attributes that follow from them
+    _check_parameters(d, n_classes)    refuses wrong parameters before any work
+    _sums(X, codes, weight, n_classes) the sufficient statistics of rows, as attributes that add up
+    _together(sums, more)              the sufficient statistics of two sets of rows together
+    _conclude(sums)                    all attributes that follow from sufficient statistics
     _joint(X)                          log P(x, class)
     """
 
@@ -123,27 +130,27 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """(codes, weight, classes), where `classes`, unless None, are all that may be there."""
+        """(codes, weight, classes); `classes`, unless None, are all labels that y may have."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """(rows, codes, weight, classes), where `more` are rows for a model that is fitted."""
+        """(rows, codes, weight, classes); with `more`, the rows are checked against those of the fit."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
         return rows, codes, weight, classes
 
     def fit(self, X, y, sample_weight=None):
-        """Learn from rows, in one read of them.
+        """Learn from rows, which are read once.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers in an array of any type, a table, or, where counts are taken, a SciPy sparse matrix. NaiveBayes
-            takes columns of bools and strings, too.
+            Numbers in an array of any type or a table; estimators of counts also take a SciPy sparse matrix, and
+            NaiveBayes columns of bools and strings.
         y : array-like of shape (n_samples,)
             Labels: anything sortable.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -158,7 +165,7 @@ class NaiveBayesBase(Classifier):
         return self._become(classes_=classes, **self._fitted_columns(X, rows), **learned)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from more rows; the result is that of a fit of all of them, but for bins that the first ones fixed.
+        """Learn from more rows. The result is that of one fit of all rows, except that the first rows fix the bins.
 
         Parameters
         ----------
@@ -182,9 +189,9 @@ class NaiveBayesBase(Classifier):
         return self
 
     def merge(self, other):
-        """A model of the rows of both, which have the same classes and columns: their sums are added.
+        """The model of the rows of two models that have the same classes and columns, whose sums are added.
 
-        Counts are exact, moments to rounding.
+        Counts are exact; means and variances are right to rounding.
 
         Parameters
         ----------
@@ -192,7 +199,7 @@ class NaiveBayesBase(Classifier):
 
         Returns
         -------
-        merged : a new one, with the parameters of this one
+        merged : a new estimator, with the parameters of this one
         """
         self._require_mergeable(other)
         self._check_parameters(self.n_features_in_, len(self.classes_))
@@ -209,22 +216,22 @@ class NaiveBayesBase(Classifier):
             raise ValueError("other has other classes or another number of columns; a model with the same is wanted")
 
     def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
-        """What a fit of all rows of the other folds predicts for each row; the estimator is left as it is.
+        """The prediction for each row by a fit of all rows of the other folds; the estimator is left as it is.
 
-        Each fold is read once: sums of all others come from merging theirs, so that k folds cost about one fit and one
+        Each fold is read once, and the sums of the others are merged, so that k folds cost about one fit and one
         prediction. A class that no other fold has is impossible.
 
         Parameters
         ----------
         X, y, sample_weight : as `fit` takes them
         folds : array-like of shape (n_samples,)
-            The fold of each row, at least two in all: numbers, groups, anything sortable.
+            The fold of each row, of at least two folds: numbers, groups, anything sortable.
         method : {"predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"}, default="predict"
 
         Returns
         -------
         predictions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            What the method gives for each row.
+            The answer of `method` for each row.
         """
         require_choice("method", method, METHODS)
         rows, codes, weight, classes = self._checked(X, y, sample_weight)
@@ -255,11 +262,11 @@ class NaiveBayesBase(Classifier):
         return self._ask(X)
 
     def predict(self, X):
-        """The most probable label of each row, of shape (n_samples,); the first of equal ones."""
+        """The most probable label of each row, of shape (n_samples,); the first of equally probable ones."""
         return self._answer("predict", self._ask(X))
 
     def predict_log_proba(self, X):
-        """log P(class | x), of shape (n_samples, n_classes); where all classes are impossible, all are alike."""
+        """log P(class | x), of shape (n_samples, n_classes); where all are impossible, all are equally probable."""
         return self._answer("predict_log_proba", self._ask(X))
 
     def predict_proba(self, X):
@@ -267,23 +274,23 @@ class NaiveBayesBase(Classifier):
         return self._answer("predict_proba", self._ask(X))
 
     def _answer(self, method, joint):
-        """What a method says where these are the log joints, which it may overwrite."""
+        """The answer of a method, from the log joints of the rows, which it may overwrite."""
         if method == "predict":
             return self.classes_[decide(joint, self.n_jobs)]
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
 
-# What scikit-learn takes a smaller alpha for, unless it is forced.
+# The least alpha without force_alpha, as in scikit-learn.
 _LEAST_ALPHA = 1e-10
 
 
 def _is_array(name):
-    """The condition that a model has this attribute as one array: each has some of them."""
+    """The condition that a model has an attribute, as one array: which attributes there are depends on the class."""
     return lambda model: isinstance(getattr(model, name, None), np.ndarray)
 
 
 class DiscreteBayes(NaiveBayesBase):
-    """A model of counts.
+    """Naive Bayes by counts. A subclass has these methods:
 
     _estimate(state, alpha)   the attributes that follow from the counts
     _linear()                 the log density as a Linear
@@ -349,7 +356,7 @@ class DiscreteBayes(NaiveBayesBase):
         return alpha if alpha.ndim else float(alpha)
 
     def _threshold(self):
-        """What entries are compared with, or None: they are taken as they are."""
+        """The number above which an entry counts as 1; None: entries count as they are."""
 
     def _count(self, X, codes, weight, n_classes):
         threshold, name = self._threshold(), type(self).__name__
@@ -361,11 +368,11 @@ class DiscreteBayes(NaiveBayesBase):
         return {"feature_count_": sums}
 
     def _joint(self, X):
-        """By `_linear`, which a model has that is not of categories."""
+        """The log joints by `_linear`."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)
-        # unless all is finite that might be of X
+        # a sum that is not finite may come from X; with a threshold a NaN in X leaves no trace
         if threshold is not None or not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint

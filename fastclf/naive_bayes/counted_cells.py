@@ -1,4 +1,4 @@
-"""Distributions of columns by cells that are counted, or by a density about each value; as `distributions.py` says."""
+"""Distributions of columns by counts of cells, or by a density about each value; `distributions.py` has the others."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .mdl_cuts import mdl_cuts
 
 
 class Table(Distribution):
-    """Counts of cells with `alpha` added to each; a value has one cell, or none: the last, which has the count 0."""
+    """Counts of cells, with `alpha` added to each. A value that has no cell counts as one more cell, of count 0."""
 
     @classmethod
     def learn(cls, columns, codes, weight, n_classes, options):
@@ -26,7 +26,7 @@ class Table(Distribution):
 
     @staticmethod
     def logs(count, total, m, alpha):
-        """Log probabilities of cells of these counts, m in all."""
+        """The log probabilities of cells with these counts, among m cells with `total` in all."""
         return log_share(count + alpha, total + alpha * m)
 
     @classmethod
@@ -57,7 +57,7 @@ class Table(Distribution):
 
 
 class Categorical(Table):
-    """Categories, of any type that sorts; one never seen has the count 0."""
+    """Categories, of any type that sorts; an unknown category has the count 0."""
 
     @staticmethod
     def cells(x, codes, options):
@@ -82,7 +82,7 @@ class Categorical(Table):
 
     @staticmethod
     def left_size(state, count):
-        """A category that no other row has is none without it."""
+        """The number of categories in the other rows: one less if no other row has the row's own."""
         return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
 
     @staticmethod
@@ -133,7 +133,7 @@ class Bernoulli(Categorical):
 
     @staticmethod
     def of_logs(there, absent):
-        """The Linear of log probabilities of 1 and 0."""
+        """The Linear, from the log probabilities of 1 and of 0."""
         always = np.isneginf(absent)
         absent = np.where(always, 0, absent)
         return Linear(there - absent, absent.sum(axis=1), always)
@@ -146,7 +146,7 @@ class Bernoulli(Categorical):
 
 
 class Histogram(Table):
-    """Bins between cuts that are fixed at the first fit; what lies beyond the first and last falls into them."""
+    """Bins between cuts that the first fit fixes; values beyond the cuts fall into the first bin or the last."""
 
     cut = "equal"
 
@@ -201,7 +201,7 @@ class MdlHistogram(Histogram):
 
 
 def _terms(cells, counts, h):
-    """What `densities` wants to know of a class."""
+    """(cells, counts, h, slack, constant) of a class, as the kernel `densities` takes them."""
     cells, counts = cells[counts > 0], counts[counts > 0]
     with np.errstate(divide="ignore"):
         slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42
@@ -211,8 +211,9 @@ def _terms(cells, counts, h):
 class Kernel(Categorical):
     """The mean of normal densities about each value of a class.
 
-    Of a class of n rows they have the width s / sqrt(n), s the standard deviation of the column. John, Langley (1995),
-    Estimating continuous distributions in Bayesian classifiers, have 1 / sqrt(n), which depends on the column's unit.
+    With n rows in the class the densities have the standard deviation s / sqrt(n), where s is that of the column. John,
+    Langley (1995), Estimating continuous distributions in Bayesian classifiers, take 1 / sqrt(n), which depends on the
+    column's unit.
     """
 
     left = None
@@ -223,7 +224,7 @@ class Kernel(Categorical):
 
     @staticmethod
     def widths(state):
-        """Each class's standard deviation of the normal densities."""
+        """The standard deviation of the normal densities of each class."""
         count = state["counts"].sum(axis=0)
         if count.sum() == 0:
             return np.ones(len(state["counts"]))

@@ -1,23 +1,23 @@
-"""Distributions of columns: what naive Bayes is made of, each of them written here or in `counted_cells.py`, once.
+"""Distributions of columns, of which naive Bayes is made; those that count cells are in `counted_cells.py`.
 
-A distribution is a class of methods on its statistics, a dict of arrays with the classes as first axis. Columns are
-lists of vectors, of known values.
+A distribution is a class without instances. Its methods work on its statistics: a dict of arrays whose first axis is
+the classes. Columns come as a list of vectors without missing values.
 
     learn(columns, codes, weight, n_classes, options)   the statistics of each column (of the multinomial: of all)
-    merge(one, other)                                   those of both together
-    scorer(states, options)                             add(joint, columns): adds log densities, (rows, n_classes)
+    merge(one, other)                                   the statistics of the rows of both
+    scorer(states, options)                             add(joint, columns), which adds log densities, (rows, n_classes)
     left(state, columns, codes, weight, options)        log densities of rows of the fit by the statistics without each
     sample(state, k, n, rng, options)                   n rows of class k
     log_evidence(state, options)                        log P(columns | classes), parameters integrated out
-    statistics                                          what is in the dict, by which a file is checked
+    statistics                                          the fields of the dict, by which a file is checked
 
-Statistics are sums, so that merging adds and leaving out subtracts. Where that cannot be `left` is None, and where
-there is no prior there is no `log_evidence`.
+Statistics are sums: merging adds them, and leaving a row out subtracts it. `left` is None where subtraction is
+impossible, and a distribution without a prior has no `log_evidence`.
 
-Those of counts have their log density as a Linear function of x, too, of rows dense or sparse:
+Distributions of counts can also give their log density as a Linear function of x, of rows dense or sparse:
 
     totals(states)                                      (rows, sums of x) by class and column
-    linear(count, total, options)                       the Linear that follows from them
+    linear(count, total, options)                       the Linear that follows from these
 """
 
 import math
@@ -30,10 +30,10 @@ from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import Linear, add_gaussian, add_linear
 
-# Columns that are copied side by side at a time.
+# The number of columns that are copied side by side at a time.
 _BLOCK = 8
 
-# Rows that are worked on at a time.
+# The number of rows that are worked on at a time.
 _ROWS = 1 << 11
 
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
@@ -43,7 +43,7 @@ _BY_CLASS = Array("float64", "n_classes")
 
 
 class Options(NamedTuple):
-    """Parameters of `NaiveBayes`, and which columns of X they are for, which errors name."""
+    """Parameters of `NaiveBayes`, and the numbers of the columns of X, which errors name."""
 
     alpha: float
     var_smoothing: float
@@ -53,7 +53,7 @@ class Options(NamedTuple):
 
 
 def side_by_side(columns):
-    """Columns as a matrix of floats, some rows at a time, whose cache lines columns of a matrix share."""
+    """Columns as a matrix of floats, copied some rows at a time: in a matrix, columns may share cache lines."""
     dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
     block = np.empty((len(columns[0]), len(columns)), dtype)
     for start in range(0, len(block), _ROWS):
@@ -63,40 +63,42 @@ def side_by_side(columns):
 
 
 def blocks_of(columns):
-    """Matrices of some columns each."""
+    """The columns as matrices, of at most _BLOCK columns each."""
     return (side_by_side(columns[start : start + _BLOCK]) for start in range(0, len(columns), _BLOCK))
 
 
 def by_column(states, name):
+    """A statistic of all columns, (n_classes, columns, ...)."""
     return np.stack([state[name] for state in states], axis=1)
 
 
 def ones_or(weight, x):
+    """The weights of rows; None: as many ones as x has entries."""
     return np.ones(len(x)) if weight is None else weight
 
 
 def without(values, codes, less):
-    """Statistics (n_classes,) for each row, (rows, n_classes), that of its own class less what the row has."""
+    """For each row the statistics of all classes, (rows, n_classes), its own class's less the row's part `less`."""
     rest = np.tile(values, (len(codes), 1))
     rest[np.arange(len(codes)), codes] -= less
     return rest
 
 
 def log_share(part, whole):
-    """log(part / whole), and log 0 where the part is 0, though the whole be."""
+    """log(part / whole), and -inf wherever the part is 0, even if the whole is 0, too."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(part > 0, np.log(part) - np.log(whole), -np.inf)
 
 
 class Distribution:
-    """What all have: which values are wanted."""
+    """A distribution of any values; some subclasses refuse values, for which they have is_bad(x)."""
 
-    wanted = ""  # as an error says it; any value will do
+    wanted = ""  # the end of the error message about a bad value; empty: no value is bad
     left = None
 
     @classmethod
     def require(cls, columns, options):
-        """Refuse the first value that is_bad(x), if some values are not wanted."""
+        """Refuse columns that hold a bad value."""
         for x, place in zip(columns, options.places) if cls.wanted else ():
             found = cls.is_bad(x)
             if found.any():
@@ -151,7 +153,7 @@ class Gaussian(Distribution):
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
-        # where less than half the digits remain, the sum is made anew
+        # where subtraction leaves less than half of the digits, the sum is made anew
         for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
             others = (codes == codes[i]) & (rows != i)
             centre = np.average(x[others], weights=w[others])
@@ -170,9 +172,9 @@ class Gaussian(Distribution):
 
     @staticmethod
     def log_evidence(state, options):
-        """Mean and variance have the conjugate prior of `alpha` rows with the column's own over all classes.
+        """The prior of mean and variance is conjugate: `alpha` rows with the mean and variance of the whole column.
 
-        A column that is constant says nothing, and counts 0.
+        A constant column says nothing about classes: its log evidence is 0.
         """
         count, mean, squares = state["count"], state["mean"], state["squares"]
         alpha, (_, centre, _), spread = options.alpha, pool(count, mean, squares), Gaussian.spread(state)
@@ -187,10 +189,10 @@ class Gaussian(Distribution):
 
 
 class Rate(Distribution):
-    """What Poisson and exponential share: how much, in how many rows, plus `alpha` rows of 1.
+    """A distribution that the mean of x determines, with `alpha` rows of 1 added to the rows of each class.
 
-    That is the posterior mean under a gamma distribution of shape and rate `alpha`: of Poisson's rate, and of the rate
-    of which exponential's mean is the inverse.
+    This estimates the rate of Poisson by its posterior mean under a gamma prior of shape and rate `alpha`, and likewise
+    the rate of the exponential distribution, the inverse of its mean.
     """
 
     statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS)
@@ -222,7 +224,7 @@ class Rate(Distribution):
 
     @staticmethod
     def unshared(block):
-        """What the log density has besides, the same for all classes."""
+        """The part of the log density that is the same for all classes, by row."""
         return 0.0
 
     @classmethod
@@ -320,7 +322,7 @@ _LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
 
 
 def log_factorial(x):
-    """log x! of whole numbers: a table below 256, Stirling's series above, exact to rounding there."""
+    """log x! of whole numbers, exact to rounding: by a table below 256, by Stirling's series above."""
     logs = _LOG_FACTORIALS[np.minimum(x, 255).astype(np.intp)]
     above = x > 255
     if above.any():
@@ -331,9 +333,9 @@ def log_factorial(x):
 
 
 class Multinomial(Rate):
-    """Counts in a group of columns: each unit that a row has is one of them, with `alpha` added to each.
+    """Counts of the columns of a group: each unit of a row falls into one column, with `alpha` added to each count.
 
-    The coefficient of the multinomial, which all classes share, is left out: the density is that of units in order.
+    The multinomial coefficient, which is the same for all classes, is left out: the density is that of ordered units.
     """
 
     wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
@@ -376,7 +378,7 @@ class Multinomial(Rate):
 
     @classmethod
     def sample(cls, state, k, n, rng, options):
-        """Rows of as many units as the class has on average."""
+        """Each row has the number of units that the class's rows have on average."""
         p = np.exp(cls.logs(state["sum"][k], options.alpha))
         return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
 
@@ -388,7 +390,7 @@ class Multinomial(Rate):
 
 
 def log_dirichlet(counts, alpha):
-    """log P of units with these counts in order, by row, their probabilities having a Dirichlet prior of `alpha`."""
+    """log P of ordered units with these counts, by row; their probabilities have a Dirichlet prior of `alpha`."""
     whole = alpha * counts.shape[1]
     logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))
     return logs + (log_gamma(alpha + counts) - math.lgamma(alpha)).sum(axis=1)

@@ -4,13 +4,14 @@ import numpy as np
 
 
 def mdl_cuts(x, codes):
-    """Ascending cuts between values of x, each of which tells more about the classes than it costs to write down.
+    """The ascending cuts between values of x that tell more about the classes than their description costs.
 
     An interval of N rows is cut where the entropy E of the two sides is least, if
 
         gain > (log2(N - 1) + log2(3^k - 2) - k Ent + k1 Ent1 + k2 Ent2) / N,
 
-    k, k1, k2 the numbers of classes in it and in its sides. O(n log n) to sort and O(values) a level of cuts.
+    where k, k1 and k2 are the numbers of classes in the interval and its sides. Costs O(n log n) for sorting and
+    O(distinct values) for each level of cuts.
     """
     values, place = np.unique(np.asarray(x, float), return_inverse=True)
     n_classes = int(codes.max()) + 1 if len(codes) else 1

@@ -1,4 +1,4 @@
-"""Naive Bayes with a distribution of its own for each column."""
+"""Naive Bayes with another distribution for each column."""
 
 import numpy as np
 
@@ -8,59 +8,61 @@ from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
 from .._validation import feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
-from .base import SHARED, NaiveBayesBase, among, as_priors, begin_joint, log_of
+from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
 from .distributions import Options, log_dirichlet, without
 from .rows import DISTRIBUTIONS, SparseTable, Table
 
 
+@document
 class NaiveBayes(NaiveBayesBase, shortcuts=True):
-    """Naive Bayes with a distribution for each column: any mix of them in one model, tables of mixed types as they are.
+    """Naive Bayes with a distribution for each column: any mix of distributions, for tables of mixed types.
 
     Parameters
     ----------
     distributions : str, list of str or dict, default="auto"
-        One for all columns, one for each, or by name or position of a column or by a tuple of them (the others:
-        "auto"). Each is "gaussian", "poisson", "exponential", "bernoulli", "categorical", "histogram" (bins of equal
-        widths), "quantile" (of equal counts), "mdl" (cut where it pays to tell classes apart), "kernel" (a normal
-        density about each value), "multinomial" (one over all columns that have it, or over those of a tuple), "auto".
+        One for all columns, or a list with one for each, or a dict by the name or position of a column or a tuple of
+        these (columns that are not in it: "auto"). Each is "gaussian", "poisson", "exponential", "bernoulli",
+        "categorical", "histogram" (bins of equal widths), "quantile" (bins of equal counts), "mdl" (cuts where they
+        tell classes apart), "kernel" (a normal density about each value), "multinomial" (one distribution over all
+        columns that have it, or over those of a tuple), or "auto".
     alpha : float >= 0, default=1.0
-        Added to each count; to rates, as many rows of 1.
+        Added to each count; rates are learned from `alpha` rows of 1 besides.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         None: the classes' shares of the rows.
     var_smoothing : float >= 0, default=1e-9
-        This times a column's variance over all classes is added to its variances, column by column.
+        This times a column's variance over all classes is added to the column's variances.
     bins : int >= 1, default=10
-        Bins of "histogram" and "quantile".
+        The number of bins of "histogram" and "quantile".
     missing : {"error", "ignore"}, default="error"
-        "ignore": a value that is missing (NaN, None) is left out, in `fit` and where it is asked about.
-    n_jobs : int, default=None
-        Threads; None: all CPUs. No result depends on it.
+        "ignore": a missing value (NaN, None) is left out, in `fit` and in predictions.
+    {n_jobs}
 
     Attributes
     ----------
     {shared}
     distributions_ : list of str
-        The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all is 0 or 1,
-        "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian". Of
-        a sparse X, whatever its type, it is "bernoulli" if all entries are 0 or 1, else "multinomial".
+        The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all values are 0 or
+        1, "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian";
+        for a sparse X of any type "bernoulli" if all entries are 0 or 1, else "multinomial".
     class_count_, class_prior_ : ndarray of shape (n_classes,)
     factors_ : list of list of int
-        Columns whose densities are multiplied: each by itself, or together those of a multinomial.
+        The columns of each factor of the density: one column, or all columns of a multinomial.
     statistics_ : list of dict
-        What the distribution of each factor knows.
+        The statistics that the distribution of each factor has learned.
     log_evidence_ : float
-        log P(X, y | model), the parameters integrated out; see Notes.
+        log P(X, y | model), with the parameters integrated out; see Notes.
 
     Notes
     -----
-    Time O(n d k) beside the sorting for categories, quantiles and cuts; of a kernel density, about the square root of a
-    class's rows for each value that is asked about. Memory beyond X and the statistics: a column and some rows for fits
-    and predictions. Bins are those of the first batch of `partial_fit`; `predict_folds` makes them, and what "auto"
-    chooses, anew for each fold.
+    Fits and predictions take O(n d k) time, besides the sorting for categories, quantiles and cuts; a kernel density
+    takes about the square root of a class's number of rows for each value of a prediction. Memory beyond X and the
+    statistics is a column and some rows. The first batch of `partial_fit` fixes the bins; `predict_folds` makes the
+    bins and the choices of "auto" anew for each fold.
 
-    The evidence has `alpha` as its priors: Dirichlet's of counts, the gamma distribution of shape and rate `alpha` of
-    rates, for a Gaussian as many rows with the mean and variance of the column. Priors of the classes that are learned
-    have a uniform prior. Cuts and bins count as given. A model with alpha=0 or a kernel density has none.
+    The evidence takes `alpha` for the priors of the parameters: a Dirichlet prior of counts, a gamma distribution of
+    shape and rate `alpha` of rates, and for a Gaussian `alpha` rows with the mean and variance of the column. Learned
+    prior probabilities of the classes have a uniform prior. Cuts and bins count as given. A model with alpha=0 or a
+    kernel density has no evidence.
 
     References
     ----------
@@ -80,7 +82,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         class_count_=Array("float64", "n_classes"),
         class_prior_=Array("float64", "n_classes"),
         distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
-        # the columns of each factor, and what its distribution has learned of them
+        # the columns of each factor, and the statistics of its distribution
         factors_=List("n_factors", Instance(list)),
         statistics_=List("n_factors", Instance(dict)),
     )
@@ -138,7 +140,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
-        """The distribution of each column, and the groups of columns that were named together."""
+        """(the distribution wanted for each column, the groups of columns that are to be one multinomial)."""
         wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):
@@ -163,7 +165,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return chosen, groups
 
     def _assigned(self, table, codes, rows):
-        """The table, with distributions and factors as the rows, an index, choose them."""
+        """The table, with the distributions and factors that the rows of the index `rows` choose for "auto"."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
@@ -240,17 +242,17 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # what "auto" chooses may hang on any row; the columns that a dict does not name are "auto"
+        # the choice of "auto" may depend on any row; columns that a dict does not name are "auto"
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None
         return [self.leave_one_out(X, y)]
 
     def leave_one_out(self, X, y, sample_weight=None):
-        """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
+        """The label of each row by a fit of all other rows; the estimator is left as it is.
 
-        By subtraction from one fit, with the distributions that it chose: time O(n d k), memory O(n k). Bins and kernel
-        densities depend on all rows, and are learned anew for each. Takes what `fit` takes.
+        Each row is subtracted from one fit of all rows, whose distributions are kept: O(n d k) time, O(n k) memory.
+        Bins and kernel densities depend on all rows, and are learned anew for each. The parameters are those of `fit`.
 
         Returns
         -------
@@ -268,7 +270,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return classes[joint.argmax(axis=1)]
 
     def sample(self, n=1, random_state=None):
-        """(X, y): n rows drawn from the model, X of shape (n, n_features), of objects where a column holds strings.
+        """(X, y): n rows drawn from the model, X of shape (n, n_features) and of dtype object if a column has strings.
 
         Parameters
         ----------
@@ -294,6 +296,3 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         for i, (places, state) in enumerate(zip(self.factors_, self.statistics_)):
             kind = DISTRIBUTIONS[self.distributions_[places[0]]]
             kind.statistics.check(f"statistics_[{i}]", state, sizes, entries)
-
-
-NaiveBayes.__doc__ = NaiveBayes.__doc__.replace("{shared}", SHARED)

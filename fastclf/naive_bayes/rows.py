@@ -26,25 +26,25 @@ DISTRIBUTIONS = {
     "kernel": Kernel,
 }
 
-# Those that sparse rows may have: what is not there is 0.
+# The distributions that columns of sparse rows may have, of which zeros cost nothing.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
-# Rows whose log densities are told at a time.
+# The number of rows whose log densities are added at a time.
 _ROWS = 1 << 12
 
-# Entries of sparse rows that are left out at a time.
+# The number of entries of sparse rows that are left out at a time.
 _NUMBERS = 1 << 20
 
 
 class Rows:
-    """Rows, and once they are assigned, the distribution of each column and its factors, as `NaiveBayes` has them.
+    """Rows; once `assign` was called, with the distribution of each column and its factors, as `NaiveBayes` has them.
 
-    choose(kinds, codes, rows)               those kinds of distribution, with what these rows take in place of "auto"
+    choose(kinds, codes, rows)               the kinds of distribution, with the choice of the rows in place of "auto"
     require(kinds)                           refuses distributions that columns cannot have
     learn(codes, weight, n_classes, options) the statistics of each factor
     add(joint, statistics, options)          adds the log densities of all factors
-    add_left(joint, statistics, codes, ...)  the same of rows of the fit, by the statistics without each
-    other_folds(folds, codes, ...)           add(joint, number, asked): the same of a fold, by the statistics of others
+    add_left(joint, statistics, codes, ...)  adds those of rows of the fit, by the statistics without each row
+    other_folds(folds, codes, ...)           add(joint, number, asked), which adds those of a fold by all other folds
     """
 
     names = kinds = factors = None
@@ -59,7 +59,10 @@ class Rows:
         return assigned
 
     def batches(self):
-        """(distribution, numbers of factors, their columns): all of a distribution, or one that has missing values."""
+        """(distribution, numbers of factors, their columns) of factors that are worked on together.
+
+        A multinomial, and a column with missing values, is alone.
+        """
         batches = {}
         for i, (first, *_) in enumerate(self.factors):
             alone = self.kinds[first] == "multinomial" or self.missing[first] is not None
@@ -69,7 +72,7 @@ class Rows:
 
 
 class Table(Rows):
-    """Columns of X, and for each which values are missing, or None."""
+    """The columns of X, and for each a mask of its missing values, or None."""
 
     def __init__(self, columns, missing, names=None):
         self.columns, self.missing, self.names = columns, missing, names
@@ -79,7 +82,7 @@ class Table(Rows):
         return len(self.columns[0]), len(self.columns)
 
     def among(self, rows):
-        """Those of an index."""
+        """The rows of an index."""
         chosen = copy.copy(self)
         chosen.columns = [column[rows] for column in self.columns]
         chosen.missing = [gone if gone is None else gone[rows] for gone in self.missing]
@@ -145,7 +148,7 @@ class Table(Rows):
         known = {}
 
         def statistics(kind, places):
-            """For each fold those of a factor in all others."""
+            """The statistics of a factor by all other folds, for each fold."""
             own = Table([self.columns[j] for j in places], [self.missing[j] for j in places])
             own = own.assign([kind] * len(places), [list(range(len(places)))])
 
@@ -184,7 +187,7 @@ class SparseTable(Rows):
         return chosen
 
     def choose(self, kinds, codes, rows):
-        """ "auto" is one distribution for all columns that have it."""
+        """All columns with "auto" have one distribution."""
         if "auto" in kinds:
             some = self.rows[rows]
             auto = "bernoulli" if _is_binary(some.data[: some.size]) else "multinomial"
@@ -200,7 +203,7 @@ class SparseTable(Rows):
                 )
 
     def _entries(self):
-        """The positions of the entries of columns of each distribution, which are checked."""
+        """The positions of the entries that belong to each distribution; refuses bad values."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])
@@ -213,7 +216,7 @@ class SparseTable(Rows):
         return entries
 
     def _sums(self, codes, weight, n_classes, options):
-        """(rows, sums of columns) of each class, which add up."""
+        """(weights of the rows, sums of columns) by class."""
         count = class_counts(codes, weight, n_classes)[:, None]
         return count, column_sums(self.rows, codes, weight, n_classes, options.n_jobs)
 
@@ -246,7 +249,7 @@ class SparseTable(Rows):
         self._add_by_sums(joint, count, sums, options)
 
     def _add_by_sums(self, joint, count, sums, options):
-        """Add what a row of zeros has, and sums over the entries."""
+        """Add the log density of a row of zeros, and for each entry the difference that it makes."""
         rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
         count, own = np.broadcast_to(count, sums.shape), self._entries()
         for kind, _, places in sorted(self.batches()):
@@ -266,7 +269,7 @@ class SparseTable(Rows):
         return lambda joint, number, asked: asked.among(folds[number])._add_by_sums(joint, *sums[number], options)
 
     def add_left(self, joint, statistics, codes, weight, options):
-        """With the sums of all rows but for a row's own class."""
+        """The row's own class is scored by the sums without the row, all other classes by the sums of all rows."""
         count, sums = self._sums(codes, weight, joint.shape[1], options)
         prior = joint[np.arange(len(joint)), codes]
         self._add_by_sums(joint, count, sums, options)
@@ -277,7 +280,7 @@ class SparseTable(Rows):
             joint[np.arange(start, stop), codes[own]] = prior[own] + left
 
     def _left(self, count, sums, codes, weight, options):
-        """The log density of each row by its class without it, where these are the sums of all rows."""
+        """The log density of each row by its class without the row, from the sums of all rows."""
         rows, alpha, w = self.rows, options.alpha, ones_or(weight, codes)
         row, column, x = rows.row_numbers(), rows.indices[: rows.size], rows.data[: rows.size].astype(np.float64)
         rest = count[codes, 0] - w
@@ -303,7 +306,8 @@ class SparseTable(Rows):
                     density += by_row(each, own) - divide(whole, rest + alpha)
                 else:
                     density += by_row(logs, own) - len(places) * np.log(rest + 2 * alpha)
-                    # what it lacks: all columns, the same for rows of a class and weight, less those that it has
+                    # columns that are 0 in the row: the sum over all columns, which is the same for all rows of one
+                    # class and weight, less the columns that the row has
                     lacked = rest[row[own]] - sums[codes[row[own]], column[own]] + alpha
                     density -= by_row(np.where(lacked > 0, np.log(lacked), 0), own)
                     met = by_row(lacked <= 0, own)
@@ -320,7 +324,7 @@ class SparseTable(Rows):
 
 
 def choose(x, codes, missing):
-    """The distribution that "auto" takes for a column."""
+    """The distribution that "auto" means for a column."""
     if x.dtype.kind == "O":
         return "categorical"
     if missing is not None:
@@ -341,7 +345,7 @@ def _is_binary(x):
 
 
 def _learned_without(distribution, columns, codes, weight, n_classes, options):
-    """The log densities of each row by a fit of all others."""
+    """The log densities of each row by a fit of all other rows."""
     joint = np.zeros((len(codes), n_classes))
     rows = np.arange(len(codes))
     for i in rows:

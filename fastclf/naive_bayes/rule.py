@@ -1,4 +1,4 @@
-"""The rule of Bayes for distributions that are known, and the average over models by what the data say of them."""
+"""Bayes' rule for known distributions, and the average of models by their posterior probabilities."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ from .._validation import as_matrix, encode_labels, require_choice, require_inte
 from .base import as_priors
 from .joints import normalise
 
-# Panels that an integral begins with, and that it is not done with at most; terms of a sum at most.
+# The number of panels that an integral begins with, the most panels that are halved at a time, and the most terms of a
+# sum.
 _PANELS = 512
 _MOST_PANELS = 1 << 14
 _MOST_TERMS = 1 << 20
@@ -25,21 +26,21 @@ class Risk(NamedTuple):
 
 
 class BayesClassifier:
-    """The decisions of least expected cost where the distribution of each class is known: nothing is fitted.
+    """The decisions of least expected cost for known distributions of the classes: nothing is fitted.
 
     Parameters
     ----------
     priors : array-like of shape (n_classes,)
         P(class), of the sum 1.
     densities : list of n_classes
-        Of x in each class: all frozen distributions of SciPy, all callables that give the densities of rows X, or all
-        tables, arrays of probabilities that the coordinates of x, whole numbers, are indices of.
+        The distribution of x in each class: all are frozen distributions of SciPy, or all callables that return the
+        densities of rows X, or all tables: arrays of probabilities, indexed by the coordinates of x, whole numbers.
     cost_matrix : array-like of shape (n_classes, n_decisions), default=None
-        cost_matrix[true, decided]; None: 0 if right, else 1.
+        cost_matrix[true, decided]; None: 0 for the right class, 1 for any other.
 
     Notes
     -----
-    Decisions are numbers of columns of `cost_matrix`, that is, of classes; of equal costs the first.
+    A decision is a column number of `cost_matrix`, that is, of a class; of equal costs the first.
 
     References
     ----------
@@ -97,7 +98,7 @@ class BayesClassifier:
         return np.asarray(log_density(x), np.float64).reshape(len(X))
 
     def predict_proba(self, X):
-        """P(class | x), of shape (n_samples, n_classes); where no class can have x, all are alike."""
+        """P(class | x), of shape (n_samples, n_classes); where x is impossible, all classes are equally probable."""
         return normalise(np.ascontiguousarray(self.predict_joint_log_proba(X)), 1, False)
 
     def expected_costs(self, X):
@@ -109,17 +110,17 @@ class BayesClassifier:
         return self.expected_costs(X).argmin(axis=1)
 
     def risk(self, n=100_000, random_state=None, support=None):
-        """The expected cost of these decisions, which no rule goes below.
+        """The expected cost of the decisions, the least of any rule.
 
-        Exact for tables, summed for discrete distributions of one variable, integrated for densities of one variable,
-        of callables where `support` says between which bounds; else the mean over `n` samples.
+        It is exact for tables, a sum for discrete distributions of one variable, and an integral for densities of one
+        variable (for callables, if `support` gives the bounds); else it is the mean over `n` samples.
 
         Parameters
         ----------
         n : int >= 2, default=100000
         random_state : int, numpy Generator or None
         support : (float, float), default=None
-            Bounds outside of which callables of one variable are 0, or may be taken to be.
+            Bounds outside of which callables of one variable are 0, or nearly so.
 
         Returns
         -------
@@ -149,7 +150,7 @@ class BayesClassifier:
         return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(n)))
 
     def _integral(self, edges):
-        """Gauss-Legendre of 16 nodes on panels, each halved until that moves it by less than 1e-14 of the whole."""
+        """The integral by 16 Gauss-Legendre nodes a panel; panels are halved until that changes less than 1e-14."""
         nodes, weights = np.polynomial.legendre.leggauss(16)
 
         def integrals(start, stop):
@@ -222,18 +223,18 @@ class BayesOptimalClassifier(Classifier):
     Parameters
     ----------
     models : list of estimators
-        With `predict_proba`, of this library or of scikit-learn.
+        Estimators with `predict_proba`, of this library or of scikit-learn.
     prior : array-like of shape (n_models,), default=None
         P(m); None: uniform.
     evidence : {"auto", "cross-validation", "none"} or array-like of shape (n_models,), default="auto"
-        Where log P(D | m) comes from. "auto": the `log_evidence_` of each model, the marginal likelihood of the rows
-        that it was fitted to, where all models have it, else cross-validation. "cross-validation": the log predictive
-        probability of labels by `cv` folds, each by models of the others. "none": nowhere, so that the posterior is the
-        prior. Or the logarithms themselves.
+        The source of log P(D | m). "auto": the `log_evidence_` of each model, the marginal likelihood of the rows that
+        it was fitted to, if all models have it, else cross-validation. "cross-validation": the log probability of the
+        labels of `cv` folds, each by models of the other folds. "none": 0, so that the posterior is the prior. An
+        array: the logarithms themselves.
     cv : int >= 2, default=5
         Row i is in fold i modulo cv.
     prefit : bool, default=False
-        Whether the models are fitted, and are taken as they are, without cross-validation.
+        Whether the models are fitted already, and are used without a fit and without cross-validation.
 
     Attributes
     ----------
@@ -241,7 +242,7 @@ class BayesOptimalClassifier(Classifier):
     models_ : list of fitted estimators
     log_evidence_ : ndarray of shape (n_models,)
     evidence_ : str
-        What it is: "marginal likelihood", "cross-validation", "none" or "given".
+        The source of `log_evidence_`: "marginal likelihood", "cross-validation", "none" or "given".
     posterior_ : ndarray of shape (n_models,)
     map_model_, ml_model_ : int
         The positions of the most probable model, and of the one with the most evidence.
@@ -274,12 +275,12 @@ class BayesOptimalClassifier(Classifier):
         self._take(locals())
 
     def fit(self, X, y):
-        """Fit every model and weigh it; returns self.
+        """Fit all models and find their posterior probabilities; returns self.
 
         Parameters
         ----------
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            What all models take.
+            Rows as all models take them.
         y : array-like of shape (n_samples,)
         """
         models = list(self.models)
@@ -329,7 +330,7 @@ class BayesOptimalClassifier(Classifier):
 
     @staticmethod
     def _as_rows(X, owner):
-        """Tables, of which columns may be words, and sparse matrices as they are; else an array."""
+        """X as all models take it: a pandas table as it is, as columns may be words; a sparse matrix; or an array."""
         return X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _log_predictive(self, model, X, y, classes, codes):
@@ -341,7 +342,7 @@ class BayesOptimalClassifier(Classifier):
         for number in range(cv):
             out = fold == number
             proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
-        # a label that a model gives no chance would rule it out for good
+        # a label of probability 0 would make the model impossible, whatever the other rows say
         return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
 
     def predict_proba(self, X):
@@ -352,13 +353,13 @@ class BayesOptimalClassifier(Classifier):
         return np.sum(parts, axis=0)
 
     def predict(self, X):
-        """The most probable label of each row, of shape (n_samples,); the first of equal ones."""
+        """The most probable label of each row, of shape (n_samples,); the first of equally probable ones."""
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
 
 
 def _by_class(model, X, classes):
-    """What a model gives for each of `classes`, 0 for those it does not know."""
+    """A model's probability of each of `classes`, 0 for those that it does not know."""
     known = np.isin(model.classes_, classes)
     proba = np.zeros((X.shape[0], len(classes)))
     proba[:, np.searchsorted(classes, model.classes_[known])] = model.predict_proba(X)[:, known]

@@ -1,4 +1,4 @@
-"""Naive Bayes with one distribution for all columns: scikit-learn's estimators, and one for counts."""
+"""Naive Bayes with one distribution for all columns: scikit-learn's estimators, and PoissonNB."""
 
 from itertools import pairwise
 
@@ -26,8 +26,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         Probabilities of the classes; None: their shares of the rows.
     var_smoothing : float >= 0, default=1e-9
         This times the largest variance of a column is added to all variances.
-    n_jobs : int, default=None
-        Threads; None: all CPUs. No result depends on it.
+    {n_jobs}
 
     Attributes
     ----------
@@ -39,10 +38,10 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 
     Notes
     -----
-    X is read once; its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. Time
-    O(n d) for a fit, O(n d k) for predictions; memory beyond X O(k d) and n k numbers of the predictions.
-    A variance of 0 counts as the limit of small ones. After `partial_fit` all is as a fit of all rows would have it; in
-    scikit-learn `epsilon_` is of the last batch, and `var_` keeps remains of those before.
+    X is read once. Its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. A fit
+    takes O(n d) time, predictions O(n d k); memory beyond X is O(k d), and n k numbers for predictions. A variance of 0
+    counts as a very small one. After `partial_fit` all attributes are those of one fit of all rows; in scikit-learn
+    `epsilon_` is that of the last batch, and `var_` keeps a part of the earlier ones.
 
     References
     ----------
@@ -77,7 +76,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         count, mean, squares = class_moments(X, codes, weight, n_classes, self.n_jobs)
         if not np.isfinite(squares).all():
             require_finite(X, type(self).__name__)
-        # epsilon is of the rows without their weights
+        # epsilon comes from the rows without their weights, as in scikit-learn
         if weight is None:
             whole = pool(count, mean, squares)
         else:
@@ -114,10 +113,10 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return super()._answers_without(name, values, X, y, fold)
 
     def leave_one_out(self, X, y):
-        """For each row, the label that a fit of all other rows predicts; the estimator is left as it is.
+        """The label of each row by a fit of all other rows; the estimator is left as it is.
 
-        By subtraction from one fit, in O(n d k), and that only for rows near to another class; rows where it leaves
-        less than half the digits are fitted anew. Memory beyond X: some numbers a row.
+        Each row is subtracted from one fit, in O(d k), if it lies near another class. Where subtraction leaves less
+        than half of the digits, all other rows are fitted. Memory beyond X is some numbers a row.
 
         Parameters
         ----------
@@ -159,7 +158,7 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Sparse rows are read as they are. Where `alpha` is 0, a count of 0 times log 0 is 0.
+    Sparse rows stay sparse. Where `alpha` is 0, a count of 0 times log 0 is 0.
 
     Examples
     --------
@@ -183,7 +182,7 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
     ----------
     {parameters}
     binarize : float or None, default=0.0
-        Entries above it count as 1, others as 0. None: entries are 0 and 1 already.
+        Entries above this count as 1, others as 0. None: all entries are 0 or 1.
 
     Attributes
     ----------
@@ -237,8 +236,8 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Entries are counts: one that is negative is refused, and one that is not whole is taken as it is, as MultinomialNB
-    does. The log joint leaves out log x!, which all classes share.
+    Entries are counts: a negative entry is refused, and a fraction is taken as it is, as MultinomialNB does. The log
+    joint leaves out log x!, which is the same for all classes.
 
     Examples
     --------
@@ -267,7 +266,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
     ----------
     {parameters}
     min_categories : int or array-like of shape (n_features,), default=None
-        How many categories each column has at least.
+        The least number of categories of each column.
 
     Attributes
     ----------
@@ -278,9 +277,9 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as scikit-learn does. One that no row of
-    the fit had, beyond `n_categories_`, has the count 0: probability alpha / (rows + alpha n_categories). scikit-learn
-    raises IndexError there.
+    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as in scikit-learn. A category from
+    `n_categories_` on, which no row of the fit had, has the count 0: its probability is
+    alpha / (rows + alpha n_categories). scikit-learn raises IndexError there.
 
     Examples
     --------
@@ -347,7 +346,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
 
     def _tables(self):
-        """For each column log probabilities by class, the last one of a category that it does not have."""
+        """The log probabilities of each column, (n_classes, n_categories + 1), the last for any unknown category."""
         tables = []
         for count, known in zip(self.category_count_, self.feature_log_prob_):
             absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)
@@ -367,5 +366,5 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
 
 
 def _cells(counts):
-    """Counts of the categories 0, 1, ... as the statistics of a categorical distribution."""
+    """The statistics of a categorical distribution, from the counts of the categories 0, 1, ..."""
     return {"cells": np.arange(counts.shape[1]), "counts": counts}
