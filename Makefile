@@ -24,7 +24,7 @@ export FASTCLF_LEVELS
 # Tests run from a folder where the package's source is not importable.
 ROOM ?=
 AWAY := build/away-$(VERSION)
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean always

@@ -36,6 +36,11 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 
 
+def pytest_collection_modifyitems(items):
+    # builds take longest, so they come first: on another core the other tests run beside them
+    items.sort(key=lambda item: item.get_closest_marker("build") is None)
+
+
 def pytest_report_header():
     debug = ", debug build" if _simd.build_info()["debug"] else ""
     return f"fastclf {fastclf.__version__} in {Path(fastclf.__file__).parent}, SIMD level {_simd.level()}{debug}"

@@ -49,12 +49,20 @@ def wheel(sdist, tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def unpacked(sdist, tmp_path):
+@pytest.fixture(scope="module")
+def translated(sdist, tmp_path_factory):
+    """The sdist, unpacked, with the C that Cython makes of it."""
+    parent = tmp_path_factory.mktemp("translated")
     with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (folder,) = tmp_path.iterdir()
+        archive.extractall(parent, filter="data")
+    (folder,) = parent.iterdir()
+    run(sys.executable, "setup.py", "--quiet", "--version", cwd=folder)
     return folder
+
+
+@pytest.fixture
+def unpacked(translated, tmp_path):
+    return shutil.copytree(translated, tmp_path / "fastclf")
 
 
 def stand_in(folder, script):
