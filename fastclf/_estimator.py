@@ -4,11 +4,11 @@ import copy
 import functools
 import inspect
 import types
-import warnings
 
 import numpy as np
 
-from ._exceptions import not_fitted_error
+from ._exceptions import not_fitted_error, warn
+from ._snapshot import ASSIGNED, is_state, on_snapshots
 from ._state_table import Array, DeclaredState, Size, declare, has, where
 from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
@@ -64,6 +64,10 @@ class only_if:
             raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
         return types.MethodType(self.method, estimator)
 
+    def on_snapshots(self, reads):
+        """Let the method work on snapshots."""
+        self.method = reads(self.method)
+
 
 class Estimator(DeclaredState):
     """Parameters by name, and the checks that every estimator shares.
@@ -87,12 +91,30 @@ class Estimator(DeclaredState):
 
     _has_shortcuts = False
 
+    # Public methods that change what is fitted; all others only read it.
+    _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
+
     # Parameters for whose values `_fit_path` or `_answers_without` costs less than one value after the other.
     _path_parameters = ()
 
     def __init_subclass__(cls, *, shortcuts=False, **options):
         super().__init_subclass__(**options)
         cls._has_shortcuts = shortcuts
+        if cls.__module__.partition(".")[0] == __package__:
+            on_snapshots(cls)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if is_state(name):
+            self.__dict__[ASSIGNED] = True
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != ASSIGNED}
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        if is_state(name):
+            self.__dict__[ASSIGNED] = True
 
     def _fit_path(self, name, values, X, y, shared=None):
         """For each value of a parameter a new model with the answers of a `fit`; None: no way is shorter than those.
@@ -216,11 +238,9 @@ class Estimator(DeclaredState):
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)
         if fitted is not None and names is None:
-            warnings.warn(
-                f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4
-            )
+            warn(f"X does not have valid feature names, but {name} was fitted with feature names")
         elif fitted is None and names is not None:
-            warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=4)
+            warn(f"X has feature names, but {name} was fitted without feature names")
         elif fitted is not None and not np.array_equal(fitted, names):
             raise ValueError(_different_names(fitted, names))
         X = (as_rows or self._as_rows)(X, name)
@@ -233,7 +253,7 @@ class Estimator(DeclaredState):
     def _become(self, **attributes):
         """Take on the state of a new fit, in place of all that an earlier one left."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
-            delattr(self, name)
+            del vars(self)[name]
         vars(self).update(attributes)
         return self
 
@@ -284,15 +304,19 @@ class Regressor(Estimator):
 
         An output that is constant in y counts as 1 if it is predicted exactly, else 0. NaN for a single row.
         """
-        predicted = self.predict(X)
-        y = as_numbers(_like(y, predicted))
-        sample_weight = as_sample_weight(sample_weight, len(y))
-        residual = y - predicted
-        if len(y) < 2:
-            warnings.warn("R^2 is not defined for fewer than two rows", stacklevel=2)
-            return float("nan")
-        unexplained = np.average(residual**2, axis=0, weights=sample_weight)
-        total = np.average((y - np.average(y, axis=0, weights=sample_weight)) ** 2, axis=0, weights=sample_weight)
-        constant = total == 0
-        r2 = np.where(constant, unexplained == 0, 1 - unexplained / np.where(constant, 1, total))
-        return float(np.mean(r2))
+        return r_squared(y, self.predict(X), sample_weight)
+
+
+def r_squared(y, predicted, sample_weight=None):
+    """`Regressor.score` of what was predicted."""
+    y = as_numbers(_like(y, predicted))
+    sample_weight = as_sample_weight(sample_weight, len(y))
+    residual = y - predicted
+    if len(y) < 2:
+        warn("R^2 is not defined for fewer than two rows")
+        return float("nan")
+    unexplained = np.average(residual**2, axis=0, weights=sample_weight)
+    total = np.average((y - np.average(y, axis=0, weights=sample_weight)) ** 2, axis=0, weights=sample_weight)
+    constant = total == 0
+    r2 = np.where(constant, unexplained == 0, 1 - unexplained / np.where(constant, 1, total))
+    return float(np.mean(r2))

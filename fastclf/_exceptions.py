@@ -17,9 +17,10 @@ def not_fitted_error(message):
     return _class_named("NotFittedError", _NotFittedError)(message)
 
 
-def warn(message, name):
-    """Warn, with scikit-learn's class of that name, at the line by which this package was called."""
+def warn(message, category=UserWarning):
+    """Warn at the line by which this package was called; a string names one of scikit-learn's classes."""
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, depth = frame.f_back, depth + 1
-    warnings.warn(message, _class_named(name, UserWarning), stacklevel=depth)
+    category = _class_named(category, UserWarning) if isinstance(category, str) else category
+    warnings.warn(message, category, stacklevel=depth)

@@ -69,6 +69,15 @@ class DeclaredState:
         """What an estimator refuses before its fit."""
 
 
+def check_state(owner):
+    """`_check_state`, with a sentence also for attributes that are nothing like what they should be."""
+    try:
+        owner._check_state()
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        what = f"an attribute of the fitted {type(owner).__name__} is not what a fit makes"
+        raise ValueError(f"{what} ({type(error).__name__}: {error})") from error
+
+
 @functools.cache
 def _table_of(cls):
     """The tables of a class and of its bases, theirs first, as one."""
@@ -86,6 +95,8 @@ def check_each(owner, table, sizes, entries, whole=None):
         if isinstance(entry, SizeOf):
             sizes[name] = entry.function(owner)
         elif whole is None:
+            if not hasattr(owner, name):
+                raise ValueError(f"{name} of the {type(owner).__name__} is missing")
             entry.check(name, getattr(owner, name), sizes, entries)
         else:
             entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries)
@@ -242,3 +253,10 @@ def require_positions(name, array, end):
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
+
+
+def require_same(name, owner, part):
+    """Refuse an attribute that is not that of the fitted estimator that `owner` has as its attribute `part`."""
+    value, wanted = getattr(owner, name), getattr(getattr(owner, part), name)
+    if type(value) is not type(wanted) or not np.array_equal(value, wanted):
+        raise ValueError(f"{name} is {value!r}; {wanted!r} is wanted, as {part} has it")

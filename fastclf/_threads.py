@@ -6,6 +6,7 @@ so that Ctrl-C is obeyed within the time of a range (30 ms) on every thread.
 
 import contextlib
 import functools
+import operator
 import os
 import sys
 import threading
@@ -77,9 +78,10 @@ def n_threads(n_jobs=None):
             return min(wanted, _MOST_THREADS)
         limit = _environment_threads("OMP_NUM_THREADS")
         return n_cpus() if limit is None else min(limit, n_cpus())
-    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__"):
-        raise TypeError(f"n_jobs is {n_jobs!r}; a whole number or None is wanted")
-    n_jobs = n_jobs.__index__()
+    try:
+        n_jobs = operator.index(None if isinstance(n_jobs, bool) else n_jobs)
+    except TypeError:
+        raise TypeError(f"n_jobs is {n_jobs!r}; a whole number or None is wanted") from None
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; None or -1 (every CPU) or a positive number of threads is wanted")
     return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, n_cpus() + 1 + n_jobs)

@@ -3,6 +3,7 @@
 Every refusal is one sentence that names the argument, what came and what was wanted.
 """
 
+import operator
 from numbers import Real
 
 import numpy as np
@@ -270,9 +271,10 @@ def require_weight(weight):
 
 def require_integer(name, value, low, high=None):
     """value as an int in [low, high]."""
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is {value!r}; a whole number is wanted")
-    value = value.__index__()
+    try:
+        value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; a whole number is wanted") from None
     if value < low or (high is not None and value > high):
         wanted = f"at least {low} is wanted" if high is None else f"{low} to {high} is wanted"
         raise ValueError(f"{name} is {value}; {wanted}")

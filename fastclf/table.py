@@ -6,7 +6,7 @@ from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
-from ._state_table import Array, Instance, List, declare, or_none
+from ._state_table import Array, Instance, List, declare, or_none, require_same
 from ._validation import as_array, feature_names
 
 # Methods whose answers do not depend on the unit of a column.
@@ -423,8 +423,7 @@ class TableClassifier(Classifier, shortcuts=True):
         n_features = len(self.get_feature_names_out())
         if self.model_.n_features_in_ != n_features:
             raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are made")
-        if not np.array_equal(self.classes_, self.model_.classes_):
-            raise ValueError("classes_ are not those of model_")
+        require_same("classes_", self, "model_")
 
 
 def _is_missing(column):

@@ -1,7 +1,7 @@
 """Generalised linear classifiers: a linear model on the features of a map."""
 
 from .._estimator import Classifier, clone, only_if
-from .._state_table import Instance, declare
+from .._state_table import Instance, declare, require_same
 from ..linear_model.least_squares import LeastSquaresClassifier
 from ..preprocessing.base import FeatureMap
 from ..preprocessing.polynomial import PolynomialFeatures
@@ -42,6 +42,10 @@ class GeneralisedLinearClassifier(Classifier):
     """
 
     _state_table = declare(feature_map_=Instance(FeatureMap), model_=Instance(Classifier))
+
+    def _check_rest(self, sizes, entries):
+        require_same("n_features_in_", self, "feature_map_")
+        require_same("classes_", self, "model_")
 
     def __init__(self, feature_map=None, model=None):
         self._take(locals())

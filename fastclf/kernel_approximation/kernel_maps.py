@@ -1,10 +1,9 @@
 """Feature maps: random Fourier features and the Nystroem map."""
 
-import warnings
-
 import numpy as np
 
 from .._csr import Csr, as_rows
+from .._exceptions import warn
 from .._state_table import Array, Value, declare
 from .._threads import aside
 from .._validation import as_random_state, require_choice, require_integer, require_number
@@ -214,10 +213,9 @@ class Nystroem(_RandomMap):
         rows = self._as_rows(X, type(self).__name__)
         columns = self._fitted_columns(X, rows)
         if n_components > len(rows):
-            warnings.warn(
+            warn(
                 f"n_components > n_samples: n_components is {n_components} and X has {len(rows)} rows, all of which"
-                " are used",
-                stacklevel=2,
+                " are used"
             )
         drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
         components = np.ascontiguousarray(np.asarray(rows[drawn]))

@@ -119,6 +119,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         columns, rows, codes, classes, weight, _ = self._checked(X, y, sample_weight)
         return self._become(**columns, **self._solved(rows, codes, classes, weight)[0])
 
+    _changing = LinearClassifier._changing | {"leave_one_out"}
+
     def leave_one_out(self, X, y, sample_weight=None):
         """Fit, and give each row the scores of the model that is fitted without it.
 

@@ -118,7 +118,7 @@ class ScoreClassifier(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X):
-        """Labels of shape (n_samples,); a score of 0 between two classes gives `classes_[0]`."""
+        """Labels of shape (n_samples,); of equal scores the first class, as of 0 between two classes."""
         codes = self._chosen(X)
         return self.classes_[codes]
 

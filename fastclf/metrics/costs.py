@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._estimator import Classifier, clone
-from .._state_table import Array, Instance, declare
+from .._state_table import Array, Instance, declare, require_same
 from .._validation import as_sample_weight
 from .contingency import as_costs
 from .curves import _counts_by_threshold, _probabilities, _two_sides
@@ -188,10 +188,8 @@ class CostSensitiveClassifier(Classifier):
         )
 
     def _check_rest(self, sizes, entries):
-        if self.estimator_.n_features_in_ != self.n_features_in_:
-            raise ValueError("estimator_ is no classifier of the same features")
-        if entries and not np.array_equal(self.classes_, self.estimator_.classes_):
-            raise ValueError("classes_ are not those of estimator_")
+        require_same("n_features_in_", self, "estimator_")
+        require_same("classes_", self, "estimator_")
 
     def predict_proba(self, X):
         """The probabilities of the estimator, of shape (n_samples, n_classes)."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._estimator import Classifier, Regressor
+from .._estimator import Classifier, Regressor, r_squared
 from .contingency import as_costs, contingency_table
 from .curves import _columns_of, average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
@@ -21,21 +21,6 @@ class Scorer(NamedTuple):
     @property
     def wants_answers(self):
         return self.kind in ("table", "table of what occurs", "numbers")
-
-
-def _r2(y, predicted):
-    """As `Regressor.score`."""
-    return Regressor.score(_Answered(predicted), None, y)
-
-
-class _Answered:
-    """Stands for an estimator whose answer is known."""
-
-    def __init__(self, predicted):
-        self.predicted = predicted
-
-    def predict(self, X):
-        return self.predicted
 
 
 def _by_columns(function):
@@ -69,7 +54,7 @@ _SCORERS = {
     "average_precision": Scorer(
         "scores", lambda y, scores, labels: average_precision_score(y, scores, pos_label=labels[-1])
     ),
-    "r2": Scorer("numbers", _r2),
+    "r2": Scorer("numbers", r_squared),
     "neg_mean_squared_error": _by_row(lambda y, answers: -np.square(y - answers)),
     "neg_root_mean_squared_error": Scorer("numbers", lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
     "neg_mean_absolute_error": _by_row(lambda y, answers: -np.abs(y - answers)),

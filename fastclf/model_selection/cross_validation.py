@@ -1,7 +1,6 @@
 """Cross-validation: estimators on the same folds, how wrong they are, and whether one is better than another."""
 
 import threading
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from time import perf_counter
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._estimator import Classifier, Estimator
+from .._exceptions import warn
 from .._threads import Progress, n_threads, run
 from ..metrics.contingency import contingency_table
 from ..metrics.scoring import as_scorers, from_answers, judge, judge_folds, settled
@@ -402,7 +402,7 @@ class Asked:
                 done = max(len(own.finished) for own in measured)
                 if done == 0:
                     raise
-                warnings.warn(f"interrupted: the results hold {done} of {len(self.folds)} folds", stacklevel=3)
+                warn(f"interrupted: the results hold {done} of {len(self.folds)} folds")
         return measured
 
     def _threads(self, groups, n_jobs):

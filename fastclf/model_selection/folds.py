@@ -1,11 +1,11 @@
 """Folds: which rows are fitted on and which are asked about."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 
 from .._csr import Csr
+from .._exceptions import warn
 from .._folds import is_leave_one_out
 from .._validation import as_random_state, as_vector, encode_labels, require_integer, require_labels
 from ..metrics.contingency import as_label_vector
@@ -129,10 +129,7 @@ def dealt(y, n_folds, random_state):
     if y.dtype.kind != "f" or np.array_equal(y, np.floor(y)):
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if counts.min() < n_folds:
-            warnings.warn(
-                f"The least populated class in y has only {counts.min()} members, fewer than the {n_folds} folds",
-                stacklevel=4,
-            )
+            warn(f"The least populated class in y has only {counts.min()} members, fewer than the {n_folds} folds")
         deck = deck[np.argsort(codes[deck], kind="stable")]
     # The rows are dealt out to the folds like cards. A class is one run of the deck, and so is the whole, so that
     # both are spread to within one.
@@ -264,10 +261,7 @@ class StratifiedKFold(_Partition):
         if n_splits > counts.max():
             raise ValueError(f"n_splits is {n_splits}, more than the {counts.max()} members of the largest class")
         if n_splits > counts.min():
-            warnings.warn(
-                f"The least populated class in y has only {counts.min()} members, fewer than n_splits={n_splits}",
-                stacklevel=3,
-            )
+            warn(f"The least populated class in y has only {counts.min()} members, fewer than n_splits={n_splits}")
         ordered, fold = np.sort(codes), np.empty(n, np.intp)
         shares = np.array([np.bincount(ordered[i::n_splits], minlength=len(counts)) for i in range(n_splits)])
         for k in range(len(counts)):

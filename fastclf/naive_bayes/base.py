@@ -1,14 +1,15 @@
 """What estimators of naive Bayes share: labels and weights come in, posterior probabilities go out."""
 
 import inspect
-import warnings
 
 import numpy as np
 
 from .._estimator import Classifier, clone
+from .._exceptions import warn
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_label_vector, declared_classes, encode_known
-from .._state_table import Array, declare, where
+from .._snapshot import snapshot
+from .._state_table import Array, declare
 from .._validation import (
     as_array,
     as_matrix,
@@ -202,9 +203,10 @@ class NaiveBayesBase(Classifier):
         merged : a new estimator, with the parameters of this one
         """
         self._require_mergeable(other)
+        other = snapshot(other)
         self._check_parameters(self.n_features_in_, len(self.classes_))
         parameters, merged = self.get_params(), clone(self)
-        state = {name: value for name, value in vars(self).items() if name not in parameters}
+        state = {name: value for name, value in self.__getstate__().items() if name not in parameters}
         return merged._become(**state | merged._conclude(self._together(state, vars(other))))
 
     def _require_mergeable(self, other):
@@ -284,11 +286,6 @@ class NaiveBayesBase(Classifier):
 _LEAST_ALPHA = 1e-10
 
 
-def _is_array(name):
-    """The condition that a model has an attribute, as one array: which attributes there are depends on the class."""
-    return lambda model: isinstance(getattr(model, name, None), np.ndarray)
-
-
 class DiscreteBayes(NaiveBayesBase):
     """Naive Bayes by counts. A subclass has these methods:
 
@@ -301,9 +298,6 @@ class DiscreteBayes(NaiveBayesBase):
     _state_table = declare(
         class_count_=Array("float64", "n_classes"),
         class_log_prior_=Array("float64", "n_classes"),
-        **where(_is_array("feature_count_"), feature_count_=Array("float64", "n_classes", "n_features")),
-        **where(_is_array("feature_log_prob_"), feature_log_prob_=Array("float64", "n_classes", "n_features")),
-        **where(_is_array("rate_"), rate_=Array("float64", "n_classes", "n_features")),
     )
 
     def __init__(self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, n_jobs=None):
@@ -343,10 +337,9 @@ class DiscreteBayes(NaiveBayesBase):
         if not ((alpha >= 0) & (alpha < np.inf)).all():
             raise ValueError(f"All values in alpha must be greater than 0 and finite; alpha is {self.alpha!r}.")
         if not self.force_alpha and alpha.min() < _LEAST_ALPHA:
-            warnings.warn(
+            warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep"
-                " alpha unchanged.",
-                stacklevel=4,
+                " alpha unchanged."
             )
         if self.class_prior is not None:
             as_priors("class_prior", self.class_prior, n_classes)

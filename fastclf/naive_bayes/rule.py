@@ -265,11 +265,16 @@ class BayesOptimalClassifier(Classifier):
     """
 
     _state_table = declare(
-        classes_=Array("any", "n_classes"),
+        classes_=Array("any", "n_classes", least=1),
         n_models=SizeOf(lambda model: len(model.models_)),
         posterior_=Array("float64", "n_models"),
         log_evidence_=Array("float64", "n_models"),
     )
+
+    def _check_rest(self, sizes, entries):
+        for i, model in enumerate(self.models_):
+            if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+                raise ValueError(f"models_[{i}] is {model!r}; a fitted classifier with predict_proba is wanted")
 
     def __init__(self, models=(), prior=None, evidence="auto", *, cv=5, prefit=False):
         self._take(locals())

@@ -142,6 +142,12 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
+# One number for each class and feature.
+_EACH = Array("float64", "n_classes", "n_features")
+
+_LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)
+
+
 @document
 class MultinomialNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
@@ -166,6 +172,8 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
     >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 4]], [0, 0, 1]).predict([[0, 1]])
     array([1])
     """
+
+    _state_table = _LOG_PROBABILITIES
 
     def _estimate(self, state, alpha):
         return {"feature_log_prob_": Multinomial.logs(state["feature_count_"], alpha)}
@@ -198,6 +206,8 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
     """
 
     _positive_only = False
+
+    _state_table = _LOG_PROBABILITIES
 
     def __init__(self, *, alpha=1.0, force_alpha=True, binarize=0.0, fit_prior=True, class_prior=None, n_jobs=None):
         self._take(locals())
@@ -246,6 +256,8 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
     array([[11.5],
            [ 9.5]])
     """
+
+    _state_table = declare(feature_count_=_EACH, rate_=_EACH)
 
     def _estimate(self, state, alpha):
         return {"rate_": Poisson.mean(state["class_count_"][:, None], state["feature_count_"], alpha)}

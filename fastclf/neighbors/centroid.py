@@ -1,11 +1,10 @@
 """Nearest centroid: each class is its mean, or its median."""
 
-import warnings
-
 import numpy as np
 
 from .._csr import Csr, as_rows, is_sparse
 from .._estimator import only_if
+from .._exceptions import warn
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
 from .._threads import Progress
@@ -152,10 +151,9 @@ class NearestCentroid(LinearClassifier):
             raise ValueError("All features have zero variance. Division by zero.")
         spread = np.sqrt(squares / (n - len(classes))) if n > len(classes) else np.zeros_like(squares)
         if (spread == 0).any():
-            warnings.warn(
+            warn(
                 "self.within_class_std_dev_ has at least 1 zero standard deviation. Inputs within the same classes for"
-                " at least 1 feature are identical.",
-                stacklevel=2,
+                " at least 1 feature are identical."
             )
         error = np.sqrt(np.maximum(1 / size - 1 / n, 0))[:, None] * (spread + np.median(spread))
         off = centroids - mean
@@ -186,14 +184,13 @@ class NearestCentroid(LinearClassifier):
         if not (prior >= 0).all() or not 0 < prior.sum() < np.inf:
             raise ValueError("priors must be non-negative, finite, and not all 0")
         if not np.isclose(prior.sum(), 1):
-            warnings.warn("The priors do not sum to 1. Normalizing such that it sums to one.", stacklevel=3)
+            warn("The priors do not sum to 1. Normalizing such that it sums to one.")
             prior /= prior.sum()
         return prior
 
-    def predict(self, X):
-        """Labels of shape (n_samples,); of equally near classes the first."""
+    def _chosen(self, X):
         if self.metric == "euclidean":
-            return super().predict(X)
+            return super()._chosen(X)
         self._require_fitted()
         X = self._new_samples(X)
         codes = np.empty(len(X), np.intp)
@@ -203,7 +200,7 @@ class NearestCentroid(LinearClassifier):
                 codes[start:stop] = search.kneighbors(rows, return_distance=False)[:, 0]
             else:
                 codes[start:stop] = self._discriminants(rows).argmax(axis=1)
-        return self.classes_[codes]
+        return codes
 
     def _discriminants(self, X):
         """-distance^2 in within-class standard deviations + 2 log prior, of dense rows: (18.2) of the book."""

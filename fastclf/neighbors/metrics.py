@@ -1,11 +1,11 @@
 """Which metrics there are, and what is known of each."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import _simd
+from .._exceptions import warn
 from .._state_table import Array, Instance, Value, declare, or_none
 from .._validation import require_choice, require_number
 
@@ -105,9 +105,7 @@ def resolve_metric(metric, p, metric_params, n_features):
     named, w = NAMED[metric], None
     if named.name == "minkowski":
         if "p" in params:
-            warnings.warn(
-                "p is found in metric_params and used; the argument p is ignored", SyntaxWarning, stacklevel=5
-            )
+            warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
         p = require_number("p", params.pop("p", p), 0, open_low=True)
         w = params.pop("w", None)
         if w is not None:

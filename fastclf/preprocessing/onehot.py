@@ -1,11 +1,10 @@
 """One-hot encoding: a column for each category."""
 
-import warnings
-
 import numpy as np
 
 from .._categories import codes_of, sorted_categories
 from .._csr import Csr, as_rows, is_sparse
+from .._exceptions import warn
 from .._state_table import Array, List, declare
 from .._validation import (
     as_array,
@@ -255,10 +254,9 @@ class OneHotEncoder(FeatureMap):
             if strange.any():
                 unknown.append(j)
         if unknown and (self.handle_unknown == "warn" or self.drop is not None):
-            warnings.warn(
+            warn(
                 f"Found unknown categories in columns {unknown} during transform. These unknown categories will be"
-                " encoded as the infrequent category, or as all zeros where there is none",
-                stacklevel=3,
+                " encoded as the infrequent category, or as all zeros where there is none"
             )
         size = [len(self._labels(j)) for j in range(len(columns))]
         first = np.concatenate([[0], np.cumsum(size)])

@@ -204,9 +204,11 @@ class PolynomialFeatures(FeatureMap):
         return np.array(products, dtype=object)
 
     def _check_rest(self, sizes, entries):
+        if type(self._family) is not tuple or len(self._family) != 4:
+            raise ValueError(f"_family is {self._family!r}; (least degree, greatest degree, bool, bool) is wanted")
         low, high, distinct, bias = self._family
         require_integer("_family[1]", high, 0)
-        require_integer("_family[0]", low, 1)
+        require_integer("_family[0]", low, 1, high + 1)
         if type(distinct) is not bool or type(bias) is not bool:
             raise ValueError("_family is not (least degree, greatest degree, bool, bool)")
         n_out = _count(self.n_features_in_, low, high, distinct, bias)
@@ -231,15 +233,21 @@ def _positions(d, degree, distinct):
 
 
 def _count(d, low, high, distinct, bias):
-    """How many products there are, or more than _MOST."""
+    """The number of products, or one above _MOST."""
     if not distinct:
-        return bias + math.comb(d + high, high) - math.comb(d + low - 1, low - 1) if min(d, high) < 60 else _MOST + 1
+        total = bias + _choices(d + high, high) - (_choices(d + low - 1, low - 1) if min(d, high) < 60 else 0)
+        return min(total, _MOST + 1)
     total = int(bias)
     for degree in range(low, min(high, d) + 1):
-        total += math.comb(d, degree)
+        total += _choices(d, degree)
         if total > _MOST:
             break
     return total
+
+
+def _choices(n, k):
+    """math.comb(n, k), or where that takes long, and is above _MOST, 2 _MOST."""
+    return math.comb(n, k) if min(k, n - k) < 60 else 2 * _MOST
 
 
 def _counts(d, high, distinct):

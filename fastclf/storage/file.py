@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import __version__
 from .._estimator import Estimator
+from .._snapshot import snapshot
 from .state import decode, encode, layout, list_arrays, view
 
 _MAGIC = b"\x89fclf\r\n\x1a"
@@ -79,6 +80,7 @@ def save(estimator, path):
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(f"estimator is {estimator!r}; a fitted estimator of fastclf is wanted")
+    estimator = snapshot(estimator)
     estimator._require_fitted()
     path = _as_str(path)
     try:

@@ -118,8 +118,8 @@ def encode(value, name):
         if find_class(tag) is not kind:
             refuse(value, name)
         attributes = value._asdict() if isinstance(value, tuple) else value.__getstate__()
-        if not isinstance(value, tuple) and not _is_template(value, attributes):
-            kind._check_state(value)
+        if not isinstance(value, tuple):
+            _restored(kind, attributes)  # refuses what `load` would
         prefix = "" if value is root else f"{name}."
         return {"object": [tag, {key: tree(item, prefix + key) for key, item in attributes.items()}]}
 
@@ -172,6 +172,10 @@ def _make(name, attributes):
         raise ValueError(f"it holds a {name!r}, which fastclf {fastclf.__version__} does not know")
     if issubclass(cls, tuple):
         return cls(**attributes)
+    return _restored(cls, attributes)
+
+
+def _restored(cls, attributes):
     # an estimator begins with its defaults: a parameter may be younger than the file
     made = cls() if issubclass(cls, Estimator) else cls.__new__(cls)
     if hasattr(cls, "__setstate__"):

@@ -178,13 +178,13 @@ class Kind(NamedTuple):
 class PrunedTree(Estimator):
     """A tree that is pruned by `ccp_alpha`, given or chosen by folds.
 
-    A subclass has `_n_classes`, of each output, 1 for numbers.
+    A subclass has `_n_classes`, of each output, 1 for numbers, and their sum `_n_values`.
     """
 
     # Whether splits that gain nothing are undone where ccp_alpha is 0.
     _always_pruned = False
 
-    _state_table = declare(n_values=SizeOf(lambda tree: int(tree._n_classes.sum())), _nodes=NODES)
+    _state_table = declare(n_values=SizeOf(lambda tree: tree._n_values), _nodes=NODES)
 
     def _check_rest(self, sizes, entries):
         if entries:
@@ -442,6 +442,9 @@ class DecisionTree(PrunedTree):
         -------
         leaf : ndarray of shape (n_samples,), int64
         """
+        return self._leaves(X)
+
+    def _leaves(self, X):
         X = self._asked(X)
         return leaves_of(self._nodes, X, self.n_jobs)
 

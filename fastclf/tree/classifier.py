@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._estimator import Classifier
-from .._state_table import Array, List, SizeOf, declare, has, where
+from .._state_table import Array, List, Size, SizeOf, declare, has, where
 from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
 from .base import LABEL_CRITERIA, DecisionTree, Training, document
 from .growth import VALUES
@@ -56,7 +56,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     """
 
     _state_table = declare(
-        _labels=List("n_outputs", Array("any", None)),
+        n_outputs_=Size("n_outputs"),
+        _labels=List("n_outputs", Array("any", None, least=1)),
         **where(
             has("cost_matrix_"),
             n_classes=SizeOf(lambda tree: len(tree.classes_)),
@@ -99,6 +100,10 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     @property
     def _n_classes(self):
         return np.array([len(labels) for labels in self._labels])
+
+    @property
+    def _n_values(self):
+        return sum(len(labels) for labels in self._labels)
 
     def _fit(self, X, y, sample_weight=None, orders=None):
         """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
@@ -160,7 +165,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        leaf = self.apply(X)
+        leaf = self._leaves(X)
         value = self._nodes["value"]
         few = len(leaf) < len(value)
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):  # a single row's time counts
@@ -182,7 +187,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         -------
         shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one an output
         """
-        leaf = self.apply(X)
+        leaf = self._leaves(X)
         shares = self._nodes["value"][leaf]
         if not isinstance(self.classes_, list):
             return shares

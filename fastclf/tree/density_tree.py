@@ -113,7 +113,7 @@ class DensityTree(PrunedTree):
     ):
         self._take(locals())
 
-    _n_classes = np.ones(1, np.int64)
+    _n_classes, _n_values = np.ones(1, np.int64), 1
     _always_pruned = True
 
     def _box(self, X):

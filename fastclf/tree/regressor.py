@@ -69,6 +69,10 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     def _n_classes(self):
         return np.ones(self.n_outputs_, np.int64)
 
+    @property
+    def _n_values(self):
+        return self.n_outputs_
+
     def _fit(self, X, y, sample_weight=None, orders=None):
         """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
         name = type(self).__name__
@@ -114,7 +118,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         -------
         numbers : ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
         """
-        leaf = self.apply(X)
+        leaf = self._leaves(X)
         values = self._nodes["value"][leaf]
         return values[:, 0] if self.n_outputs_ == 1 else values
 

@@ -1,7 +1,6 @@
 """Every estimator in a file: it comes back with its answers, and no altered file crashes or answers out of range."""
 
 import copy
-import inspect
 import json
 import math
 import pickle
@@ -11,85 +10,13 @@ from contextlib import suppress
 import joblib
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from test_storage import assemble, attributes, parts, same
+from every_estimator import FITTED, answers, asked, same
+from test_storage import assemble, attributes, parts
 
-import fastclf
-from fastclf import TableClassifier, _simd, load, save
-from fastclf._estimator import Estimator
+from fastclf import _simd, load, save
 from fastclf.storage import state
-from fastclf.table import Table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-RNG = np.random.default_rng(3)
-X = np.abs(RNG.integers(0, 4, (40, 3)) + RNG.random((40, 3)))
-Y = np.where(X[:, 0] + X[:, 1] > 4, "yes", "no")
-COLOURS = np.array(["red", "green", None, "blue"], dtype=object)[np.arange(40) % 4]
-MIXED = Table([X[:, 0], COLOURS, np.where(X[:, 2] > 3, np.nan, X[:, 2])], ["age", "colour", "size"])
-NEIGHBORS = fastclf.KNeighborsClassifier(3)
-POLYNOMIALS = fastclf.PolynomialFeatures(include_bias=False)
-
-# Estimators that cannot be made as the others are: Name(), fitted to X and Y.
-SPECIAL = {
-    "BayesOptimalClassifier": lambda: fastclf.BayesOptimalClassifier([fastclf.GaussianNB(), NEIGHBORS]).fit(X, Y),
-    "CostSensitiveClassifier": lambda: fastclf.CostSensitiveClassifier(cost_matrix=[[0, 1], [3, 0]]).fit(X, Y),
-    "CategoricalNB": lambda: fastclf.CategoricalNB().fit(X.astype(int), Y),
-    "KNeighborsRegressor": lambda: fastclf.KNeighborsRegressor().fit(X, X[:, 0]),
-    "DecisionTreeRegressor": lambda: fastclf.DecisionTreeRegressor().fit(X, X[:, 0]),
-    "OneHotEncoder": lambda: fastclf.OneHotEncoder(sparse_output=False).fit(X.astype(int).astype(str)),
-    "RBFSampler": lambda: fastclf.RBFSampler(n_components=8, random_state=0).fit(X),
-    "TableClassifier": lambda: TableClassifier().fit(MIXED, Y),
-    "Nystroem": lambda: fastclf.Nystroem(n_components=8, random_state=0).fit(X),
-}
-MORE = {
-    "knn, filter": lambda: fastclf.KNeighborsClassifier(3, algorithm="filter").fit(X.astype(np.float32), Y),
-    "knn, brute": lambda: fastclf.KNeighborsClassifier(3, algorithm="brute", weights="distance").fit(X, Y, X[:, 0]),
-    "bayes, table": lambda: TableClassifier(fastclf.NaiveBayes()).fit(MIXED, Y),
-    "bayes, cuts": lambda: fastclf.NaiveBayes(["mdl", "kernel", "quantile"]).fit(X, Y),
-    "knn, table": lambda: TableClassifier(fastclf.KNeighborsClassifier(), scale=True).fit(MIXED, Y),
-    "perceptron, classes": lambda: fastclf.Perceptron(multi_class="joint").fit(X, np.arange(40) % 3),
-    "logistic, classes": lambda: fastclf.LogisticRegression().fit(X, np.arange(40) % 3),
-    "svc, classes": lambda: fastclf.SVC(probability=True, random_state=0).fit(X, np.arange(40) % 3),
-    "svc, sparse": lambda: fastclf.SVC(kernel="linear").fit(csr_array(X * (X > 2)), Y),
-    "linear svc, classes": lambda: fastclf.LinearSVC(loss="hinge").fit(X, np.arange(40) % 3),
-    "tree, outputs": lambda: fastclf.DecisionTreeClassifier().fit(X, np.column_stack([Y, X[:, 0] > 2])),
-    "tree, cut": lambda: fastclf.DecisionTreeClassifier(ccp_alpha=0.02).fit(np.where(X > 4.5, np.nan, X), Y),
-    "quadratic": lambda: fastclf.GeneralisedLinearClassifier(POLYNOMIALS, fastclf.LogisticRegression()).fit(X, Y),
-    "quadratic, table": lambda: TableClassifier(fastclf.GeneralisedLinearClassifier()).fit(MIXED, Y),
-}
-
-
-def estimators():
-    """Name: function that fits it."""
-    found = {}
-    for name in fastclf.__all__:
-        cls = getattr(fastclf, name)
-        if inspect.isclass(cls) and issubclass(cls, Estimator) and hasattr(cls, "fit"):
-            found[name] = SPECIAL.get(name, lambda cls=cls: cls().fit(X, Y))
-    return found | MORE
-
-
-FITTED = estimators()
-
-
-def asked(model):
-    """Rows that a model is asked about."""
-    if isinstance(model, TableClassifier):
-        return MIXED.rows(np.arange(12))
-    if type(model).__name__ in ("CategoricalNB", "OneHotEncoder"):
-        rows = X[:12].astype(int)
-        return rows if type(model).__name__ == "CategoricalNB" else rows.astype(str)
-    return X[:12]
-
-
-def answers(model):
-    methods = ("predict", "predict_proba", "decision_function", "transform", "kneighbors", "score_samples", "apply")
-    rows = asked(model)
-    for method in methods:
-        if hasattr(model, method):
-            answer = getattr(model, method)(rows)
-            yield from answer if isinstance(answer, tuple) else [answer]
 
 
 @pytest.fixture
@@ -244,7 +171,7 @@ def test_the_lies_of_a_table_are_told(path):
         ({"categories_": [None, [1], None]}, "no list of strings"),
         ({"mean_": attributes(header)["spread_"], "shifted_": 3}, "shifted_ is a int; a bool is wanted"),
         ({"model_": None}, "model_ is a NoneType; a Classifier is wanted"),
-        ({"classes_": {"objects": [[1], ["no"]]}}, "classes_ are not those of model_"),
+        ({"classes_": {"objects": [[1], ["no"]]}}, "classes_ is .* is wanted, as model_ has it"),
     ]:
         altered = json.loads(json.dumps(header))
         attributes(altered).update(change)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from every_estimator import same
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -92,25 +93,6 @@ def answers(model, queries=QUERIES):
             for own in (queries, None):
                 answer = getattr(model, name)(own)
                 yield from answer if isinstance(answer, (tuple, list)) else [answer]
-
-
-def same(a, b):
-    """Whether two values have the same types and the same bits, all the way down."""
-    if isinstance(a, np.ndarray):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return False
-        return all(map(same, a.flat, b.flat)) if a.dtype == object else a.tobytes() == b.tobytes()
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if hasattr(a, "__dict__"):
-        return same(a.__getstate__(), b.__getstate__())
-    if isinstance(a, np.generic):
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return a.hex() == b.hex() if isinstance(a, float) else a == b
 
 
 @pytest.fixture
@@ -299,8 +281,8 @@ def test_an_index_joins_by_one_line(path, monkeypatch):
     loaded = load(path)
     index = loaded._scan._given
     assert index.X is index.plain.X
-    assert index.checked == 2
-    index.checked = 1
+    assert index.checked == 1
+    index.checked = 0
     assert same(model, loaded)
 
 
