@@ -2,6 +2,7 @@
 # make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
 # make check  the same at the best SIMD level alone; ROOM=svm: the tests of that room
 # make adult  the published errors on the Adult data beside ours
+# make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
@@ -23,11 +24,12 @@ export FASTCLF_LEVELS
 
 # Tests run from a folder where the package's source is not importable.
 ROOM ?=
+MINUTES ?= 1
 AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug lint bench bench-check compare plot dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check compare plot dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -49,6 +51,9 @@ test-levels: $(VENV)/.test $(VENV)/.installed
 
 test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
 	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build and not once"
+
+fuzz: $(VENV)/.test $(VENV)/.installed
+	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import math
 import pickle
 import random
 from contextlib import suppress
@@ -11,10 +10,10 @@ import joblib
 import numpy as np
 import pytest
 from every_estimator import FITTED, answers, asked, same
-from test_storage import assemble, attributes, parts
+from forge import ALTER, assemble, parts
+from test_storage import attributes
 
 from fastclf import _simd, load, save
-from fastclf.storage import state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -50,73 +49,6 @@ def test_every_estimator_is_pickled_dumped_and_copied(name, tmp_path):
     ):
         assert repr(other) == repr(model)
         assert all(map(same, answers(model), answers(other)))
-
-
-# Values that an altered number may get, and entries that an altered header may.
-NUMBERS = [0, 1, -1, 2, 7, 2**15, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1]
-FLOATS = [0.0, -0.0, 1e-320, 1e308, -1e308, math.inf, -math.inf, math.nan, 0.5, -3.0]
-ENTRIES = [None, True, False, 0, 1, -1, 3, 40, 2**31, 2**63, -(2**63), 10**30, "", "a", "cosine", "gini", "no", [], {}]
-ENTRIES += [{"float": "nan"}, {"float": "inf"}, {"float": "-0x1.8p+1"}, {"array": 0}, {"array": 1}, {"array": 2}]
-ENTRIES += [{"tuple": []}, {"dict": {}}, {"objects": [[1], ["a"]]}, {"scalar": ["<i8", "ff" * 8]}, "<f8", "<i4", "|u1"]
-
-
-def containers(tree):
-    if isinstance(tree, (list, dict)):
-        yield tree
-        for item in tree.values() if isinstance(tree, dict) else tree:
-            yield from containers(item)
-
-
-def altered_header(content, rng):
-    header, arrays = parts(content)
-    for _ in range(rng.randint(1, 3)):
-        inner = rng.choice([tree for tree in containers(header) if tree])
-        key = rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
-        change = rng.randrange(4)
-        if change == 0:
-            del inner[key]
-        elif change == 1:
-            inner[key] = copy.deepcopy(rng.choice(list(containers(header))))
-        elif change == 2 and isinstance(inner[key], int):
-            inner[key] += rng.choice([-1, 1])
-        else:
-            inner[key] = copy.deepcopy(rng.choice(ENTRIES))
-    return assemble(header, arrays)
-
-
-def altered_array(content, rng):
-    """One or more entries of one array changed, with right checksums."""
-    header, arrays = parts(content)
-    places = [place for place in state.layout(header["arrays"], 0) if place[3] > place[2]]
-    if not places:
-        return altered_header(content, rng)
-    dtype, _, start, stop = rng.choice(places)
-    array = np.frombuffer(arrays[start:stop], dtype).copy()
-    for _ in range(rng.choice([1, 1, 1, 3, len(array)])):
-        entry = rng.randrange(len(array))
-        if dtype.kind in "iu":
-            array[entry] = np.array(rng.choice(NUMBERS)).astype(dtype)
-        elif dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                array[entry] = rng.choice(FLOATS)
-        else:
-            array.view(np.uint8)[rng.randrange(array.nbytes)] = rng.randrange(256)
-    return assemble(header, arrays[:start] + array.tobytes() + arrays[stop:])
-
-
-def altered_bytes(content, rng):
-    content = bytearray(content)
-    for _ in range(rng.choice([1, 1, 4, 64])):
-        content[rng.randrange(len(content))] = rng.randrange(256)
-    return bytes(content)
-
-
-def cut(content, rng):
-    place = rng.randrange(len(content))
-    return content[:place] + content[place + rng.choice([0, 1, 8, len(content)]) :]
-
-
-ALTER = [altered_header] * 4 + [altered_array] * 4 + [altered_bytes, cut]
 
 
 def test_no_altered_file_does_harm(path, mutations):

@@ -2,21 +2,19 @@
 
 import copy
 import ctypes
-import json
 import math
 import os
 import pickle
 import stat
-import struct
 import sys
 import tracemalloc
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
 from every_estimator import same
+from forge import assemble, parts
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -98,21 +96,6 @@ def answers(model, queries=QUERIES):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.fclf"
-
-
-def parts(content):
-    """(header, arrays' bytes) of a file."""
-    _, _, length, _, _ = struct.unpack("<8sIIII", content[:24])
-    start = 24 + length
-    return json.loads(content[24:start]), content[start + -start % 64 :]
-
-
-def assemble(header, arrays, version=1):
-    """A file with right checksums: what somebody who means harm would write."""
-    header = json.dumps(header).encode()
-    header += b" " * (-(24 + len(header)) % 64)
-    start = struct.pack("<8sIII", b"\x89fclf\r\n\x1a", version, len(header), zlib.crc32(arrays))
-    return start + struct.pack("<I", zlib.crc32(start + header)) + header + arrays
 
 
 def attributes(header):

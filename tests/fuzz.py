@@ -1,0 +1,603 @@
+"""Random use of every estimator, forged files and mangled tables, until something breaks: `make fuzz MINUTES=60`.
+
+    python tests/fuzz.py --minutes 60            cases of all kinds, other ones every time
+    python tests/fuzz.py --case calls:1234567    one case again, with every step that it takes
+
+A case follows from its number. A worker runs cases; this process sees it crash or hang. What else is a defect: an
+exception that is not a sentence of the library's own; an answer that a model which was only fitted, extended and
+reduced in the same way does not give; a model that an interrupted or failed call has changed.
+"""
+
+import argparse
+import contextlib
+import copy
+import io
+import linecache
+import os
+import pickle
+import random
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+from every_estimator import ESTIMATORS, METHODS, answer, same
+from forge import ALTER
+from scipy.sparse import csr_array
+
+import fastclf
+from fastclf import cli, load, save
+from fastclf._estimator import clone
+from fastclf._snapshot import is_state
+
+# Seconds without the end of a case after which a worker hangs: cases take milliseconds.
+HANGS = 60
+
+ALL_METHODS = (*METHODS, "predict_log_proba", "decision_path", "radius_neighbors", "kneighbors_graph", "expected_costs")
+
+# Values of parameters by name; those without a list are left as they are, or get junk.
+PARAMETERS = {
+    "n_neighbors": [1, 2, 3, 7, 40, 41],
+    "radius": [0.0, 0.5, 3.0, np.inf],
+    "weights": ["uniform", "distance"],
+    "ties": ["first", "distance"],
+    "algorithm": ["auto", "brute", "filter", "tree", "kd_tree"],
+    "metric": [
+        "euclidean",
+        "manhattan",
+        "chebyshev",
+        "cosine",
+        "dot",
+        "hamming",
+        "jaccard",
+        "nan_euclidean",
+        "minkowski",
+    ],
+    "p": [1, 1.5, 2, 3, np.inf],
+    "working_memory": [0.001, 1.0],
+    "n_jobs": [None, 1, 2, -1],
+    "C": [1e-3, 1.0, 1e3],
+    "alpha": [0.0, 1e-10, 1.0, "cv"],
+    "kernel": ["linear", "poly", "rbf", "sigmoid", "precomputed"],
+    "gamma": ["scale", "auto", 0.1],
+    "degree": [0, 1, 2, 3],
+    "probability": [True, False],
+    "decision_function_shape": ["ovo", "ovr"],
+    "class_weight": [None, "balanced"],
+    "loss": ["hinge", "squared_hinge"],
+    "penalty": ["l1", "l2", None],
+    "fit_intercept": [True, False],
+    "max_iter": [1, 5, 1000],
+    "tol": [None, 1e-3, 1e-9],
+    "warm_start": [True, False],
+    "shuffle": [True, False],
+    "order": ["cyclic", "random", "batch"],
+    "average": [False, "averaged", "voted", "pocket"],
+    "multi_class": ["ovr", "joint", "multinomial"],
+    "criterion": ["gini", "entropy", "error", "squared_error", "absolute_error"],
+    "max_depth": [None, 1, 3],
+    "min_samples_leaf": [1, 2, 0.1],
+    "max_leaf_nodes": [None, 2, 5],
+    "max_features": [None, "sqrt", 1],
+    "ccp_alpha": [0.0, 0.01, "cv"],
+    "var_smoothing": [0.0, 1e-9],
+    "binarize": [None, 0.0, 1.5],
+    "distributions": ["gaussian", "kernel", "mdl", "quantile", "bernoulli"],
+    "n_components": [1, 3, 8, 100],
+    "interaction_only": [True, False],
+    "include_bias": [True, False],
+    "drop": [None, "first", "if_binary"],
+    "handle_unknown": ["error", "ignore"],
+    "min_frequency": [None, 2, 0.2],
+    "max_categories": [None, 2],
+    "sparse_output": [True, False],
+    "scale": [True, False],
+}
+
+JUNK = [
+    None,
+    "x",
+    "",
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    -(2**63) - 1,
+    0.5,
+    -0.5,
+    1e300,
+    np.nan,
+    np.inf,
+    True,
+    b"x",
+    [],
+    [1, 2],
+    {},
+]
+JUNK += [np.zeros(2), np.zeros(0), np.array(3), np.zeros((2, 2)), object(), len, int, 1j, np.float16(2), {"a": 1}, (1,)]
+
+
+class Defect(Exception):
+    """What should not have happened."""
+
+
+def is_sentence(error):
+    """Whether an exception was raised by the library, for its user, rather than by what the library called."""
+    if not isinstance(error, (ValueError, TypeError, AttributeError, RuntimeError)) or "\n\n" in str(error):
+        return False
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    if frames[-1].filename.endswith(".pyx"):
+        return isinstance(error, ValueError)
+    if Path(frames[-1].filename).is_relative_to(Path(fastclf.__file__).parent):
+        return linecache.getline(frames[-1].filename, frames[-1].lineno).strip().startswith("raise")
+    return frames[-1].filename == __file__  # a method that the estimator does not have, an exception of a callback
+
+
+def place(error):
+    """The innermost line of the library that an exception went through."""
+    package = Path(fastclf.__file__).parent
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if package in Path(frame.filename).parents]
+    return f"{Path(frames[-1].filename).relative_to(package)}:{frames[-1].lineno}" if frames else "outside"
+
+
+def strange(error):
+    return Defect(f"{type(error).__name__} at {place(error)}: {error}")
+
+
+class Calls:
+    """Random calls on one estimator, beside a model that is only fitted, extended and reduced."""
+
+    def __init__(self, number, tell):
+        self.rng, self.tell = random.Random(number), tell
+        self.name = self.rng.choice(list(ESTIMATORS))
+        self.make, *self.data = ESTIMATORS[self.name]
+        self.model, self.history = self.make(), None
+        self.steps = [self.fit] * 4 + [self.partial_fit, self.remove, self.ask] * 3
+        self.steps += [self.set_params, self.assign, self.file, self.pickled, self.copied, self.together]
+        self.steps += [self.interrupted, self.called_back]
+
+    def run(self):
+        self.fix_seed()
+        self.attempt(self.model.fit, *self.data)
+        self.history = [("fit", clone(self.model), self.data)]
+        for _ in range(self.rng.randint(1, 12)):
+            step = self.rng.choice(self.steps)
+            self.tell(f"{self.name}: {step.__name__}")
+            step()
+        self.compare()
+
+    def attempt(self, function, *args, **options):
+        """(whether a call succeeded, its result); an exception must be a sentence, and leave the model as it was."""
+        before = dict(vars(self.model))
+        try:
+            return True, function(*args, **options)
+        except KeyboardInterrupt:
+            pass
+        except Exception as error:
+            if not is_sentence(error):
+                raise strange(error) from error
+            self.tell(f"  refused: {str(error)[:150]}")
+        if {key: id(value) for key, value in vars(self.model).items() if is_state(key)} != {
+            key: id(value) for key, value in before.items() if is_state(key)
+        }:
+            raise Defect("a call that failed has changed the model")
+        return False, None
+
+    def fix_seed(self):
+        if "random_state" in self.model.get_params():
+            self.model.set_params(random_state=0)
+
+    def rows(self, X):
+        """Some rows, often of another kind, size, order or with values that are hard."""
+        rng = self.rng
+        n = len(X) if hasattr(X, "rows") else X.shape[0]
+        numbers = np.array([rng.randrange(n) for _ in range(rng.choice([0, 1, 2, n // 2, n, n, n, 2 * n]))], int)
+        if hasattr(X, "rows"):
+            return X.rows(numbers), numbers
+        X = X[numbers]
+        for _ in range(rng.choice([0, 0, 1, 2])):
+            if not isinstance(X, np.ndarray):
+                return rng.choice([X, X.toarray(), X.tocsc()]), numbers
+            change = rng.randrange(9)
+            if change == 0 and X.size and X.dtype.kind == "f":
+                X = X.copy()
+                hard = [np.nan, np.inf, -np.inf, 1e308, -1e300, 1e-320, 0.0, -0.0]
+                X[rng.randrange(len(X)), rng.randrange(X.shape[1])] = rng.choice(hard)
+            elif change == 1:
+                X = np.asfortranarray(X)
+            elif change == 2 and X.dtype.kind in "fi":
+                X = X.astype(rng.choice(["f4", "f8", "i4", "u1", "f2", ">f8", "g", "?", "O", "F"]))
+            elif change == 3:
+                X = X[:, : rng.randint(0, X.shape[1])]
+            elif change == 4:
+                X = X[::-1]
+                numbers = numbers[::-1]
+            elif change == 5:
+                X = X.copy()
+                X.flags.writeable = False
+            elif change == 6 and X.dtype.char in "fdilB" and X.dtype.isnative:
+                X = csr_array(X)
+            elif change == 7:
+                X = rng.choice([X.tolist(), X.ravel(), X[None], np.asmatrix(X) if X.ndim == 2 else X])
+                return X, numbers
+            elif change == 8 and X.dtype.kind == "f":
+                X = X * rng.choice([1e-160, 1e160, 0, -1])
+        return X, numbers
+
+    def targets(self, numbers):
+        """What belongs to these rows beside X, sometimes of another length, kind or with one class alone."""
+        rng, more = self.rng, []
+        for part in self.data[1:]:
+            part = part if part is None else part[numbers]
+            change = rng.randrange(12)
+            if part is not None and change == 0:
+                part = part[:1].repeat(len(numbers), axis=0) if len(part) else part
+            elif part is not None and change == 1:
+                part = rng.choice([part[:-1], part.tolist(), part.astype(object), np.arange(len(numbers)), None, "x"])
+            elif change == 2:
+                part = rng.choice(
+                    [np.full(len(numbers), np.nan), np.arange(len(numbers)) % 2 > 0, np.zeros(len(numbers))]
+                )
+            more.append(part)
+        return more
+
+    def fit(self):
+        X, numbers = self.rows(self.data[0])
+        args = [X, *self.targets(numbers)]
+        warm = getattr(self.model, "warm_start", False)
+        with_parameters = clone(self.model)
+        if self.attempt(self.model.fit, *args)[0]:
+            if not warm:
+                self.history = [("fit", with_parameters, args)]
+            else:
+                self.history = None  # what it began with may have been anything
+
+    def partial_fit(self):
+        if hasattr(self.model, "partial_fit"):
+            X, numbers = self.rows(self.data[0])
+            args = [X, *self.targets(numbers)]
+            if self.name == "NearestNeighbors":
+                args = args[:1]
+            fitted = hasattr(self.model, "n_features_in_")
+            with_parameters = clone(self.model)
+            if self.attempt(self.model.partial_fit, *args)[0] and self.history is not None:
+                self.history = [*self.history, ("partial_fit", with_parameters, args)] if fitted else None
+
+    def remove(self):
+        if hasattr(self.model, "remove") and hasattr(self.model, "n_samples_fit_"):
+            n = self.model.n_samples_fit_
+            rows = [self.rng.randrange(-n, n) for _ in range(self.rng.choice([0, 1, 2, n // 2]))]
+            if self.rng.random() < 0.2:
+                rows = self.rng.choice(JUNK)
+            with_parameters = clone(self.model)
+            if self.attempt(self.model.remove, rows)[0] and self.history is not None:
+                self.history = [*self.history, ("remove", with_parameters, [rows])]
+
+    def ask(self):
+        X, _ = self.rows(self.data[0])
+        method = self.rng.choice([method for method in ALL_METHODS if hasattr(type(self.model), method)])
+        options = {}
+        if method in ("kneighbors", "radius_neighbors") and self.rng.random() < 0.5:
+            n = self.rng.choice([40, len(self.data[0]), getattr(self.model, "n_samples_fit_", 3)])
+            mask = np.array([self.rng.random() < 0.5 for _ in range(n if isinstance(n, int) and 0 < n < 200 else 3)])
+            options["mask"] = self.rng.choice([mask, mask[:-1], mask.astype(int), None])
+        self.attempt(lambda: getattr(self.model, method)(X, **options))
+
+    def set_params(self):
+        known = self.model.get_params(deep=False)
+        names = [
+            name
+            for name in known
+            if name not in ("random_state", "callback", "verbose", "models", "model", "estimator")
+        ]
+        if not names:
+            return
+        name = self.rng.choice(names)
+        junk = self.rng.random() < 0.25 or name not in PARAMETERS
+        value = self.rng.choice(JUNK if junk else PARAMETERS[name])
+        self.tell(f"  {name} = {value!r:.200}")
+        self.model.set_params(**{name: value})
+        if junk:  # a call with it, and the old value again
+            for step in (self.fit, self.ask):
+                self.tell(f"  {step.__name__}")
+                step()
+            self.model.set_params(**{name: known[name]})
+
+    def assign(self):
+        state = {key: value for key, value in vars(self.model).items() if is_state(key)}
+        if not state:
+            return
+        key = self.rng.choice(list(state))
+        other = self.rng.choice([*JUNK, *self.changed(state[key])])
+        self.tell(f"  {key} = {other!r:.200}")
+        setattr(self.model, key, other)
+        self.ask()
+        self.partial_fit()
+        self.history = None
+        self.model = self.make()
+        self.fix_seed()
+        self.fit()
+
+    def changed(self, value):
+        if isinstance(value, np.ndarray) and value.ndim:
+            return [value[:0], value[:-1], value[..., :1], value.repeat(2, axis=0), value.copy(), value[::-1], value.T] * 3
+        return [value]
+
+    def file(self):
+        if not hasattr(self.model, "n_features_in_"):
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.fclf"
+            if self.attempt(save, self.model, path)[0]:
+                self.model = load(path, verify=True)
+                self.compare()
+
+    def pickled(self):
+        try:
+            self.model = pickle.loads(pickle.dumps(self.model))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            self.tell(f"  not pickled: {error}")
+
+    def copied(self):
+        self.model = self.rng.choice([copy.copy, copy.deepcopy])(self.model)
+
+    def together(self):
+        """Calls from two threads at once."""
+        model, defects = self.model, []
+        X, numbers = self.rows(self.data[0])
+        args = [X, *self.targets(numbers)]
+
+        def fit():
+            try:
+                model.fit(*args)
+            except Exception as error:
+                if not is_sentence(error):
+                    defects.append(error)
+
+        thread = threading.Thread(target=fit)
+        thread.start()
+        for _ in range(5):
+            try:
+                answer(model, self.rng.choice([method for method in METHODS if hasattr(model, method)] or ["fit"]))
+            except Exception as error:
+                if not is_sentence(error) and not isinstance(error, AttributeError):
+                    defects.append(error)
+        thread.join()
+        self.history = None
+        if defects:
+            raise strange(defects[0]) from defects[0]
+
+    def interrupted(self):
+        signal.setitimer(signal.ITIMER_REAL, 10 ** self.rng.uniform(-5, -2.3))
+        try:
+            (self.fit if self.rng.random() < 0.5 else self.ask)()
+        except KeyboardInterrupt:
+            self.history = None  # it came after the call, which may have ended
+        finally:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def called_back(self):
+        if "callback" not in self.model.get_params():
+            return
+        kind, model = self.rng.randrange(4), self.model
+
+        def callback(step, total, value):
+            if kind == 0:
+                raise ValueError("of the callback")
+            if kind == 1:
+                model.set_params(callback=None)
+                X, numbers = self.rows(self.data[0])
+                self.history = None
+                model.fit(X, *self.targets(numbers))
+            return kind == 2
+
+        self.model.set_params(callback=callback)
+        (self.fit if self.rng.random() < 0.5 else self.ask)()
+        self.model.set_params(callback=None)
+        if kind == 2:
+            self.history = None
+
+    def compare(self):
+        """The model answers as one that was only fitted, extended and reduced."""
+        if not self.history or not hasattr(self.model, "n_features_in_"):
+            return
+        plain = clone(self.history[0][1])
+        for method, parameters, args in self.history:
+            plain.set_params(**parameters.get_params(deep=False))
+            try:
+                getattr(plain, method)(*args)
+            except Exception as error:
+                if is_sentence(error):
+                    return  # as the first fit, whose data or parameters were refused
+                raise
+        plain.set_params(**self.model.get_params(deep=False))
+        for method in METHODS:
+            if hasattr(type(self.model), method):
+                ours, its = outcome(self.model, method), outcome(plain, method)
+                if type(ours) is not type(its) or not (
+                    ours == its if isinstance(ours, str) else all(map(same, ours, its))
+                ):
+                    raise Defect(f"{method} of {self.model!r} is not that of a model made afresh: {ours} and {its}")
+
+
+def outcome(model, method):
+    try:
+        return answer(model, method)
+    except Exception as error:
+        if not is_sentence(error) and not isinstance(error, AttributeError):
+            raise strange(error) from error
+        return str(error)
+
+
+FILES = {}
+
+
+def files(number, tell):
+    """A forged file is refused in a sentence that names it, or the model answers, or refuses in a sentence."""
+    rng = random.Random(number)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.fclf")
+        name = rng.choice(list(ESTIMATORS))
+        if name not in FILES:
+            make, *data = ESTIMATORS[name]
+            save(make().fit(*data), path)
+            FILES[name] = path.read_bytes()
+        alter = rng.choice(ALTER)
+        tell(f"{name}: {alter.__name__}")
+        path.write_bytes(alter(FILES[name], rng))
+        try:
+            model = load(path, verify=rng.random() < 0.2)
+        except ValueError as error:
+            if str(path) not in str(error) or "\n" in str(error):
+                raise Defect(f"refused without a sentence: {error}") from error
+            return
+        for method in ALL_METHODS:
+            if hasattr(type(model), method):
+                outcome(model, method)
+
+
+TABLE = "age,colour,size,label\n" + "".join(
+    f"{i % 7 + 0.5},{['red', 'green', 'blue'][i % 3]},{i * 37 % 11},{'yes' if i % 5 > 1 else 'no'}\n" for i in range(40)
+)
+
+
+def commands(number, tell):
+    """The command line on mangled files ends with a status and a sentence, never with a traceback."""
+    rng = random.Random(number)
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            content = mangled(TABLE.encode(), rng)
+            Path("t.csv").write_bytes(content)
+            np.save("a.npy", np.arange(40.0).reshape(10, 4))
+            Path("b.npy").write_bytes(mangled(Path("a.npy").read_bytes(), rng))
+            args = rng.choice(
+                [
+                    ["evaluate", "t.csv", "--model", rng.choice(["knn", "tree", "logistic", "bayes"])],
+                    ["train", "t.csv", "--model", rng.choice(["knn", "tree", "svm"]), "--out", "m.fclf"],
+                    ["compare", "t.csv"],
+                    ["tune", "t.csv", "--model", "knn"],
+                    ["knn", "a.npy", "b.npy"],
+                    ["knn", "b.npy", "a.npy"],
+                    ["index", "b.npy", "--out", "i.fclf"],
+                ]
+            )
+            tell(" ".join(args))
+            said = io.StringIO()
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+                try:
+                    status = cli.main(args)
+                except SystemExit as error:
+                    status = error.code
+            if status not in (0, 1, 2, None) or "Traceback" in said.getvalue():
+                raise Defect(f"status {status}: {said.getvalue()[-300:]}")
+        except Defect:
+            raise
+        except Exception as error:
+            raise strange(error) from error
+        finally:
+            os.chdir(before)
+
+
+def mangled(content, rng):
+    content = bytearray(content)
+    for _ in range(rng.choice([0, 1, 1, 3, 20])):
+        place, change = rng.randrange(len(content) or 1), rng.randrange(4)
+        if change == 0 and content:
+            content[place] = rng.choice([0, 10, 34, 44, 45, 255, rng.randrange(256)])
+        elif change == 1:
+            del content[place : place + rng.choice([1, 5, 100])]
+        elif change == 2:
+            content[place:place] = rng.choice(
+                [b"nan", b"1e999", b'"', b"\n\n", b",,,", "ü".encode(), b"\xff\xfe", b"9" * 400]
+            )
+        else:
+            content += content[place : place + 50]
+    return bytes(content)
+
+
+KINDS = {"calls": lambda number, tell: Calls(number, tell).run(), "files": files, "commands": commands}
+
+
+def run_case(case, tell):
+    kind, _, number = case.partition(":")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        KINDS[kind](int(number), tell)
+
+
+def work(kinds, first):
+    """Run cases one after the other, saying which, and what was wrong."""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    for number in range(first, first + 10**9):
+        case = f"{kinds[number % len(kinds)]}:{number}"
+        print("case", case, flush=True)
+        try:
+            run_case(case, lambda step: None)
+        except KeyboardInterrupt:
+            pass
+        except BaseException as error:
+            print("defect", case, f"{type(error).__name__}: {error}".replace("\n", " ")[:300], flush=True)
+
+
+def drive(minutes, kinds, first):
+    """Watch a worker, start another where it crashed or hangs; returns the cases that went wrong."""
+    stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
+    while time.monotonic() < stop:
+        command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        chooser = selectors.DefaultSelector()
+        chooser.register(worker.stdout, selectors.EVENT_READ)
+        case = None
+        while time.monotonic() < stop:
+            if not chooser.select(HANGS):
+                wrong[case] = f"hangs: nothing for {HANGS} s"
+                break
+            line = worker.stdout.readline()
+            if not line:
+                wrong[case] = f"the process ended with {worker.wait()}: {worker.stderr.read()[-300:]}"
+                break
+            word, case, *text = line.split(maxsplit=2)
+            n_cases += word == "case"
+            if word == "defect":
+                wrong[case] = text[0].strip() if text else ""
+                print(case, wrong[case], flush=True)
+        if case in wrong:
+            print(case, wrong[case], flush=True)
+        worker.kill()
+        worker.wait()
+        first = int(case.partition(":")[2]) + 1 if case else first + 1
+    print(f"{n_cases} cases, {len(wrong)} of them wrong")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--first", type=int, help="number of the first case (default: another every time)")
+    parser.add_argument("--case", help="run one case, such as calls:17, in this process")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.case:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        run_case(args.case, lambda step: print(step, flush=True))
+    elif args.worker is not None:
+        work(args.kinds, args.worker)
+    else:
+        first = random.SystemRandom().randrange(10**12) if args.first is None else args.first
+        sys.exit(1 if drive(args.minutes, args.kinds, first) else 0)
+
+
+if __name__ == "__main__":
+    main()
