@@ -328,7 +328,8 @@ class Calls:
 
     def changed(self, value):
         if isinstance(value, np.ndarray) and value.ndim:
-            return [value[:0], value[:-1], value[..., :1], value.repeat(2, axis=0), value.copy(), value[::-1], value.T] * 3
+            twice = value.repeat(2, axis=0)
+            return [value[:0], value[:-1], value[..., :1], twice, value.copy(), value[::-1], value.T] * 3
         return [value]
 
     def file(self):
