@@ -3,6 +3,7 @@
 # make check  the same at the best SIMD level alone; ROOM=svm: the tests of that room
 # make adult  the published errors on the Adult data beside ours
 # make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
+# make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
@@ -29,7 +30,7 @@ AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check compare plot dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check sweep compare plot dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -66,6 +67,9 @@ bench: $(VENV)/.bench $(VENV)/.installed
 
 bench-check: $(VENV)/.bench $(VENV)/.installed
 	$(BIN)/python bench/run.py --check
+
+sweep: $(VENV)/.compare $(VENV)/.installed
+	$(BIN)/python bench/sweep.py --page build/sweep.html --json build/sweep.json $(if $(SEED),--seed $(SEED))
 
 compare: $(VENV)/.compare $(VENV)/.installed
 	$(BIN)/python bench/peers.py
