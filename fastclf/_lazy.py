@@ -12,10 +12,15 @@ _DEFINED = {
     "linear_model.least_squares": "LeastSquaresClassifier",
     "linear_model.logistic": "LogisticRegression",
     "linear_model.perceptron": "Perceptron",
+    "metrics.areas": "average_precision_score roc_auc_score top_k_accuracy_score",
+    "metrics.classification": "accuracy_score balanced_accuracy_score class_likelihood_ratios cohen_kappa_score"
+    " confusion_matrix hamming_loss matthews_corrcoef multilabel_confusion_matrix zero_one_loss",
     "metrics.contingency": "ContingencyTable contingency_table",
     "metrics.costs": "CostSensitiveClassifier best_threshold expected_cost",
-    "metrics.curves": "auc average_precision_score brier_score_loss calibration_curve log_loss precision_recall_curve"
-    " roc_auc_score roc_curve",
+    "metrics.curves": "auc confusion_matrix_at_thresholds det_curve precision_recall_curve roc_curve",
+    "metrics.probabilities": "brier_score_loss calibration_curve d2_brier_score d2_log_loss_score hinge_loss log_loss",
+    "metrics.ratios": "classification_report f1_score fbeta_score jaccard_score precision_recall_fscore_support"
+    " precision_score recall_score",
     "metrics.scoring": "cost_scorer",
     "model_selection.cross_validation": "cross_validate majority_error paired_comparison",
     "model_selection.folds": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold stratified_folds"

@@ -251,7 +251,12 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
     if weight.ndim == 0:
         weight = np.full(n_samples, weight)
     if weight.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {weight.shape}; ({n_samples},), one weight a row, is wanted")
+        what = (
+            "Sample weights must be 1D array or scalar"
+            if weight.ndim != 1
+            else "Found input variables with inconsistent numbers of samples"
+        )
+        raise ValueError(f"{what}: sample_weight has shape {weight.shape}; {(n_samples,)}, one weight a row, is wanted")
     try:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

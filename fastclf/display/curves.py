@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..metrics.areas import precision_area
 from ..metrics.contingency import ContingencyTable, contingency_table
-from ..metrics.curves import auc, average_precision_score, precision_recall_curve, roc_curve
+from ..metrics.curves import auc, precision_recall_points, read_scored, roc_curve
 from .drawing import axes, finish, scores_of_two
 
 
@@ -156,11 +157,11 @@ class PrecisionRecallDisplay(_TwoClassCurve):
     @classmethod
     def from_predictions(cls, y_true, y_score, *, pos_label=None, sample_weight=None, name=None, ax=None):
         """Draw the curve of scores."""
-        options = {"pos_label": pos_label, "sample_weight": sample_weight}
-        precision, recall, _ = precision_recall_curve(y_true, y_score, **options)
-        average = average_precision_score(y_true, y_score, **options)
+        rows = read_scored(y_true, y_score, pos_label, sample_weight)
+        precision, recall, _ = precision_recall_points(rows)
         # at the lowest threshold every row is called positive
-        return cls(precision, recall, average_precision=average, prevalence=precision[0], name=name).plot(ax)
+        options = {"average_precision": precision_area(rows), "prevalence": precision[0], "name": name}
+        return cls(precision, recall, **options).plot(ax)
 
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self."""

@@ -2,38 +2,8 @@
 
 import numpy as np
 
-from .._validation import as_array, as_sample_weight, as_vector, encode_labels, require_choice
-
-
-def as_label_vector(y, name):
-    """Labels of shape (n_samples,), each there, at least one."""
-    y = as_vector(y, name)
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(f"{name} contains NaN; a label is wanted for every row")
-    return y
-
-
-def encode_together(y_true, y_pred, labels=None):
-    """(labels, codes of y_true, codes of y_pred); `labels` None: those that occur in either, sorted."""
-    y_true, y_pred = as_label_vector(y_true, "y_true"), as_label_vector(y_pred, "y_pred")
-    if len(y_true) != len(y_pred):
-        raise ValueError(f"y_true has {len(y_true)} entries and y_pred {len(y_pred)}; the same number is wanted")
-    found, codes = zip(*(encode_labels(y) for y in (y_true, y_pred)))
-    texts = [[isinstance(label, str) for label in own[:1].tolist()] for own in found]
-    if texts[0] != texts[1]:
-        one, other = (own.tolist()[0] for own in found)
-        raise TypeError(f"y_true holds labels such as {one!r} and y_pred {other!r}; one type of labels is wanted")
-    everything = np.unique(np.concatenate(found))
-    if labels is None:
-        return everything, *(np.searchsorted(everything, own)[code] for own, code in zip(found, codes))
-    labels = as_array(labels, "labels")
-    order = np.argsort(labels, kind="stable")
-    if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
-        raise ValueError(f"labels is {labels.tolist()}; a list of different labels is wanted")
-    unknown = everything[~np.isin(everything, labels)].tolist()
-    if unknown:
-        raise ValueError(f"labels leaves out {unknown[0]!r}, which occurs; every label that occurs is wanted")
-    return labels, *(order[np.searchsorted(labels, own, sorter=order)][code] for own, code in zip(found, codes))
+from .._validation import as_array, as_sample_weight, require_choice
+from .targets import as_label_vector, as_target_pair, encode_pair
 
 
 def as_costs(cost_matrix, n_classes):
@@ -46,9 +16,24 @@ def as_costs(cost_matrix, n_classes):
     return costs
 
 
-def _divided(a, b):
+def divided(a, b):
     """a / b, 0 where b is 0."""
     return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=np.asarray(b) != 0)
+
+
+def agreement(table, cost):
+    """Cohen's kappa: 1 - the cost of a table of counts over that of independent answers with its shares, or None."""
+    table = table.astype(float)
+    by_chance = (cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum()
+    return float(1 - (cost * table).sum() * table.sum() / by_chance) if by_chance > 0 else None
+
+
+def correlation(right, true, predicted):
+    """Matthews' (or Gorodkin's) correlation, by the numbers of right, of true and of predicted rows of each class."""
+    right, true, predicted = float(right), true.astype(float), predicted.astype(float)
+    n = true.sum()
+    spread = (n * n - true @ true) * (n * n - predicted @ predicted)
+    return float((n * right - true @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0
 
 
 def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
@@ -79,10 +64,21 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
     >>> table.accuracy, table.TP, table.FP
     (0.6, 2, 1)
     """
-    labels, true, predicted = encode_together(y_true, y_pred, labels)
+    y_true, y_pred, weight = as_target_pair(as_label_vector(y_true, "y_true"), as_label_vector(y_pred, "y_pred"))
+    known, true, predicted = encode_pair(y_true, y_pred)
     weight = as_sample_weight(sample_weight, len(true), all_zero=True)
-    K = len(labels)
-    return ContingencyTable(np.bincount(true * K + predicted, weight, K * K).reshape(K, K), labels)
+    if labels is not None:
+        given = as_array(labels, "labels")
+        order = np.argsort(given, kind="stable")
+        if given.ndim != 1 or len(np.unique(given)) != len(given):
+            raise ValueError(f"labels is {given.tolist()}; a list of different labels is wanted")
+        unknown = known[~np.isin(known, given)].tolist()
+        if unknown:
+            raise ValueError(f"labels leaves out {unknown[0]!r}, which occurs; every label that occurs is wanted")
+        place = order[np.searchsorted(given, known, sorter=order)]
+        known, true, predicted = given, place[true], place[predicted]
+    K = len(known)
+    return ContingencyTable(np.bincount(true * K + predicted, weight, K * K).reshape(K, K), known)
 
 
 class ContingencyTable:
@@ -193,11 +189,11 @@ class ContingencyTable:
 
     @property
     def accuracy(self):
-        return float(_divided(self.counts.trace(), self.n))
+        return float(divided(self.counts.trace(), self.n))
 
     @property
     def error(self):
-        return float(_divided(self.n - self.counts.trace(), self.n))
+        return float(divided(self.n - self.counts.trace(), self.n))
 
     @property
     def balanced_accuracy(self):
@@ -206,18 +202,16 @@ class ContingencyTable:
 
     @property
     def kappa(self):
-        chance = float(_divided(self._true @ self._predicted.astype(float), float(self.n) ** 2))
-        return (self.accuracy - chance) / (1 - chance) if chance < 1 else 0.0
+        found = agreement(self.counts, 1 - np.eye(len(self.counts)))
+        return 0.0 if found is None else found
 
     @property
     def mcc(self):
-        n, true, predicted = float(self.n), self._true.astype(float), self._predicted.astype(float)
-        spread = (n * n - true @ true) * (n * n - predicted @ predicted)
-        return float((n * self.counts.trace() - true @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0
+        return correlation(self.counts.trace(), self._true, self._predicted)
 
     @property
     def majority_error(self):
-        return 1 - float(_divided(self._true.max(), self.n))
+        return 1 - float(divided(self._true.max(), self.n))
 
     @property
     def uniform_error(self):
@@ -225,7 +219,7 @@ class ContingencyTable:
 
     @property
     def proportional_error(self):
-        return 1 - float(np.square(_divided(self._true, self.n)).sum())
+        return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
         """value(right, total) by class, or averaged."""
@@ -240,7 +234,7 @@ class ContingencyTable:
         if average == "micro":
             return float(value(right.sum(), total.sum()))
         shares = value(right, total)
-        return float(shares.mean() if average == "macro" else _divided(shares @ self._true, self.n))
+        return float(shares.mean() if average == "macro" else divided(shares @ self._true, self.n))
 
     def precision(self, average=None):
         """Of the rows with a predicted label, the share that have it.
@@ -255,20 +249,20 @@ class ContingencyTable:
         -------
         float, or ndarray of shape (n_classes,)
         """
-        return self._averaged(_divided, self._predicted, average)
+        return self._averaged(divided, self._predicted, average)
 
     def recall(self, average=None):
         """Of the rows with a true label, the share that were given it; `average` as for `precision`."""
-        return self._averaged(_divided, self._true, average)
+        return self._averaged(divided, self._true, average)
 
     def f1(self, average=None):
         """The harmonic mean of precision and recall; `average` as for `precision`."""
-        return self._averaged(lambda right, total: _divided(2 * right, total), self._true + self._predicted, average)
+        return self._averaged(lambda right, total: divided(2 * right, total), self._true + self._predicted, average)
 
     def specificity(self):
         """Of the rows with another true label, the share that were not given this one, of shape (n_classes,)."""
         others = self.n - self._true
-        return _divided(others - self._predicted + self.counts.diagonal(), others)
+        return divided(others - self._predicted + self.counts.diagonal(), others)
 
     def figures(self):
         """All figures by name, the errors that have to be beaten beside, as a dict of numbers."""
@@ -294,4 +288,4 @@ class ContingencyTable:
         -------
         float
         """
-        return float(_divided((self.counts * as_costs(cost_matrix, len(self.counts))).sum(), self.n))
+        return float(divided((self.counts * as_costs(cost_matrix, len(self.counts))).sum(), self.n))

@@ -4,24 +4,25 @@ import numpy as np
 
 from .._estimator import Classifier, clone
 from .._state_table import Array, Instance, declare, require_same
-from .._validation import as_sample_weight
+from .classification import averaged
 from .contingency import as_costs
-from .curves import _counts_by_threshold, _probabilities, _two_sides
+from .curves import count_by_threshold, read_scored
+from .probabilities import read_probabilities
+from .targets import documented
 
 
+@documented
 def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=None):
     """The mean cost of the decisions that cost least by the given probabilities.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-    y_proba : array-like of shape (n_samples, n_classes), or (n_samples,)
-        Probabilities of the sorted labels; one number a row is that of the second of two.
+    {y_true}
+    {y_proba}
     cost_matrix : array-like of shape (n_classes, n_classes)
         `cost_matrix[true, predicted]`.
-    labels : array-like of shape (n_classes,), default=None
-        All classes, if not each occurs in `y_true`.
-    sample_weight : array-like of shape (n_samples,), default=None
+    {all_labels}
+    {sample_weight}
 
     Returns
     -------
@@ -33,10 +34,9 @@ def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=No
     >>> expected_cost(["ill", "well", "well"], [[0.3, 0.7], [0.2, 0.8], [0.0, 1.0]], [[0, 10], [1, 0]])
     0.3333333333333333
     """
-    codes, proba = _probabilities(y_true, y_proba, labels)
+    codes, proba, weight = read_probabilities(y_true, y_proba, labels, sample_weight)
     costs = as_costs(cost_matrix, proba.shape[1])
-    paid = costs[codes, cheapest(proba, costs)]
-    return float(np.average(paid, weights=as_sample_weight(sample_weight, len(codes))))
+    return averaged(costs[codes, cheapest(proba, costs)], weight)
 
 
 def cheapest(proba, cost_matrix):
@@ -44,20 +44,20 @@ def cheapest(proba, cost_matrix):
     return (proba @ cost_matrix).argmin(axis=1)
 
 
+@documented
 def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=None, sample_weight=None):
     """The threshold of a score from which on to answer with the positive class, so that the answers cost least.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels of two classes.
+    {y_true_of_two}
     y_score : array-like of shape (n_samples,)
         Scores or probabilities of the positive class, of rows that the classifier has not been fitted on.
     cost_matrix : array-like of shape (2, 2), default=((0, 1), (1, 0))
         `cost_matrix[true, predicted]`, the negative class first; by default the cost is the error.
     pos_label : label, default=None
-        None: the second in order.
-    sample_weight : array-like of shape (n_samples,), default=None
+        None means the second of the sorted labels.
+    {sample_weight}
 
     Returns
     -------
@@ -79,19 +79,22 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     >>> best_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], [[0, 1], [10, 0]])
     (0.2, 0.25)
     """
-    positive, score, weight = _two_sides(y_true, y_score, pos_label, sample_weight)
+    rows = read_scored(y_true, y_score, pos_label, sample_weight, of_two=_second_label)
     costs = as_costs(cost_matrix, 2)
-    counts = _counts_by_threshold(positive, score, weight)
-    # first the threshold that no row reaches
-    wrong, right, threshold = (np.concatenate([[none], own]) for none, own in zip((0, 0, np.inf), counts))
-    negative, total = weight[~positive].sum(), weight[positive].sum()
+    # No row reaches the first threshold, and all reach the last.
+    wrong, right, threshold = (np.append(first, own) for first, own in zip((0, 0, np.inf), count_by_threshold(rows)))
+    negative, total = wrong[-1], right[-1]
     paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
     best = int(paid.argmin())
     at = threshold[best]
     if 0 < best < len(threshold) - 1:
         middle = at / 2 + threshold[best + 1] / 2
         at = middle if middle > threshold[best + 1] else at
-    return float(at), float(paid[best] / weight.sum())
+    return float(at), float(paid[best] / (negative + total))
+
+
+def _second_label(pos_label, classes):
+    return classes[-1] if pos_label is None else pos_label
 
 
 class CostSensitiveClassifier(Classifier):

@@ -1,4 +1,4 @@
-"""What answers are worth: figures by scikit-learn's names, larger ones better."""
+"""Figures of a fitted model by scikit-learn's names, the larger the better."""
 
 import sys
 from collections.abc import Mapping
@@ -7,37 +7,70 @@ from typing import NamedTuple
 import numpy as np
 
 from .._estimator import Classifier, Regressor, r_squared
+from .areas import average_precision_score, roc_auc_score, top_k_accuracy_score
+from .classification import class_likelihood_ratios
 from .contingency import as_costs, contingency_table
-from .curves import _columns_of, average_precision_score, brier_score_loss, log_loss, roc_auc_score
+from .probabilities import brier_score_loss, d2_brier_score, d2_log_loss_score, log_loss
+from .ratios import jaccard_score
 
 
 class Scorer(NamedTuple):
-    """One figure, of what `kind` says: 'table', 'numbers', 'probabilities', 'scores', or a call of the estimator."""
+    """One figure of a fitted model on some rows, the larger the better.
+
+    `kind` says what `function` takes: "table", the ContingencyTable of all labels; "table of what occurs", that of the
+    labels of these rows; "answers", (y, predictions); "probabilities" and "scores", (y, what the model gives for the
+    rows, the sorted labels); "call", (model, X, y); "own", nothing: it is the model's `score`.
+    """
 
     kind: str
     function: object
-    by_row: object = None  # by_row(y, answers), where the figure is the mean of such an array
+    by_row: object = None  # by_row(y, predictions) is an array whose mean is the figure, where there is one
 
     @property
     def wants_answers(self):
-        return self.kind in ("table", "table of what occurs", "numbers")
-
-
-def _by_columns(function):
-    return lambda y, scores, labels: function(y, scores, labels=labels)
+        return self.kind in ("table", "table of what occurs", "answers")
 
 
 def _by_row(function):
-    return Scorer("numbers", lambda y, answers: float(np.mean(function(y, answers))), function)
+    return Scorer("answers", lambda y, answers: float(np.mean(function(y, answers))), function)
+
+
+def _by_answers(function):
+    return Scorer("answers", function)
 
 
 def _averages(name):
+    """Pairs (name of the figure, Scorer) for a method of ContingencyTable."""
     yield name, Scorer("table", lambda table: getattr(table, name)("binary"))
     for average in ("macro", "micro", "weighted"):
-        yield (
-            f"{name}_{average}",
-            Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average)),
-        )
+        scorer = Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average))
+        yield f"{name}_{average}", scorer
+
+
+def _of_probabilities(loss, sign=-1, **options):
+    return Scorer("probabilities", lambda y, proba, labels: sign * loss(y, proba, labels=labels, **options))
+
+
+def _of_second(area):
+    """A Scorer of scores of the second of two labels, or of all of more."""
+
+    def function(y, scores, labels):
+        return area(y == labels[-1], scores) if len(labels) == 2 else area(y, scores)
+
+    return Scorer("scores", function)
+
+
+def _jaccard(average):
+    def function(y, answers):
+        positive = {"pos_label": np.unique(y)[-1]} if average == "binary" else {}
+        return jaccard_score(y, answers, average=average, zero_division=0, **positive)
+
+    return _by_answers(function)
+
+
+def _explained_variance(y, answers):
+    spread = np.var(y)
+    return float(1 - np.var(y - answers) / spread) if spread > 0 else float(np.var(y - answers) == 0)
 
 
 _SCORERS = {
@@ -46,17 +79,30 @@ _SCORERS = {
     "kappa": Scorer("table", lambda table: table.kappa),
     "matthews_corrcoef": Scorer("table", lambda table: table.mcc),
     **dict(pair for name in ("f1", "precision", "recall") for pair in _averages(name)),
-    "neg_log_loss": Scorer("probabilities", lambda *given: -_by_columns(log_loss)(*given)),
-    "neg_brier_score": Scorer("probabilities", lambda *given: -_by_columns(brier_score_loss)(*given)),
-    "roc_auc": Scorer("scores", _by_columns(roc_auc_score)),
-    "roc_auc_ovr": Scorer("probabilities", _by_columns(roc_auc_score)),
-    "roc_auc_ovo": Scorer("probabilities", lambda y, p, labels: roc_auc_score(y, p, multi_class="ovo", labels=labels)),
-    "average_precision": Scorer(
-        "scores", lambda y, scores, labels: average_precision_score(y, scores, pos_label=labels[-1])
-    ),
-    "r2": Scorer("numbers", r_squared),
+    "jaccard": _jaccard("binary"),
+    **{f"jaccard_{average}": _jaccard(average) for average in ("macro", "micro", "weighted")},
+    "positive_likelihood_ratio": _by_answers(lambda y, answers: class_likelihood_ratios(y, answers)[0]),
+    "neg_negative_likelihood_ratio": _by_answers(lambda y, answers: -class_likelihood_ratios(y, answers)[1]),
+    "neg_log_loss": _of_probabilities(log_loss),
+    "neg_brier_score": _of_probabilities(brier_score_loss),
+    "d2_log_loss_score": _of_probabilities(d2_log_loss_score, 1),
+    "d2_brier_score": _of_probabilities(d2_brier_score, 1),
+    "roc_auc": _of_second(roc_auc_score),
+    "average_precision": _of_second(average_precision_score),
+    **{
+        f"roc_auc_{way}{'' if average == 'macro' else f'_{average}'}": _of_probabilities(
+            roc_auc_score, 1, multi_class=way, average=average
+        )
+        for way in ("ovr", "ovo")
+        for average in ("macro", "weighted")
+    },
+    "top_k_accuracy": Scorer("scores", lambda y, scores, labels: top_k_accuracy_score(y, scores, labels=labels)),
+    "r2": _by_answers(r_squared),
+    "explained_variance": _by_answers(_explained_variance),
+    "neg_max_error": _by_answers(lambda y, answers: -float(np.max(np.abs(y - answers)))),
+    "neg_median_absolute_error": _by_answers(lambda y, answers: -float(np.median(np.abs(y - answers)))),
     "neg_mean_squared_error": _by_row(lambda y, answers: -np.square(y - answers)),
-    "neg_root_mean_squared_error": Scorer("numbers", lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
+    "neg_root_mean_squared_error": _by_answers(lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
     "neg_mean_absolute_error": _by_row(lambda y, answers: -np.abs(y - answers)),
 }
 
@@ -147,7 +193,7 @@ def judge(scorers, y, answers, labels=None, model=None, X=None):
             if kind not in tables:
                 tables[kind] = contingency_table(y, answers, labels=labels if kind == "table" else None)
             figures[name] = function(tables[kind])
-        elif kind == "numbers":
+        elif kind == "answers":
             figures[name] = function(y, answers)
         elif kind == "own":
             figures[name] = model.score(X, y)
@@ -167,8 +213,6 @@ def _scores(kind, model, X, y):
     else:
         wanted = "predict_proba" if kind == "probabilities" else "decision_function or predict_proba"
         raise TypeError(f"scoring needs {wanted}, which {type(model).__name__} does not have")
-    if np.ndim(scores) == 2:
-        _columns_of(y, scores, model.classes_)
-        if kind == "scores" and scores.shape[1] == 2:
-            scores = scores[:, 1]
+    if kind == "scores" and np.ndim(scores) == 2 and np.shape(scores)[1] == 2:
+        scores = np.asarray(scores)[:, 1]
     return scores, model.classes_

@@ -8,7 +8,7 @@ from .._csr import Csr
 from .._exceptions import warn
 from .._folds import is_leave_one_out
 from .._validation import as_random_state, as_vector, encode_labels, require_integer, require_labels
-from ..metrics.contingency import as_label_vector
+from ..metrics.targets import as_label_vector
 
 
 class Folds:

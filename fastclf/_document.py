@@ -1,0 +1,19 @@
+"""Docstrings that share the descriptions of parameters: `help` shows the whole text."""
+
+from inspect import cleandoc
+
+
+def document(**texts):
+    """A decorator of functions and classes: a docstring's line `{name}` becomes the text of that name, from `texts`.
+
+    A text begins with the name of the parameter, as in "y : array-like of shape (n_samples,)".
+    """
+
+    def decorate(documented):
+        lines = cleandoc(documented.__doc__).split("\n")
+        documented.__doc__ = "\n".join(
+            texts[line[1:-1]] if line[:1] == "{" and line[-1:] == "}" else line for line in lines
+        )
+        return documented
+
+    return decorate

@@ -1,0 +1,130 @@
+"""How many rows have a label, are given it, and both: what the figures of predicted labels are made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._exceptions import warn
+from .._validation import as_array
+from .targets import as_target_pair, encode_pair
+
+AVERAGES = (None, "micro", "macro", "weighted", "samples")
+
+
+class Counts(NamedTuple):
+    """Of each label, or of each row of indicators: integers, or with weights float64, of one shape."""
+
+    right: np.ndarray  # the weight of the rows that have the label and are given it
+    true: np.ndarray  # the weight of the rows that have the label
+    predicted: np.ndarray  # the weight of the rows that are given the label
+    total: object  # the weight of all rows; of one row's labels, of that row
+
+    def together(self):
+        """The counts of all labels added up, each of shape (1,)."""
+        return Counts(*(np.atleast_1d(part.sum()) for part in self[:3]), self.total)
+
+
+def places_among(known, labels):
+    """The place of each of some labels among the known ones, or -1; labels of another type are not among them."""
+    place = {label: i for i, label in enumerate(known.tolist())}
+    return np.array([place.get(label, -1) for label in as_array(labels, "labels").ravel().tolist()], np.intp)
+
+
+def _require_columns(labels, n):
+    """The numbers of columns that `labels` names, of n columns of indicators."""
+    columns = as_array(labels, "labels")
+    low, high = columns.min(initial=0), columns.max(initial=0)
+    if low < 0 or high >= n:
+        came = f"{low} < 0" if low < 0 else f"{high} > {n - 1}"
+        raise ValueError(f"All labels must be in [0, n labels) for multilabel targets. Got {came}")
+    return columns.astype(np.intp)
+
+
+def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
+    """The Counts of the columns of two matrices of bools, or of the columns `labels`; `samplewise`: of the rows."""
+    if labels is not None:
+        columns = _require_columns(labels, y_true.shape[1])
+        y_true, y_pred = y_true[:, columns], y_pred[:, columns]
+    parts = y_true & y_pred, y_true, y_pred
+    if samplewise:
+        counts = [np.count_nonzero(part, axis=1) for part in parts]
+        total = np.full(len(y_true), y_true.shape[1])
+        return Counts(
+            *(counts if weight is None else [own * weight for own in counts]),
+            total if weight is None else total * weight,
+        )
+    return Counts(*(column_sums(part, weight) for part in parts), len(y_true) if weight is None else weight.sum())
+
+
+def column_sums(indicators, weight):
+    """The number of True in each column of bools, or the sum of their weights."""
+    if weight is None:
+        return np.count_nonzero(indicators, axis=0)
+    return np.array([weight[column].sum() for column in indicators.T])
+
+
+def count_labels(y_true, y_pred, weight, labels=None):
+    """The Counts of all labels that occur in one of two vectors, sorted, or of the `labels` given."""
+    known, true, predicted = encode_pair(y_true, y_pred)
+    return _picked(_count_codes(len(known), true, predicted, weight), known, labels)
+
+
+def _count_codes(n, true, predicted, weight):
+    same = true == predicted
+    right = np.bincount(true[same], None if weight is None else weight[same], n)
+    total = len(true) if weight is None else weight.sum()
+    return Counts(right, np.bincount(true, weight, n), np.bincount(predicted, weight, n), total)
+
+
+def _picked(counts, known, labels):
+    if labels is None:
+        return counts
+    place = places_among(known, labels)
+    return Counts(*(np.append(part, 0)[place].astype(part.dtype) for part in counts[:3]), counts.total)
+
+
+def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight):
+    """(Counts, weights of the average or None) of what `average` says, as `documented` explains the arguments."""
+    if average not in (*AVERAGES, "binary"):
+        raise ValueError(f"average is {average!r}; one of {[*AVERAGES, 'binary']} is wanted")
+    y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
+    if average != "binary" and pos_label not in (None, 1):
+        warn(
+            f"Note that pos_label (set to {pos_label!r}) is ignored when average != 'binary' (got {average!r}). You may"
+            " use labels=[pos_label] to specify a single positive class."
+        )
+    if y_true.ndim == 2:
+        if average == "binary":
+            raise ValueError(_other_average("multilabel-indicator", AVERAGES))
+        counts = count_indicators(y_true, y_pred, weight, labels, average == "samples")
+    else:
+        if average == "samples":
+            raise ValueError(
+                "Samplewise metrics are not available outside of multilabel classification. Labels, one a row, came;"
+                " another average is wanted"
+            )
+        known, true, predicted = encode_pair(y_true, y_pred)
+        if average == "binary":
+            labels = [_as_positive(pos_label, known)]
+        counts = _picked(_count_codes(len(known), true, predicted, weight), known, labels)
+    if average == "micro":
+        counts = counts.together()
+    return counts, {"weighted": counts.true, "samples": weight}.get(average)
+
+
+def _as_positive(pos_label, known):
+    """`pos_label`, which has to be one of two labels that occur."""
+    if len(known) > 2:
+        raise ValueError(_other_average("multiclass", AVERAGES[:-1]))
+    require_known(pos_label, known)
+    return pos_label
+
+
+def require_known(pos_label, known):
+    """Refuse a positive label that is neither of the two labels that occur; where one occurs, it may be the other."""
+    if len(known) >= 2 and pos_label not in known.tolist():
+        raise ValueError(f"pos_label={pos_label} is not a valid label. It should be one of {known}")
+
+
+def _other_average(kind, averages):
+    return f"Target is {kind} but average='binary'. Please choose another average setting, one of {list(averages)}."

@@ -1,0 +1,383 @@
+"""Precision, recall, the F-scores and Jaccard's index, by label and averaged, and the report of them."""
+
+import numpy as np
+
+from .._exceptions import warn
+from .._validation import as_array, require_integer, require_number
+from .counts import count_for_average, count_indicators, count_labels
+from .targets import as_target_pair, documented, encode_pair
+
+
+def _as_zero_division(zero_division):
+    if not (isinstance(zero_division, str) and zero_division == "warn") and (
+        isinstance(zero_division, (str, bool)) or not (zero_division in (0, 1) or np.isnan(zero_division))
+    ):
+        raise ValueError(f"zero_division is {zero_division!r}; 'warn', 0, 1 or nan is wanted")
+    return zero_division
+
+
+def _divided(part, whole, zero_division, told, average):
+    """part / whole, `zero_division` where whole is 0; `told` are the words of a warning, or None for none."""
+    empty = whole == 0
+    ratio = np.divide(part, whole, out=np.zeros(np.shape(part)), where=~empty)
+    if not empty.any():
+        return ratio
+    if zero_division != "warn":
+        ratio[empty] = zero_division
+    elif told is not None:
+        name, rows = told
+        these, those = ("samples", "labels") if average == "samples" else ("labels", "samples")
+        where = "due to" if len(ratio) == 1 else f"in {these} with"
+        warn(
+            f"{name} is ill-defined and being set to 0.0 {where} no {rows} {those}. Use `zero_division` parameter to"
+            " control this behavior.",
+            "UndefinedMetricWarning",
+        )
+    return ratio
+
+
+def _mean(values, weight):
+    """The mean of the values that are not NaN, by their weights where these are not all 0."""
+    there = ~np.isnan(values)
+    if not there.any():
+        return float("nan")
+    weight = None if weight is None or not weight[there].any() else weight[there]
+    return float(np.average(values[there], weights=weight))
+
+
+def _ratios(counts, beta, zero_division, warn_for, average):
+    """(precision, recall, F-score), an array each."""
+
+    def told(key, name, rows):
+        return (name, rows) if key in warn_for else None
+
+    precision = _divided(
+        counts.right, counts.predicted, zero_division, told("precision", "Precision", "predicted"), average
+    )
+    recall = _divided(counts.right, counts.true, zero_division, told("recall", "Recall", "true"), average)
+    if np.isposinf(beta):
+        return precision, recall, recall
+    if beta == 0:
+        return precision, recall, precision
+    square = beta * beta
+    score = _divided(
+        (1 + square) * counts.right,
+        square * counts.true + counts.predicted,
+        zero_division,
+        told("f-score", "F-score", "true nor predicted"),
+        average,
+    )
+    return precision, recall, score
+
+
+@documented
+def precision_recall_fscore_support(
+    y_true,
+    y_pred,
+    *,
+    beta=1.0,
+    labels=None,
+    pos_label=1,
+    average=None,
+    warn_for=("precision", "recall", "f-score"),
+    sample_weight=None,
+    zero_division="warn",
+):
+    """Precision, recall, F-score, and the number of true rows, of each label or averaged.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    beta : float >= 0, default=1.0
+        How many times as much as precision recall counts in the F-score.
+    {labels_to_average}
+    warn_for : collection of {"precision", "recall", "f-score"}, default=all of them
+        The figures whose denominator 0 is warned of.
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    precision, recall, fbeta_score : float, or ndarray of shape (n_labels,)
+    support : None, or ndarray of shape (n_labels,)
+        The number, or weight, of the rows that have the label; None if `average` is not.
+
+    Examples
+    --------
+    >>> from fastclf import precision_recall_fscore_support
+    >>> y_true, y_pred = ["cat", "dog", "pig", "cat", "dog", "pig"], ["cat", "pig", "dog", "cat", "cat", "dog"]
+    >>> precision, recall, score, support = precision_recall_fscore_support(y_true, y_pred, zero_division=0)
+    >>> precision.round(2).tolist(), recall.tolist(), support.tolist()
+    ([0.67, 0.0, 0.0], [1.0, 0.0, 0.0], [2, 2, 2])
+    """
+    beta, zero_division = require_number("beta", beta, 0), _as_zero_division(zero_division)
+    counts, weight = count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
+    ratios = _ratios(counts, beta, zero_division, warn_for, average)
+    if average is None:
+        return *ratios, counts.true
+    return *(_mean(ratio, weight) for ratio in ratios), None
+
+
+def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
+    """One of the figures of `precision_recall_fscore_support`, which alone is warned of."""
+    found = precision_recall_fscore_support(
+        y_true,
+        y_pred,
+        beta=beta,
+        labels=labels,
+        pos_label=pos_label,
+        average=average,
+        warn_for=(name,),
+        sample_weight=sample_weight,
+        zero_division=zero_division,
+    )
+    return found[("precision", "recall", "f-score").index(name)]
+
+
+@documented
+def precision_score(
+    y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
+):
+    """Of the rows that are given a label, the share that have it.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    {labels_to_average}
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from fastclf import precision_score
+    >>> precision_score([0, 1, 1, 0], [1, 1, 1, 0]), precision_score([0, 1, 1, 0], [1, 1, 1, 0], average="macro")
+    (0.6666666666666666, 0.8333333333333333)
+    """
+    return _one_ratio("precision", y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
+
+
+@documented
+def recall_score(
+    y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
+):
+    """Of the rows that have a label, the share that are given it.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    {labels_to_average}
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from fastclf import recall_score
+    >>> recall_score([0, 1, 1, 0], [1, 1, 1, 0]), recall_score([0, 1, 1, 0], [1, 1, 1, 0], average=None).tolist()
+    (1.0, [0.5, 1.0])
+    """
+    return _one_ratio("recall", y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
+
+
+@documented
+def fbeta_score(
+    y_true, y_pred, *, beta, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
+):
+    """The harmonic mean of precision and recall, weighted: recall counts `beta` times as much as precision.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    beta : float >= 0
+        0 is precision, infinity is recall.
+    {labels_to_average}
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if `average` is None
+
+    References
+    ----------
+    van Rijsbergen (1979), Information retrieval, chapter 7.
+
+    Examples
+    --------
+    >>> from fastclf import fbeta_score
+    >>> fbeta_score([0, 1, 1, 0], [1, 1, 1, 0], beta=2)
+    0.9090909090909091
+    """
+    return _one_ratio("f-score", y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta)
+
+
+@documented
+def f1_score(y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"):
+    """The harmonic mean of precision and recall.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    {labels_to_average}
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from fastclf import f1_score
+    >>> f1_score([0, 1, 1, 0], [1, 1, 1, 0]), f1_score(["a", "b", "b"], ["b", "b", "b"], pos_label="b")
+    (0.8, 0.8)
+    """
+    return _one_ratio("f-score", y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
+
+
+@documented
+def jaccard_score(
+    y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
+):
+    """Of the rows that have a label or are given it, the share of those of which both are true.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    {labels_to_average}
+    {sample_weight}
+    {zero_division}
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if `average` is None
+
+    Examples
+    --------
+    >>> from fastclf import jaccard_score
+    >>> jaccard_score([0, 1, 1, 0], [1, 1, 1, 0])
+    0.6666666666666666
+    """
+    zero_division = _as_zero_division(zero_division)
+    counts, weight = count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
+    either = counts.true + counts.predicted - counts.right
+    shares = _divided(counts.right, either, zero_division, ("Jaccard", "true or predicted"), average)
+    return shares if average is None else _mean(shares, weight)
+
+
+@documented
+def classification_report(
+    y_true,
+    y_pred,
+    *,
+    labels=None,
+    target_names=None,
+    sample_weight=None,
+    digits=2,
+    output_dict=False,
+    zero_division="warn",
+):
+    """Precision, recall, F1 and the number of true rows of each label, and their averages, as a table.
+
+    Parameters
+    ----------
+    {y_true_or_indicators}
+    {y_pred_or_indicators}
+    labels : array-like, default=None
+        The labels of the table, in its order; None means all that occur, sorted. Of indicators the numbers of columns.
+    target_names : list of str, default=None
+        What the labels are called.
+    {sample_weight}
+    digits : int >= 0, default=2
+        The number of decimal places in the text.
+    output_dict : bool, default=False
+        Whether to return the figures as a dict.
+    {zero_division}
+
+    Returns
+    -------
+    str, or dict of str to dict of str to float
+
+    Examples
+    --------
+    >>> from fastclf import classification_report
+    >>> print(classification_report(["ham", "ham", "spam"], ["ham", "spam", "spam"]))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+             ham       1.00      0.50      0.67         2
+            spam       0.50      1.00      0.67         1
+    <BLANKLINE>
+        accuracy                           0.67         3
+       macro avg       0.75      0.75      0.67         3
+    weighted avg       0.83      0.67      0.67         3
+    <BLANKLINE>
+    """
+    zero_division, digits = _as_zero_division(zero_division), require_integer("digits", digits, 0)
+    y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
+    several = y_true.ndim == 2
+    known = np.arange(y_true.shape[1]) if several else encode_pair(y_true, y_pred)[0]
+    shown = known if labels is None else as_array(labels, "labels")
+    names = _row_names(shown, labels is not None, target_names)
+    counts = (count_indicators if several else count_labels)(y_true, y_pred, weight, shown)
+    averages = {
+        "micro avg": (counts.together(), None),
+        "macro avg": (counts, None),
+        "weighted avg": (counts, counts.true),
+    }
+    if several:
+        averages["samples avg"] = count_indicators(y_true, y_pred, weight, shown, True), weight
+    warned = "precision", "recall", "f-score"
+    rows = [(name, row) for name, *row in zip(names, *_ratios(counts, 1.0, zero_division, warned, None), counts.true)]
+    support = counts.true.sum()
+    for name, (own, own_weight) in averages.items():
+        ratios = _ratios(own, 1.0, zero_division, () if own is counts else warned, name.split()[0])
+        rows.append((name, [*(_mean(ratio, own_weight) for ratio in ratios), support]))
+    is_accuracy = not several and set(known.tolist()) <= set(shown.tolist())
+    if is_accuracy:
+        rows[len(names)] = "accuracy", rows[len(names)][1]
+    heads = "precision", "recall", "f1-score", "support"
+    if output_dict:
+        found = {name: dict(zip(heads, map(float, row))) for name, row in rows}
+        return found | ({"accuracy": found["accuracy"]["precision"]} if is_accuracy else {})
+    return _report_text(heads, rows, len(names), digits)
+
+
+def _row_names(labels, given, target_names):
+    if target_names is None:
+        return [str(label) for label in labels.tolist()]
+    if len(labels) != len(target_names):
+        if not given:
+            raise ValueError(
+                f"Number of classes, {len(labels)}, does not match size of target_names, {len(target_names)}. Try"
+                " specifying the labels parameter"
+            )
+        warn(
+            f"labels size, {len(labels)}, does not match size of target_names, {len(target_names)}; the names that are"
+            " too many are left out"
+        )
+    return list(target_names)
+
+
+def _report_text(heads, rows, n_names, digits):
+    width = max(len("weighted avg"), digits, *(len(name) for name, _ in rows))
+    lines = [" ".join([" " * (width + 1), *(f"{head:>9}" for head in heads)]), ""]
+    for place, (name, (*figures, support)) in enumerate(rows):
+        cells = [f"{figure:>9.{digits}f}" for figure in figures]
+        if place == n_names and name == "accuracy":
+            cells[:2] = [" " * 9] * 2
+        lines += [""] * (place == n_names)
+        lines.append(" ".join([f"{name:>{width}} ", *cells, f"{support:>9}"]))
+    return "\n".join(lines) + "\n"
