@@ -36,6 +36,7 @@ _DEFINED = {
     "neighbors.regressor": "KNeighborsRegressor",
     "preprocessing.onehot": "OneHotEncoder",
     "preprocessing.polynomial": "PolynomialFeatures",
+    "sklearn": "patch_sklearn unpatch_sklearn",
     "storage.file": "load save",
     "svm.kernel_perceptron": "KernelPerceptron",
     "svm.linear_svc": "LinearSVC",

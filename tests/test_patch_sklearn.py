@@ -1,0 +1,102 @@
+"""scikit-learn's names stand for fastclf's where its code is imported, and only there."""
+
+import subprocess
+import sys
+
+import pytest
+import sklearn.svm
+import sklearn.tree
+from sklearn.ensemble import RandomForestClassifier
+
+import fastclf
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(autouse=True)
+def unpatched():
+    yield
+    fastclf.unpatch_sklearn()
+
+
+def test_a_name_is_ours_until_it_is_given_back():
+    theirs = sklearn.svm.SVC
+    assert fastclf.patch_sklearn(["SVC"]) == ["SVC"]
+    assert sklearn.svm.SVC is fastclf.SVC
+    assert sklearn.svm._classes.SVC is fastclf.SVC
+    assert sklearn.svm.LinearSVC is not fastclf.LinearSVC
+    fastclf.unpatch_sklearn()
+    assert sklearn.svm.SVC is sklearn.svm._classes.SVC is theirs
+
+
+def test_patching_twice_and_giving_back_once_leaves_nothing_of_ours():
+    theirs = sklearn.svm.SVC
+    fastclf.patch_sklearn(["SVC"])
+    fastclf.patch_sklearn(["SVC"])
+    fastclf.unpatch_sklearn()
+    assert sklearn.svm.SVC is theirs
+
+
+def test_what_scikit_learn_uses_inside_stays():
+    fastclf.patch_sklearn()
+    assert sklearn.tree.DecisionTreeClassifier is fastclf.DecisionTreeClassifier
+    forest = RandomForestClassifier(n_estimators=2).fit([[0.0], [1.0]], [0, 1])
+    assert type(forest.estimators_[0]).__module__ == "sklearn.tree._classes"
+
+
+def test_a_module_that_imported_a_name_before_gets_ours():
+    from sklearn.svm import SVC
+
+    module = sys.modules[__name__]
+    module.SVC = SVC
+    try:
+        fastclf.patch_sklearn(["SVC"])
+        assert module.SVC is fastclf.SVC
+        fastclf.unpatch_sklearn()
+        assert module.SVC is SVC
+    finally:
+        del module.SVC
+
+
+def test_a_name_whose_parameters_ours_lacks_stays_and_is_told(capsys, monkeypatch):
+    def lacking(X):
+        """Takes none of scikit-learn's parameters."""
+
+    monkeypatch.setattr(fastclf.svm, "LinearSVC", lacking)
+    replaced = fastclf.patch_sklearn(verbose=True)
+    assert "LinearSVC" not in replaced
+    assert "SVC" in replaced
+    told = capsys.readouterr().err
+    assert "sklearn.svm._classes.LinearSVC stays: fastclf's has no penalty" in told
+    assert "sklearn.svm._classes.SVC -> fastclf.svm.svc.SVC" in told
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match="names is 'RandomForestClassifier'; one of"):
+        fastclf.patch_sklearn(["RandomForestClassifier"])
+
+
+def run(folder, *args):
+    command = [sys.executable, "-m", "fastclf.sklearn", *args]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_a_script_and_what_it_imports_run_on_fastclf(tmp_path):
+    (tmp_path / "package.py").write_text("from sklearn.neighbors import KNeighborsClassifier as Model\n")
+    (tmp_path / "script.py").write_text(
+        "import sys\nfrom sklearn.naive_bayes import GaussianNB\nimport package\n"
+        "print(__name__, sys.argv[1:], GaussianNB.__module__, package.Model.__module__)\n"
+    )
+    status, out, _ = run(tmp_path, "script.py", "--depth", "3")
+    assert status == 0
+    assert out.split() == [
+        "__main__",
+        "['--depth',",
+        "'3']",
+        "fastclf.naive_bayes.single",
+        "fastclf.neighbors.classifier",
+    ]
+    status, out, told = run(tmp_path, "--verbose", "--names", "GaussianNB", "-m", "package")
+    assert status == 0
+    assert told.count("->") == 1
