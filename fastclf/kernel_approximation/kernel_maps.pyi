@@ -1,0 +1,46 @@
+# Written by .ci/stubs.py from signatures and docstrings; do not edit.
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fastclf._typing import Bool, Float, Rows
+
+class Nystroem:
+    kernel: Any
+    gamma: Any
+    coef0: Any
+    degree: Any
+    n_components: Any
+    random_state: Any
+    n_jobs: Any
+    components_: NDArray[Any]
+    component_indices_: NDArray[Any]
+    normalization_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, kernel: Literal['rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine'] = 'rbf', *, gamma: Float | None = None, coef0: Float | None = None, degree: Float | None = None, n_components: SupportsIndex = 100, random_state: SupportsIndex | np.random.RandomState | None = None, n_jobs: SupportsIndex | None = None) -> None: ...
+    def fit(self, X: Rows, y: Any = None) -> Self: ...
+    def fit_transform(self, X: Rows, y: Rows | None = None) -> Any: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+    def get_params(self, deep: Bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+    def transform(self, X: Rows) -> NDArray[Any]: ...
+
+class RBFSampler:
+    gamma: Any
+    n_components: Any
+    random_state: Any
+    random_weights_: NDArray[Any]
+    random_offset_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, *, gamma: Float | Literal['scale'] = 1.0, n_components: SupportsIndex = 100, random_state: SupportsIndex | np.random.RandomState | None = None) -> None: ...
+    def fit(self, X: Rows, y: Any = None) -> Self: ...
+    def fit_transform(self, X: Rows, y: Rows | None = None) -> Any: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+    def get_params(self, deep: Bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+    def transform(self, X: Rows) -> NDArray[Any]: ...

@@ -1,0 +1,23 @@
+# Written by .ci/stubs.py from signatures and docstrings; do not edit.
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fastclf._typing import Bool, Float, Rows
+
+def classification_report(y_true: Rows, y_pred: Rows, *, labels: Rows | None = None, target_names: Sequence[str] | None = None, sample_weight: Rows | None = None, digits: SupportsIndex = 2, output_dict: Bool = False, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> str | Mapping[Any, Any]: ...
+
+def f1_score(y_true: Rows, y_pred: Rows, *, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = 'binary', sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> float | NDArray[Any]: ...
+
+def fbeta_score(y_true: Rows, y_pred: Rows, *, beta: Float, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = 'binary', sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> float | NDArray[Any]: ...
+
+def jaccard_score(y_true: Rows, y_pred: Rows, *, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = 'binary', sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> float | NDArray[Any]: ...
+
+def precision_recall_fscore_support(y_true: Rows, y_pred: Rows, *, beta: Float = 1.0, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = None, warn_for: Sequence[str] = ..., sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> tuple[float | NDArray[Any], float | NDArray[Any], float | NDArray[Any], None | NDArray[Any]]: ...
+
+def precision_score(y_true: Rows, y_pred: Rows, *, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = 'binary', sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> float | NDArray[Any]: ...
+
+def recall_score(y_true: Rows, y_pred: Rows, *, labels: Rows | None = None, pos_label: Any = 1, average: Literal["binary", "micro", "macro", "weighted", "samples"] | None = 'binary', sample_weight: Rows | None = None, zero_division: Float | Literal["warn", 0, 1] = 'warn') -> float | NDArray[Any]: ...

@@ -1,0 +1,11 @@
+# Written by .ci/stubs.py from signatures and docstrings; do not edit.
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fastclf._typing import Bool, Float, Rows
+
+def cost_scorer(cost_matrix: Rows) -> Any: ...

@@ -1,0 +1,20 @@
+# Written by .ci/stubs.py; do not edit.
+from .cross_validation import CrossValidation as CrossValidation
+from .cross_validation import CrossValidations as CrossValidations
+from .folds import GroupKFold as GroupKFold
+from .folds import HoldOut as HoldOut
+from .folds import KFold as KFold
+from ..display.curves import LearningCurveDisplay as LearningCurveDisplay
+from .folds import LeaveOneOut as LeaveOneOut
+from .cross_validation import PairedComparison as PairedComparison
+from .folds import StratifiedKFold as StratifiedKFold
+from .tuning import Tuning as Tuning
+from ..display.curves import ValidationCurveDisplay as ValidationCurveDisplay
+from .cross_validation import cross_validate as cross_validate
+from .tuning import learning_curve as learning_curve
+from .cross_validation import majority_error as majority_error
+from .cross_validation import paired_comparison as paired_comparison
+from .folds import stratified_folds as stratified_folds
+from .folds import train_validation_test_split as train_validation_test_split
+from .tuning import tune as tune
+from .tuning import validation_curve as validation_curve

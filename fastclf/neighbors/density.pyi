@@ -1,0 +1,36 @@
+# Written by .ci/stubs.py from signatures and docstrings; do not edit.
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fastclf._typing import Bool, Float, Rows
+
+class KNeighborsDensity:
+    n_neighbors: Any
+    algorithm: Any
+    leaf_size: Any
+    p: Any
+    metric: Any
+    metric_params: Any
+    n_jobs: Any
+    working_memory: Any
+    verbose: Any
+    callback: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_samples_fit_: int
+    effective_metric_: str | Callable[..., Any]
+    effective_metric_params_: Mapping[Any, Any]
+    def __init__(self, n_neighbors: SupportsIndex = 5, *, algorithm: Literal['auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'] = 'auto', leaf_size: SupportsIndex = 30, p: Float = 2, metric: str | Callable[..., Any] = 'minkowski', metric_params: Mapping[Any, Any] | None = None, n_jobs: SupportsIndex | None = None, working_memory: Float = 256, verbose: SupportsIndex = 0, callback: Callable[..., Any] | None = None) -> None: ...
+    def fit(self, X: Rows, y: Any = None, sample_weight: Rows | None = None) -> Self: ...
+    def get_params(self, deep: Bool = True) -> dict[str, Any]: ...
+    def kneighbors(self, X: Rows | None = None, n_neighbors: SupportsIndex | None = None, return_distance: Bool = True, *, mask: Rows | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    def kneighbors_graph(self, X: Rows | None = None, n_neighbors: Any = None, mode: Literal['connectivity', 'distance'] = 'connectivity', *, mask: Any = None) -> Any: ...
+    def partial_fit(self, X: Rows, y: Rows | None = None, sample_weight: Rows | None = None) -> Self: ...
+    def remove(self, rows: SupportsIndex | Rows) -> Self: ...
+    def score(self, X: Rows, y: Rows | None = None) -> float: ...
+    def score_samples(self, X: Rows | None, *, mask: Rows | None = None) -> NDArray[Any]: ...
+    def set_params(self, **params: Any) -> Self: ...

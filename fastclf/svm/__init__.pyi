@@ -1,0 +1,5 @@
+# Written by .ci/stubs.py; do not edit.
+from .kernel_perceptron import KernelPerceptron as KernelPerceptron
+from .linear_svc import LinearSVC as LinearSVC
+from .svc import SVC as SVC
+from .svc import svm_path as svm_path

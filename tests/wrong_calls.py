@@ -1,0 +1,34 @@
+"""Calls of which a type checker must report each line that says so."""
+
+import numpy as np
+
+import fastclf
+from fastclf import SVC, DecisionTreeClassifier, GaussianNB, KNeighborsClassifier, LogisticRegression, Perceptron
+
+X, y = np.zeros((4, 2)), [0, 1, 0, 1]
+model = KNeighborsClassifier().fit(X, y)
+
+KNeighborsClassifier(n_neighbors="five")  # wrong: a word for a number
+KNeighborsClassifier(n_neighbors=2.5)  # wrong: no whole number
+KNeighborsClassifier(weights="distanse")  # wrong: misspelt
+KNeighborsClassifier(neighbours=3)  # wrong: no such parameter
+KNeighborsClassifier(5, "distance")  # wrong: by name only
+KNeighborsClassifier().fit(X)  # wrong: no labels
+KNeighborsClassifier(metric=2)  # wrong: no name and no function
+model.predikt(X)  # wrong: misspelt
+model.score(X, y).mean()  # wrong: a float
+model.kneighbors(X, return_distances=False)  # wrong: no such argument
+SVC(kernel="rfb")  # wrong: misspelt
+SVC(C="one")  # wrong: a word for a number
+SVC(gamma=None)  # wrong: no default of that kind
+LogisticRegression().fit()  # wrong: no rows
+LogisticRegression(class_weight=[1, 2])  # wrong: neither a dict nor 'balanced'
+DecisionTreeClassifier(criterion="ginni")  # wrong: misspelt
+DecisionTreeClassifier(max_depth="deep")  # wrong: a word for a number
+Perceptron(penalty="l3")  # wrong: no such penalty
+GaussianNB(var_smoothing="a lot")  # wrong: a word for a number
+GaussianNB().fit(X, y).predict()  # wrong: no rows
+fastclf.KNeighborClassifier()  # wrong: no such name
+fastclf.save(model)  # wrong: no path
+fastclf.metrics.roc_auc_score(y)  # wrong: no scores
+fastclf.model_selection.KFold("ten")  # wrong: a word for a number
