@@ -1,34 +1,32 @@
-"""What the trees for labels and for numbers share: parameters, growth, pruning, the way of rows to leaves."""
+"""What the trees for labels, for numbers and for densities share: parameters, growth, pruning, rows sent to leaves."""
 
 import copy
 import math
 from functools import partial
 from inspect import cleandoc
-from typing import NamedTuple
 
 import numpy as np
 
 from .._estimator import Estimator, clone, variants
-from .._labels import rows_that_count
 from .._state_table import Array, List, SizeOf, declare, has, or_none, where
 from .._threads import Progress, n_threads
 from .._validation import as_matrix, as_seed, require_choice, require_integer, require_number
 from .categories import as_features, find_categories
-from .growth import Growth, Limits
-from .nodes import NODES, Tree, best_first, cut_short, leaves_of, made_nodes, require_tree
+from .growth import CRITERIA, Limits, grown_tree
+from .nodes import NODES, Tree, best_first, cut_short, fill_nodes, leaves_of, new_nodes, require_tree
 from .parameters import as_monotonic, as_row_count, n_features_drawn
 from .pruning import (
     FoldErrors,
+    Judged,
     chosen,
     fold_of_rows,
     fold_risks,
-    link_alphas,
     middles,
     pruned,
-    summed_over_visits,
+    visits,
     weakest_links,
 )
-from .sorted_columns import Packed, Sorted, Target
+from .sorted_columns import Packed, Sorted
 
 _SHARED = """
 splitter : {'best'}, default='best'
@@ -129,50 +127,34 @@ def document(cls):
 LABEL_CRITERIA = ("gini", "entropy", "misclassification")
 
 
-class Training(NamedTuple):
-    """The rows that count, of which `rows` (None: all of X) are the numbers."""
+class Rule:
+    """What the nodes of a growing tree predict, and what a prediction costs.
 
-    X: np.ndarray
-    rows: np.ndarray | None
-    target: Target
-    weight: np.ndarray | None
-    n_codes: np.ndarray | None  # of each feature the number of categories
+    Attributes
+    ----------
+    criterion : str
+    impurity_unit : float
+        An impurity that the kernels compute is in this unit.
+    """
 
-    @classmethod
-    def of(cls, X, target, weight, categories):
-        """Without rows of weight 0; weights of 1 are none."""
-        if weight is not None and not 1e-100 <= weight.max() <= 1e100:
-            raise ValueError(
-                f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
-                " square neither vanishes nor overflows"
-            )
-        rows = rows_that_count(weight)
-        if rows is not None:
-            target, weight = target.of(rows), weight[rows]
-        if weight is not None and (weight == 1).all():
-            weight = None
-        n_codes = None
-        if categories is not None:
-            n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
-        return cls(X, rows, target, weight, n_codes)
+    __slots__ = ()
+    impurity_unit = 1.0
 
-    def __len__(self):
-        return len(self.X) if self.rows is None else len(self.rows)
+    def values(self, nodes, numbers):
+        """The values of nodes, from the arrays of a Part."""
+        raise NotImplementedError
 
-    def total_weight(self, rows=None):
-        """Of all, or of those rows."""
-        if self.weight is None:
-            return float(len(self) if rows is None else len(rows))
-        return float((self.weight if rows is None else self.weight[rows]).sum())
+    def risk(self, nodes):
+        """The risk of each node that pruning weighs; None: its impurity."""
+        return
 
+    def predictions(self, nodes):
+        """What each node predicts, of each output: (n_nodes, n_outputs)."""
+        raise NotImplementedError
 
-class Kind(NamedTuple):
-    """How trees of a kind grow, and how they are judged."""
-
-    growth: object  # of (lists, total weight): has grow(threads, progress), which gives a Grown
-    nodes: object  # of a Grown: the dict of arrays
-    risk: object  # of nodes: what pruning weighs; None: impurities
-    losses: object  # of (nodes, rows): what the rows cost that go through each node, and the sum of the squares
+    def costs(self, rows, predicted):
+        """What the predictions cost that these rows of the target get: (n_rows,) of (n_rows, n_outputs)."""
+        raise NotImplementedError
 
 
 class PrunedTree(Estimator):
@@ -215,34 +197,29 @@ class PrunedTree(Estimator):
     def _fold_seed(self):
         return as_seed(self.random_state, 0)
 
-    def _pruned(self, kind, data, lists, threads, progress):
-        """The fitted attributes of the tree that is grown on the lists and pruned."""
+    def _lists_to_grow(self, lists, data, threads):
+        """Yield (lists, total weight, rows left out): those of all rows and None, with 'cv' then those of each fold."""
         by_folds = self.ccp_alpha == "cv"
-        packed = Packed(lists, data.X, data.rows, data.n_codes, threads) if by_folds else None
-        risk = kind.risk or (lambda nodes: None)
+        packed = Packed(lists, data, threads) if by_folds else None
+        yield lists, data.total_weight(), None
+        if by_folds:
+            fold = fold_of_rows(len(data), self.cv, data.target.codes, self._fold_seed())
+            for number in range(self.cv):
+                rows = np.flatnonzero(fold != number)
+                lists = packed.of(rows, rows, data.target, threads)
+                yield lists, data.total_weight(rows), np.flatnonzero(fold == number)
 
-        def grown(lists, total_weight):
-            tree = kind.growth(lists, total_weight).grow(threads, progress)
-            if tree is None:
-                raise RuntimeError("the callback stopped fit")
-            return kind.nodes(tree)
-
-        def errors_without(test):
-            rows = np.flatnonzero(~test)
-            nodes = grown(packed.of(rows, rows, data.target, threads), data.total_weight(rows))
-            alpha = link_alphas(nodes, risk(nodes))[0]
-            return FoldErrors.of(nodes, alpha, *kind.losses(nodes, np.flatnonzero(test)))
-
-        nodes = grown(lists, data.total_weight())
+    def _pruned(self, trees, data):
+        """The fitted attributes of the first tree, pruned; with 'cv' the trees of the folds follow it (all Judged)."""
+        whole = next(trees)
+        by_folds = self.ccp_alpha == "cv"
         found = {} if by_folds else {"ccp_alpha_": float(self.ccp_alpha)}
         if self.ccp_alpha == 0 and not self._always_pruned:
-            return found | {"_nodes": nodes}
-        links = weakest_links(nodes, risk(nodes))
+            return found | {"_nodes": whole.nodes}
+        links = weakest_links(whole.nodes, whole.risk)
         if by_folds:
             alphas = links.path.ccp_alphas
-            fold = fold_of_rows(len(data), self.cv, data.target.codes, self._fold_seed())
-            folds = (errors_without(fold == number) for number in range(self.cv))
-            error, standard_error = self._fold_risks(folds, middles(alphas), data)
+            error, standard_error = self._fold_risks(map(FoldErrors.of, trees), middles(alphas), data)
             found["cv_results_"] = {
                 "ccp_alphas": alphas,
                 "n_leaves": links.path.n_leaves,
@@ -250,7 +227,7 @@ class PrunedTree(Estimator):
                 "standard_errors": standard_error,
             }
             found["ccp_alpha_"] = float(alphas[chosen(error, standard_error, self.one_se)])
-        return found | {"_nodes": pruned(nodes, found["ccp_alpha_"], links)}
+        return found | {"_nodes": pruned(whole.nodes, found["ccp_alpha_"], links)}
 
 
 class DecisionTree(PrunedTree):
@@ -314,7 +291,7 @@ class DecisionTree(PrunedTree):
         self._check_pruning(n)
         n_classes = np.diff(data.target.first_value).max() if criterion in LABEL_CRITERIA else 0
         return Limits(
-            criterion=criterion,
+            criterion=CRITERIA.index(criterion),
             max_depth=min(max_depth, n),
             min_split=min(min_split, n + 1),
             min_leaf=min(min_leaf, n),
@@ -331,49 +308,43 @@ class DecisionTree(PrunedTree):
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories
 
-    def _grow(self, data, criterion, valued, risk, loss, orders):
-        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns.
-
-        valued(nodes, numbers) gives the values of nodes, risk(nodes) what pruning weighs (None: impurities), and
-        loss(nodes) a function of rows and of a node for each, what its prediction costs.
-        """
+    def _grow(self, data, rule, orders):
+        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns."""
         threads = n_threads(self.n_jobs)
-        limits = self._limits(criterion, data)
-
-        def growth(lists, total_weight):
-            return Growth(lists, limits, data.target, data.n_codes, data.weight, total_weight)
-
-        def made(grown):
-            nodes = made_nodes(data.X, data.rows, grown, data.n_codes, data.target.n_values, valued)
-            return nodes if self.max_leaf_nodes is None else cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
-
-        def losses(nodes, rows):
-            cost_of = loss(nodes)
-
-            def costs(row, visited):
-                cost = cost_of(rows[row], visited)
-                w = 1.0 if data.weight is None else data.weight[rows[row]]
-                return w * cost, w * cost * cost
-
-            return summed_over_visits(nodes, data.X[rows if data.rows is None else data.rows[rows]], costs)
-
+        limits = self._limits(rule.criterion, data)
         with self._fit_progress(len(data)) as progress:
-            plain = self._is_plain(limits, data)
+            plain = self._is_plain(rule.criterion, limits, data)
             if orders is not None and plain and data.rows is None and data.n_codes is None:
                 lists = orders.lists(data.target, threads)
             else:
-                lists = Sorted(data.X, data.rows, data.target, data.n_codes, threads, plain)
+                lists = Sorted(data, threads, plain)
             found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
-            return found | self._pruned(Kind(growth, made, risk, losses), data, lists, threads, progress)
+            grown = self._grown(lists, data, limits, threads, progress)
+            return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
+
+    def _grown(self, lists, data, limits, threads, progress):
+        """Yield (Grown, rows left out) of the tree of all rows, with 'cv' then of those of the folds."""
+        for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
+            yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
+
+    def _judged(self, grown, left_out, data, rule):
+        """The Judged of a Grown, which is used up; left_out: rows that it was not grown on, or None."""
+        nodes = new_nodes(grown, data.target.n_values)
+        for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
+            nodes["value"][block] = rule.values(part_nodes, numbers)
+        nodes["impurity"] *= rule.impurity_unit
+        if self.max_leaf_nodes is not None:
+            nodes = cut_short(nodes, best_first(nodes, self.max_leaf_nodes))
+        return Judged(nodes, rule.risk(nodes), None if left_out is None else _losses(nodes, left_out, data, rule))
 
     @staticmethod
-    def _is_plain(limits, data):
-        """Whether the kernels have loops of their own for the criterion, which let lists leave rows out."""
+    def _is_plain(criterion, limits, data):
+        """Whether lists may leave rows out: `_plain_split.pxd` has a loop of its own for the criterion."""
         if data.weight is not None or limits.monotonic is not None:
             return False
-        if limits.criterion == "squared_error":
+        if criterion == "squared_error":
             return data.target.n_values == 1
-        return limits.criterion in ("gini", "entropy") and data.target.codes is not None
+        return criterion in ("gini", "entropy") and data.target.codes is not None
 
     # Shortcuts: columns are sorted once for all folds; each fold's tree is grown whole once, then cut for each alpha.
 
@@ -473,3 +444,15 @@ class DecisionTree(PrunedTree):
         """The number of leaves."""
         self._require_fitted()
         return self.tree_.n_leaves
+
+
+def _losses(nodes, rows, data, rule):
+    """The losses of Judged, of these rows."""
+    predicted = rule.predictions(nodes)
+    sums = np.zeros((2, len(predicted)))
+    for place, node in visits(nodes, data.X[rows if data.rows is None else data.rows[rows]]):
+        row = rows[place]
+        cost = rule.costs(row, predicted[node])
+        weighted = cost if data.weight is None else data.weight[row] * cost
+        sums += [np.bincount(node, terms, len(predicted)) for terms in (weighted, weighted * cost)]
+    return sums

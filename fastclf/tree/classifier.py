@@ -5,9 +5,9 @@ import numpy as np
 from .._estimator import Classifier
 from .._state_table import Array, List, Size, SizeOf, declare, has, where
 from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
-from .base import LABEL_CRITERIA, DecisionTree, Training, document
+from .base import LABEL_CRITERIA, DecisionTree, Rule, document
 from .growth import VALUES
-from .parameters import as_cost_matrix, class_weighted
+from .parameters import as_cost_matrix, class_weighted, training
 from .sorted_columns import Target
 
 
@@ -114,13 +114,13 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         y = as_targets(y, len(matrix), name, labels=True)
         weight = as_sample_weight(sample_weight, len(matrix))
         found = [encode_labels(column) for column in np.atleast_2d(y.T)]
-        labels, codes = [classes for classes, _ in found], np.column_stack([column for _, column in found])
+        labels, codes = [classes for classes, _ in found], [column for _, column in found]
         weight = class_weighted(self.class_weight, labels, codes, weight)
         first = np.cumsum([0, *map(len, labels)]).astype(np.int32)
         if y.ndim == 1:
-            target = Target(codes[:, 0].astype(np.int32), None, first)
+            target = Target(codes[0].astype(np.int32), None, first)
         else:
-            target = Target(None, (codes + first[:-1]).astype(np.float64), first)
+            target = Target(None, (np.column_stack(codes) + first[:-1]).astype(np.float64), first)
         fitted = {
             "classes_": labels if y.ndim == 2 else labels[0],
             "n_classes_": [len(classes) for classes in labels] if y.ndim == 2 else len(labels[0]),
@@ -131,16 +131,9 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
             fitted["cost_matrix_"] = cost
         if categories is not None:
             fitted["categories_"] = categories
-        data = Training.of(matrix, target, weight, categories)
-        decide = _Decision(first, cost)
-        grown = self._grow(
-            data,
-            criterion.replace("log_loss", "entropy"),
-            lambda nodes, numbers: _shares(numbers, first),
-            decide.risk if self.ccp_risk == "error" else None,
-            lambda nodes: decide.loss(nodes, data.target),
-            orders,
-        )
+        data = training(matrix, target, weight, categories)
+        rule = _LabelRule(criterion.replace("log_loss", "entropy"), _Decision(first, cost), self.ccp_risk, data.target)
+        grown = self._grow(data, rule, orders)
         return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
 
     @property
@@ -213,7 +206,16 @@ def _shares(numbers, first):
 
 
 class _Decision:
-    """Which classes the shares in a node predict, the values of output o being [first[o], first[o + 1])."""
+    """Which classes the shares in a node predict.
+
+    Attributes
+    ----------
+    first : ndarray of shape (n_outputs + 1,), int
+        The values of output o are [first[o], first[o + 1]).
+    cost : ndarray of shape (n_classes, n_classes), float64, or None
+    """
+
+    __slots__ = ("cost", "first")
 
     def __init__(self, first, cost):
         self.first, self.cost = first, cost
@@ -222,7 +224,7 @@ class _Decision:
         return [shares[:, a:b] for a, b in zip(self.first[:-1], self.first[1:])]
 
     def codes(self, shares):
-        """Of each output the codes of the classes."""
+        """The codes of the classes, a list with one array an output."""
         if self.cost is not None:
             return [(shares @ self.cost).argmin(axis=1)]
         return [part.argmax(axis=1) for part in self._outputs(shares)]
@@ -233,10 +235,26 @@ class _Decision:
             return (nodes["value"] @ self.cost).min(axis=1)
         return np.mean([1 - part.max(axis=1) for part in self._outputs(nodes["value"])], axis=0)
 
-    def loss(self, nodes, target):
-        """The function of rows of the target, and of a node for each, that says what its prediction costs."""
-        predicted = np.column_stack(self.codes(nodes["value"]))
-        true = target.codes[:, None] if target.y is None else target.y - self.first[:-1]
-        if self.cost is not None:
-            return lambda rows, at: self.cost[true[rows, 0], predicted[at, 0]]
-        return lambda rows, at: (true[rows] != predicted[at]).mean(axis=1)
+
+class _LabelRule(Rule):
+    """The Rule of a tree for labels: shares of the classes, of which a _Decision chooses one an output."""
+
+    __slots__ = ("criterion", "decision", "risk_is_error", "true")
+
+    def __init__(self, criterion, decision, ccp_risk, target):
+        self.criterion, self.decision, self.risk_is_error = criterion, decision, ccp_risk == "error"
+        self.true = target.codes[:, None] if target.y is None else target.y - decision.first[:-1]
+
+    def values(self, nodes, numbers):
+        return _shares(numbers, self.decision.first)
+
+    def risk(self, nodes):
+        return self.decision.risk(nodes) if self.risk_is_error else None
+
+    def predictions(self, nodes):
+        return np.column_stack(self.decision.codes(nodes["value"]))
+
+    def costs(self, rows, predicted):
+        if self.decision.cost is not None:
+            return self.decision.cost[self.true[rows, 0], predicted[:, 0]]
+        return (self.true[rows] != predicted).mean(axis=1)

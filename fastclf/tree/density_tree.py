@@ -1,37 +1,19 @@
 """Density trees: a box cut into boxes of constant density."""
 
-from functools import partial
-
 import numpy as np
 
 from .._state_table import Array, declare
-from .._threads import n_threads
+from .._threads import advance, n_threads
 from .._validation import as_matrix, require_integer
 from . import _density
-from .base import Kind, PrunedTree, Training, document
-from .growth import VALUES, ListGrowth, Part
-from .nodes import leaves_of, made_nodes
-from .pruning import fold_risks, summed_over_visits
-from .sorted_columns import Sorted, Target
+from .base import PrunedTree, document
+from .growth import VALUES, Part
+from .nodes import fill_nodes, leaves_of, new_nodes
+from .pruning import Judged, fold_risks, visits
+from .sorted_columns import NO_TARGET, Sorted, Training
 
-
-class _Growth(ListGrowth):
-    """What the kernel reads, beside the data X in a box of ends (2, n_features)."""
-
-    def __init__(self, lists, min_leaf, min_split, X, box):
-        super().__init__(lists, min_leaf, min_split)
-        self.X, self.box = X, box
-        self.scratch = np.empty(self.items.shape[1], np.uint64)
-
-    def grow(self, threads, progress):
-        """The Grown of the tree; None: it was stopped."""
-        part = Part(VALUES + 1, 3, 1 + self.box.size)
-        part.stack[0] = 0, self.items.shape[1], 0
-        part.waiting[0] = np.concatenate([[1.0], *self.box])
-        part.n_waiting = 1
-        for _ in part.steps(partial(_density.grow, self, self.X), progress):
-            pass
-        return None if progress.stopped else part.finished()
+# The number of cells that are searched at most before Ctrl-C is looked for: each may be in another page of X.
+_MOST_CELLS = 1 << 20
 
 
 @document
@@ -160,27 +142,13 @@ class DensityTree(PrunedTree):
         threads = n_threads(self.n_jobs)
         box = self._box(rows)
         log_volume = np.log(box[1] - box[0]).sum()
-        data = Training(rows, None, Target(None, None, np.array([0, 1], np.int32)), None, None)
-
-        def growth(lists, total_weight):
-            return _Growth(lists, min_leaf, min_split, rows, box)
-
-        def made(grown):
-            """The nodes, with the logarithm of the density by the share of the box."""
-            nodes = made_nodes(rows, None, grown, None, 1, lambda nodes, numbers: numbers[:, [VALUES]])
-            nodes["value"] = np.log(_shares(nodes)[:, None]) - np.log(nodes["value"])
-            return nodes
-
-        def losses(nodes, own):
-            """The integral of f^2, less twice the mean of f at the rows."""
-            density = np.exp(nodes["value"][:, 0])
-            [count] = summed_over_visits(nodes, rows[own], lambda row, visited: [np.ones(len(visited))])
-            loss = _shares(nodes) * density - 2 * count / len(own) * density
-            return loss, np.zeros(len(loss))
-
+        data = Training(rows, None, NO_TARGET, None, None)
         with self._fit_progress(len(rows)) as progress:
-            lists = Sorted(rows, None, data.target, None, threads)
-            found = self._pruned(Kind(growth, made, None, losses), data, lists, threads, progress)
+            lists = self._lists_to_grow(Sorted(data, threads), data, threads)
+            grown = (
+                (_grown(_density.Growth(some, min_leaf, min_split), rows, box, progress), t) for some, _, t in lists
+            )
+            found = self._pruned((_judged(tree, left_out, data) for tree, left_out in grown), data)
         nodes = found.pop("_nodes")
         nodes["value"] -= log_volume
         state = {"_nodes": nodes, "bounds_": box, "ccp_alpha_": found.pop("ccp_alpha_")}
@@ -217,6 +185,33 @@ class DensityTree(PrunedTree):
     def score(self, X, y=None):
         """The sum of `score_samples`."""
         return float(self.score_samples(X).sum())
+
+
+def _grown(growth, X, box, progress):
+    """The Grown of the tree of a `_density.Growth`, whose root is the box of ends (2, n_features)."""
+    part = Part(VALUES + 1, 3, 1 + box.size)
+    part.stack[0], part.waiting[0], part.n_waiting = (0, growth.n_rows, 0), np.concatenate([[1.0], *box]), 1
+    for cells in part.budgets(_MOST_CELLS):
+        advance(progress, _density.grow(growth, X, part, cells))
+    return part.finished()
+
+
+def _judged(grown, left_out, data):
+    """The Judged of a Grown, which is used up; its values are the logarithms of densities in a box of volume 1.
+
+    left_out: rows that it was not grown on, or None. A node costs the integral of f^2, less twice the mean of f there.
+    """
+    nodes = new_nodes(grown, 1)
+    for block, _, numbers in fill_nodes(nodes, grown, data):
+        nodes["value"][block] = numbers[:, [VALUES]]
+    share = _shares(nodes)
+    nodes["value"] = np.log(share[:, None]) - np.log(nodes["value"])
+    if left_out is None:
+        return Judged(nodes, None, None)
+    density = np.exp(nodes["value"][:, 0])
+    count = sum(np.bincount(node, minlength=len(density)) for _, node in visits(nodes, data.X[left_out]))
+    loss = share * density - 2 * count / len(left_out) * density
+    return Judged(nodes, None, np.stack([loss, np.zeros(len(loss))]))
 
 
 def _shares(nodes):

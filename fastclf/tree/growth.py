@@ -1,40 +1,43 @@
-"""Trees grown: columns sorted once, then nodes split from the root down, on any number of threads the same tree."""
+"""Trees grown: nodes split from the root down, on any number of threads the same tree."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import _simd
-from .._threads import ranges, run
-from .sorted_columns import blocks_of
+from .._threads import advance, ranges, run
+from .sorted_columns import blocks_of, budgets
 
 _grow = _simd.load("tree._grow")
 
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
-# Columns of a part's nodes and numbers, as in `_grow.pyx`.
+# Columns of a part's nodes, numbers and stack, as in `_grow.pyx`.
 FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
+_START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# Nodes that are written to an array before there is another one.
+# The most nodes in an array of nodes; further ones are in another array.
 _BLOCK = 1 << 12
 
-# Nodes of at least so many cells are split with all threads over features; a smaller one and its subtree is one
-# thread's.
+# A node of at least this number of cells is split by all threads, each with some features; a smaller one and its
+# subtree are grown by one thread.
 _MANY_CELLS = 1 << 19
 
 # The same on one thread, where only Ctrl-C needs it.
 _MANY_CELLS_ALONE = 1 << 22
 
-# Cells that are searched at first, and at most, before Ctrl-C is looked for.
-_CELLS, _MOST_CELLS = 1 << 18, 1 << 23
+# The number of cells that are searched at first, and at most, before Ctrl-C is looked for.
+_CELLS, _MOST_CELLS = 1 << 18, 1 << 22
+
+# What a cell costs by these criteria, beside one by the others.
+_COST = {"absolute_error": 32, "poisson": 4}
 
 
 class Limits(NamedTuple):
     """When a node is a leaf, and how splits are found."""
 
-    criterion: str
+    criterion: int  # its place in CRITERIA
     max_depth: int
     min_split: int
     min_leaf: int
@@ -45,21 +48,33 @@ class Limits(NamedTuple):
     monotonic: np.ndarray | None  # (n_features,), int8
 
 
-class _Room:
-    """What a search for splits needs beside the lists, for a node of n rows."""
+class Scratch:
+    """What the search for a split of a node of at most n rows writes; nothing is kept from one node to the next.
+
+    Attributes
+    ----------
+    sides : ndarray of shape (2 n_values,), float64
+    items : ndarray of shape (n,), uint64
+    groups : ndarray of shape (most_codes + 1, 3), float64
+        A `group_t` a category.
+    losses : ndarray of shape (7 n,), float64
+        Of one entry where errors are not absolute.
+    """
+
+    __slots__ = ("groups", "items", "losses", "sides")
 
     def __init__(self, growth, n):
         self.sides = np.empty(2 * growth.n_values)
         self.items = np.empty(n, np.uint64)
         self.groups = np.empty((growth.most_codes + 1, 3))
-        self.losses = np.empty(7 * n if growth.criterion == CRITERIA.index("absolute_error") else 1)
+        self.losses = np.empty(7 * n if growth.needs_losses else 1)
 
 
 class Grown(NamedTuple):
-    """What came of it: nodes in pre-order, in blocks of (nodes, numbers), and the subsets of categories."""
+    """A tree as it grew."""
 
-    blocks: list
-    subsets: np.ndarray
+    blocks: list  # of (nodes, numbers) as in Part, in pre-order
+    subsets: np.ndarray  # as in Part
 
     @property
     def n_nodes(self):
@@ -67,20 +82,46 @@ class Grown(NamedTuple):
 
 
 class Part:
-    """A subtree as it grows: its nodes, and those that wait to be split.
+    """A subtree as it grows, written by kernels and by Python: its nodes, and those that wait to be split.
 
-    n_numbers: of each node; n_places, n_waiting: of one that waits, whole ones and others; most_words: of a subset.
+    Parameters
+    ----------
+    n_numbers, n_places, n_waiting : int
+        The columns of `numbers`, `stack` and `waiting`.
+    most_words : int
+        The words of the largest subset.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (capacity, 5), int32
+        FEATURE, SIZE, BELOW, ABOVE, MISSING of each node, in pre-order.
+    numbers : ndarray of shape (capacity, n_numbers), float64
+        WEIGHT, IMPURITY and values of each node.
+    stack : ndarray of shape (capacity, n_places), int64
+        Range, depth and so on of each node that waits; the last one is split next.
+    waiting : ndarray of shape (capacity, n_waiting), float64
+        The numbers of each node on the stack.
+    subsets : ndarray of shape (capacity,), uint64
+        Subsets of categories: each is their number, then a bit for each, 1 for left.
+    n_nodes, n_waiting, n_words : int
+        The entries of nodes, stack and subsets that are written.
+    blocks : list of (nodes, numbers)
+        Arrays that are full.
     """
+
+    __slots__ = (
+        "blocks", "most_words", "n_nodes", "n_waiting", "n_words", "nodes", "numbers", "stack", "subsets", "waiting"
+    )  # fmt: skip
 
     def __init__(self, n_numbers, n_places, n_waiting, most_words=0):
         self.nodes, self.numbers = np.empty((64, 5), np.int32), np.empty((64, n_numbers))
         self.stack, self.waiting = np.empty((32, n_places), np.int64), np.empty((32, n_waiting))
         self.subsets, self.most_words = np.empty(max(1, most_words), np.uint64), most_words
-        self.blocks = []  # nodes and numbers that are full
+        self.blocks = []
         self.n_nodes = self.n_waiting = self.n_words = 0
 
-    def make_room(self):
-        """Room for one more node, for two more that wait, and for a subset."""
+    def extend(self):
+        """Make the arrays long enough for one more node, for two more that wait, and for one more subset."""
         if self.n_nodes == len(self.nodes):
             self.blocks.append((self.nodes, self.numbers))
             size = min(2 * self.n_nodes, _BLOCK)
@@ -91,13 +132,13 @@ class Part:
         if self.n_words + self.most_words > len(self.subsets):
             self.subsets = _longer(self.subsets, self.most_words)
 
-    def steps(self, grow, progress):
-        """Grow it whole by grow(part, cells), which says how many rows came to leaves; yields where it may stop."""
-        for first, last in ranges(0, 1 << 62, _CELLS, _MOST_CELLS):
-            self.make_room()
-            if progress.advance(grow(self, last - first)) or not self.n_waiting:
+    def budgets(self, most=_MOST_CELLS):
+        """Yield the number of cells to search next, `most` at most, until no node waits."""
+        for cells in budgets(_CELLS, most):
+            if not self.n_waiting:
                 return
-            yield
+            self.extend()
+            yield cells
 
     def finished(self):
         """The Grown of this part; what it needed to grow is left behind."""
@@ -106,120 +147,136 @@ class Part:
 
 
 class _TreePart(Part):
-    """With what the kernels of `_grow.pyx` need beside it."""
+    """A part for the kernels of `_grow.pyx`, of at most n rows.
 
-    def __init__(self, growth, n_rows):
-        width = VALUES + growth.n_values + (0 if growth.monotonic is None else 2)
-        super().__init__(width, 7, width, growth.most_words)
-        self.children = np.empty((2, width - VALUES))
+    Attributes
+    ----------
+    children : ndarray of shape (2, n_numbers - 2), float64
+        The values of two children, scratch space.
+    features : ndarray of shape (n_features,), int32
+        All features, in the order in which the kernel searches them.
+    scratch : Scratch
+    """
+
+    __slots__ = ("children", "features", "scratch")
+
+    def __init__(self, growth, n):
+        super().__init__(growth.n_numbers, 7, growth.n_numbers, growth.most_words)
+        self.children = np.empty((2, growth.n_numbers - VALUES))
         self.features = np.arange(growth.n_features, dtype=np.int32)
-        self.room = _Room(growth, n_rows)
+        self.scratch = Scratch(growth, n)
 
 
 def _longer(array, least=8):
-    """A copy with room for more."""
+    """A copy with a quarter more entries, `least` more at least."""
     longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
 
-def fixed_log_table(n):
-    """i log2 i for i = 0..n as whole numbers below 2^52, in a unit of a power of two: sums of them are exact."""
-    i = np.arange(1, n + 1, dtype=np.float64)
-    table = np.concatenate([[0.0], i * np.log2(i)])
-    return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(table[-1] + 2))))))
+class _Grower:
+    """Grows one tree, on lists that are used up.
 
+    Attributes
+    ----------
+    growth : _grow.Growth
+    cost : float
+        What a cell costs, beside one by a fast criterion.
+    cells_a_row : float
+        The number of items of a row in all lists, on average, times this cost.
+    draws : bool
+        Whether a node searches features that it draws, which one thread does.
+    threads : int
+    progress : Progress
+    """
 
-class ListGrowth:
-    """What every kernel reads while a tree grows on `lists`, which it uses up."""
+    __slots__ = ("cells_a_row", "cost", "draws", "growth", "progress", "threads")
 
-    def __init__(self, lists, min_leaf, min_split):
-        self.items, self.row_bits, self.rank_shift = lists.items, lists.row_bits, lists.rank_shift
-        lists.items = None
-        self.side = np.empty(1 << self.row_bits, np.uint8)
-        self.min_leaf, self.min_split = min_leaf, min_split
+    def __init__(self, lists, data, limits, total_weight, threads, progress):
+        self.growth = _grow.Growth(lists, data, limits, total_weight)
+        self.cost = _COST.get(CRITERIA[limits.criterion], 1)
+        self.cells_a_row, self.draws = lists.cells_a_row * self.cost, limits.max_features < lists.n_features
+        self.threads, self.progress = threads, progress
 
-
-class Growth(ListGrowth):
-    """What the kernels of `_grow.pyx` read."""
-
-    def __init__(self, lists, limits, target, n_codes, weight, total_weight):
-        super().__init__(lists, limits.min_leaf, limits.min_split)
-        self.common, self.n_features, self.cells_a_row = lists.common, lists.n_features, lists.cells_a_row
-        self.criterion = CRITERIA.index(limits.criterion)
-        self.y, self.first_value, self.n_values = target.y, target.first_value, target.n_values
-        self.weight, self.total_weight = weight, total_weight
-        self.n_codes, self.monotonic = n_codes, limits.monotonic
-        self.most_codes = 0 if n_codes is None else int(n_codes.max())
-        self.most_words = 0 if n_codes is None else 1 + (self.most_codes + 63) // 64
-        exact = limits.criterion == "entropy" and weight is None
-        self.table = fixed_log_table(self.items.shape[1]) if exact else None
-        self.max_depth, self.min_leaf_weight = limits.max_depth, limits.min_leaf_weight
-        self.min_decrease = limits.min_decrease
-        self.max_features, self.seed = limits.max_features, limits.seed
-
-    def grow(self, threads, progress):
-        """The Grown of the tree; None: it was stopped."""
-        n, d = self.items.shape[1], self.n_features
-        # where features are drawn, a node is searched in one go
-        many = _MANY_CELLS if threads > 1 and self.max_features == d else _MANY_CELLS_ALONE
-        top = _TreePart(self, n)
-        _grow.open_part(self, top, 0, n, 0, 0, 0 if self.common is None else d, None)
-        parts = []
-        while top.n_waiting and not progress.stopped:
-            top.make_room()
-            start, stop, depth, path, feature, leaf = _grow.take_top(self, top)
-            if leaf:
-                progress.advance(stop - start)
-            elif (stop - start) * self.cells_a_row < many:
-                top.nodes[top.n_nodes - 1, FEATURE] = -2 - len(parts)
-                parts.append((start, stop, depth, path, feature, top.numbers[top.n_nodes - 1, VALUES:].copy()))
-            elif not self._split_large(top, start, stop, depth, path, threads):
-                progress.advance(stop - start)
-        grown = [None] * len(parts)
+    def grow(self):
+        """(the Grown of the nodes above all parts, the list of the parts' Grown)."""
+        growth, pending = self.growth, []
+        top = _TreePart(growth, growth.n_rows)
+        _grow.open_root(growth, top)
+        many = _MANY_CELLS if self.threads > 1 and not self.draws else _MANY_CELLS_ALONE
+        if growth.n_rows * self.cells_a_row < many:
+            run(self._grow_part, [top], 1)
+            return top.finished(), []
+        while top.n_waiting:
+            top.extend()
+            node, numbers = top.stack[top.n_waiting - 1], top.waiting[top.n_waiting - 1]
+            n = int(node[_STOP] - node[_START])
+            if node[_LEAF]:
+                _grow.write_leaf(growth, top)
+                advance(self.progress, n)
+            elif n * self.cells_a_row < many:
+                pending.append((node.copy(), numbers.copy()))
+                _grow.write_leaf(growth, top)
+                top.nodes[top.n_nodes - 1, FEATURE] = -1 - len(pending)
+            elif not self._split_large(top, n):
+                advance(self.progress, n)
+        grown = [None] * len(pending)
 
         def work(number):
-            part = _TreePart(self, parts[number][1] - parts[number][0])
-            _grow.open_part(self, part, *parts[number])
-            yield from part.steps(partial(_grow.grow, self), progress)
+            node, numbers = pending[number]
+            part = _TreePart(growth, node[_STOP] - node[_START])
+            part.stack[0], part.waiting[0], part.n_waiting = node, numbers, 1
+            yield from self._grow_part(part)
             grown[number] = part.finished()
 
-        run(work, sorted(range(len(parts)), key=lambda i: parts[i][0] - parts[i][1]), threads)
-        if progress.stopped:
-            return None
-        self.items = None  # before the nodes are made into others
-        return _joined(top.finished(), grown, self.n_codes)
+        run(work, sorted(range(len(pending)), key=lambda i: pending[i][0][_START] - pending[i][0][_STOP]), self.threads)
+        return top.finished(), grown
 
-    def _split_large(self, part, start, stop, depth, path, threads):
-        """Split the last node of the part, by work that is cut into ranges of features; False: it is a leaf."""
-        n_features, size = self.n_features, 1 + _CELLS // (stop - start)
-        found = []
+    def _grow_part(self, part):
+        """Grow a part whole; yields where it may stop."""
+        for cells in part.budgets():
+            advance(self.progress, _grow.grow(self.growth, part, cells / self.cost))
+            yield
+
+    def _split_large(self, part, n):
+        """Write the top of the part's stack, of n rows, by work that is cut into ranges of features.
+
+        Returns whether it is split.
+        """
+        growth, size = self.growth, 1 + _CELLS // (n * self.cost)
+        blocks, found = blocks_of(growth.n_features, 1, self.threads), []
 
         def search(features):
-            room = _Room(self, stop - start)
+            scratch = Scratch(growth, n)
             for first, last in ranges(*features, size):
-                found.append(_grow.find_split(self, part, room, start, stop, depth, path, first, last))
+                found.append(_grow.find_split(growth, part, scratch, first, last))
                 yield
 
         def move(features):
-            scratch = np.empty(stop - start, np.uint64)
+            scratch = np.empty(n, np.uint64)
             for first, last in ranges(*features, size):
-                _grow.partition_lists(self, scratch, start, stop, cut, feature, left, right, first, last)
+                _grow.partition_lists(growth, part, scratch, first, last)
                 yield
 
-        if self.max_features < n_features:
-            found.append(_grow.find_split(self, part, part.room, start, stop, depth, path, 0, n_features))
+        if self.draws:
+            found.append(_grow.find_split(growth, part, part.scratch, 0, growth.n_features))
         else:
-            run(search, blocks_of(n_features, 1, threads), threads)
+            run(search, blocks, self.threads)
         found = [split for split in found if split[1] >= 0]
         if not found:
+            _grow.write_leaf(growth, part)
             return False
-        _, feature, n_left, how = min(found, key=lambda split: (-split[0], split[1]))
-        cut = start + n_left
-        done, left, right = _grow.split_node(self, part, start, stop, depth, path, feature, n_left, how)
-        if left or right:
-            run(move, blocks_of(n_features, 1, threads), threads)
-        return done
+        _, *cut = min(found, key=lambda split: (-split[0], split[1]))
+        is_split, searched = _grow.split_top(growth, part, *cut)
+        if searched:
+            run(move, blocks, self.threads)
+        return is_split
+
+
+def grown_tree(lists, data, limits, total_weight, threads, progress):
+    """The Grown of the tree on the lists, which are used up; RuntimeError if the callback stops it."""
+    top, parts = _Grower(lists, data, limits, total_weight, threads, progress).grow()
+    return _joined(top, parts, data.n_codes) if parts else top
 
 
 def _joined(top, parts, n_codes):

@@ -22,10 +22,10 @@ _FEW_ROWS = 1 << 13
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
-def made_nodes(X, rows, grown, n_codes, n_values, valued):
-    """A dict of arrays, NODES; valued(nodes, numbers): the values of nodes. Uses up `grown`."""
+def new_nodes(grown, n_values):
+    """A dict of arrays, NODES, that `fill_nodes` fills, except for the values."""
     n = grown.n_nodes
-    made = {
+    return {
         "steps": np.empty((n, 2), np.int64),
         "subsets": grown.subsets if len(grown.subsets) else np.zeros(1, np.uint64),
         "impurity": np.empty(n),
@@ -33,6 +33,11 @@ def made_nodes(X, rows, grown, n_codes, n_values, valued):
         "weighted_n_node_samples": np.empty(n),
         "value": np.empty((n, n_values)),
     }
+
+
+def fill_nodes(made, grown, data):
+    """Fill new NODES from a Grown, which is used up. Yields (slice of NODES, nodes, numbers) of each of its blocks."""
+    n = len(made["steps"])
     size, (feature, right) = made["n_node_samples"], made["steps"].view(np.int32).T[2:]
     missing, leaf = np.empty(n, np.int8), np.empty(n, np.uint8)
     start = 0
@@ -41,12 +46,12 @@ def made_nodes(X, rows, grown, n_codes, n_values, valued):
         nodes, numbers = grown.blocks.pop()
         block = slice(start, start + len(nodes))
         start = block.stop
-        made["value"][block] = valued(nodes, numbers)
         made["impurity"][block], made["weighted_n_node_samples"][block] = numbers[:, IMPURITY], numbers[:, WEIGHT]
-        subset = by_subset(nodes, n_codes)
-        made["steps"].view(np.float64)[block, 0] = _thresholds(X, rows, nodes, subset)
+        subset = by_subset(nodes, data.n_codes)
+        made["steps"].view(np.float64)[block, 0] = _thresholds(data.X, data.rows, nodes, subset)
         feature[block] = np.maximum(nodes[:, FEATURE], 0) | _SUBSET * subset
         size[block], missing[block], leaf[block] = nodes[:, SIZE], nodes[:, MISSING], nodes[:, FEATURE] < 0
+        yield block, nodes, numbers
     children = np.empty(n, np.int32)
     _prune.right_children(leaf, children)
     right[:] = children
@@ -55,7 +60,6 @@ def made_nodes(X, rows, grown, n_codes, n_values, valued):
         # where none were missing, they would go to the larger side
         left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
         feature[inner] |= _MISSING_LEFT * left
-    return made
 
 
 def _thresholds(X, rows, nodes, subset):

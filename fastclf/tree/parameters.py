@@ -5,8 +5,27 @@ from numbers import Real
 
 import numpy as np
 
-from .._labels import class_factors
+from .._labels import class_factors, rows_that_count
 from .._validation import require_choice, require_integer
+from .sorted_columns import Training
+
+
+def training(X, target, weight, categories):
+    """The Training without rows of weight 0. categories: of each feature, or None; None: every feature has numbers."""
+    if weight is not None and not 1e-100 <= weight.max() <= 1e100:
+        raise ValueError(
+            f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
+            " square neither vanishes nor overflows"
+        )
+    rows = rows_that_count(weight)
+    if rows is not None:
+        target, weight = target.of(rows), weight[rows]
+    if weight is not None and (weight == 1).all():
+        weight = None
+    n_codes = None
+    if categories is not None:
+        n_codes = np.array([0 if known is None else len(known) for known in categories], np.int32)
+    return Training(X, rows, target, weight, n_codes)
 
 
 def scaled(y, centred=True):
@@ -76,7 +95,7 @@ def n_features_drawn(value, d):
 
 
 def class_weighted(class_weight, classes, codes, weight):
-    """sample_weight times the weights of each row's classes; None: all are 1. A list has one entry an output."""
+    """sample_weight times the weights of each row's classes; None: all are 1. Lists have one entry an output."""
     if class_weight is None:
         return weight
     listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
@@ -84,7 +103,7 @@ def class_weighted(class_weight, classes, codes, weight):
         raise ValueError(f"class_weight has {len(listed)} entries; {len(classes)}, one an output, are wanted")
     if isinstance(class_weight, dict) and len(classes) > 1:
         raise ValueError("class_weight is a dict and y has several outputs; a list of dicts or 'balanced' is wanted")
-    for given, labels, column in zip(listed, classes, codes.T):
+    for given, labels, column in zip(listed, classes, codes):
         factors = class_factors(given, labels, np.bincount(column))
         weight = factors[column] if weight is None else weight * factors[column]
     return weight

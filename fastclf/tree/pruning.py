@@ -75,39 +75,47 @@ def pruned(nodes, ccp_alpha, links):
     return cut_short(nodes, (links.alpha <= ccp_alpha * (1 + _SAME)).astype(np.uint8))
 
 
-class FoldErrors(NamedTuple):
-    """The errors on rows left out of a fold's tree: what each node adds from one alpha to below another."""
+class Judged(NamedTuple):
+    """A finished tree, and what pruning weighs."""
 
-    low: np.ndarray
-    high: np.ndarray
-    loss: np.ndarray
-    square: np.ndarray
+    nodes: dict  # NODES
+    risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None: its impurity
+    # (2, n_nodes), float64: the sums of what each node's prediction costs the rows through it that the tree was not
+    # grown on, and of the squares of these costs; None: the tree was grown on all rows
+    losses: np.ndarray | None
+
+
+class FoldErrors(NamedTuple):
+    """The errors on rows left out of a fold's tree: what each node adds from the alpha `low` on to below `high`."""
+
+    low: np.ndarray  # (k,), float64, of k nodes that are a leaf for some alpha
+    high: np.ndarray  # (k,), float64
+    loss: np.ndarray  # (k,), float64: as in Judged
+    square: np.ndarray  # (k,), float64
 
     @classmethod
-    def of(cls, nodes, alpha, loss, square):
-        """From what the rows cost in total that go through a node, and the sum of the squares, if it is a leaf."""
-        right = unpacked(nodes)[2]
-        high = np.empty(len(right))
-        _prune.least_above(right, alpha, high)
+    def of(cls, tree):
+        """Of a Judged with losses."""
+        alpha = link_alphas(tree.nodes, tree.risk)[0]
+        high = np.empty(len(alpha))
+        _prune.least_above(unpacked(tree.nodes)[2], alpha, high)
         low = np.where(np.isinf(alpha), 0.0, alpha)
+        loss, square = tree.losses
         shown = np.flatnonzero((low < high) & (loss != 0))
         return cls(low[shown], high[shown], loss[shown], square[shown])
 
 
-def summed_over_visits(nodes, X, costs):
-    """Sums for each node over the rows of X that go through it: costs(rows, nodes) gives lists of terms."""
+def visits(nodes, X):
+    """Yield blocks of (row of X, node): every row with every node that it goes through."""
     right = unpacked(nodes)[2]
     depths = np.empty(len(right), np.int64)
     _descend.depths(right, depths)
     leaf = leaves_of(nodes, X, 1)
     ends = np.cumsum(depths[leaf] + 1)
     starts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], max(_VISITS, len(right) // 4))))
-    sums = 0.0
     for start, stop in zip(starts, [*starts[1:], len(X)]):
         indptr, visited = paths_of(nodes, depths, X[start:stop], leaf[start:stop])
-        row = np.repeat(np.arange(start, stop), np.diff(indptr))
-        sums = sums + np.stack([np.bincount(visited, terms, len(right)) for terms in costs(row, visited)])
-    return sums
+        yield np.repeat(np.arange(start, stop), np.diff(indptr)), visited
 
 
 def fold_risks(folds, alphas, total_weight, n_rows):

@@ -5,9 +5,9 @@ import numpy as np
 from .._estimator import Regressor
 from .._state_table import Size, declare
 from .._validation import as_numbers, as_sample_weight, as_targets, require_choice
-from .base import DecisionTree, Training, document
+from .base import DecisionTree, Rule, document
 from .growth import BELOW, FEATURE, IMPURITY, VALUES
-from .parameters import scaled
+from .parameters import scaled, training
 from .sorted_columns import Target
 
 
@@ -85,22 +85,9 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         if criterion == "poisson" and ((y < 0).any() or not counted.any(axis=0).all()):
             raise ValueError("y has a negative entry or is all 0; for criterion='poisson' numbers from 0 up are wanted")
         unit, centre, scale = scaled(y, centred=criterion == "squared_error")
-        data = Training.of(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
-        y = y if data.rows is None else y[data.rows]
-
-        def values(nodes, numbers):
-            """In the units of y, and those of a pure node y itself, where no bound forbids it."""
-            value = numbers[:, VALUES : VALUES + n_outputs]
-            pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
-            if numbers.shape[1] > VALUES + n_outputs:
-                own, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
-                pure &= (own == value)[:, 0]
-            value = centre + scale * value
-            value[pure] = y[nodes[pure, BELOW]]
-            numbers[:, IMPURITY] *= scale**2 if criterion == "squared_error" else scale
-            return value
-
-        grown = self._grow(data, criterion, values, None, lambda nodes: _losses(criterion, y, nodes["value"]), orders)
+        data = training(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
+        rule = _NumberRule(criterion, y if data.rows is None else y[data.rows], centre, scale)
+        grown = self._grow(data, rule, orders)
         if categories is not None:
             grown["categories_"] = categories
         return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))
@@ -123,22 +110,39 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return values[:, 0] if self.n_outputs_ == 1 else values
 
 
-def _losses(criterion, y, value):
-    """The function of rows of y, and of a node for each, that says what its prediction costs."""
-    if criterion == "poisson" and not value[0].all():
-        raise ValueError(
-            "y is 0 in all rows outside one of the folds; fewer folds (cv), or another random_state, are wanted"
-        )
+class _NumberRule(Rule):
+    """The Rule of a tree for numbers y = centre + scale y', of which the tree is grown on y'."""
 
-    def squared(rows, at):
-        return ((y[rows] - value[at]) ** 2).mean(axis=1)
+    __slots__ = ("centre", "criterion", "impurity_unit", "scale", "y")
 
-    def absolute(rows, at):
-        return abs(y[rows] - value[at]).mean(axis=1)
+    def __init__(self, criterion, y, centre, scale):
+        self.criterion, self.y, self.centre, self.scale = criterion, y, centre, scale
+        self.impurity_unit = scale**2 if criterion == "squared_error" else scale
 
-    def deviance(rows, at):
-        true, predicted = y[rows], value[at]
+    def values(self, nodes, numbers):
+        """In the units of y, and those of a pure node y itself, where no bound forbids it."""
+        n_outputs = self.y.shape[1]
+        value = numbers[:, VALUES : VALUES + n_outputs]
+        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
+        if numbers.shape[1] > VALUES + n_outputs:
+            unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
+            pure &= (unbounded == value)[:, 0]
+        value = self.centre + self.scale * value
+        value[pure] = self.y[nodes[pure, BELOW]]
+        return value
+
+    def predictions(self, nodes):
+        if self.criterion == "poisson" and not nodes["value"][0].all():
+            raise ValueError(
+                "y is 0 in all rows outside one of the folds; fewer folds (cv), or another random_state, are wanted"
+            )
+        return nodes["value"]
+
+    def costs(self, rows, predicted):
+        true = self.y[rows]
+        if self.criterion == "squared_error":
+            return ((true - predicted) ** 2).mean(axis=1)
+        if self.criterion == "absolute_error":
+            return abs(true - predicted).mean(axis=1)
         logs = np.log(np.where(true > 0, true, predicted) / predicted)
         return 2 * (true * logs - true + predicted).mean(axis=1)
-
-    return {"squared_error": squared, "absolute_error": absolute, "poisson": deviance}[criterion]

@@ -8,8 +8,11 @@ import numpy as np
 from .._threads import ranges, run
 from . import _presort
 
-# The share of the rows from which on a value's are left out.
+# The share of the rows above which the rows of a value are left out.
 _COMMON = 0.25
+
+# The number of rows that are sorted at first, and at most, before Ctrl-C is looked for.
+_ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 
 
 class Target(NamedTuple):
@@ -24,80 +27,136 @@ class Target(NamedTuple):
         return int(self.first_value[-1])
 
     def of(self, rows):
+        """The Target of some rows."""
         return self._replace(
             codes=None if self.codes is None else self.codes[rows], y=None if self.y is None else self.y[rows]
         )
 
 
-class Sorted:
-    """The columns of X[rows] (None: all) as lists of items, with the classes of the rows in them where there are any.
+# The Target of trees that predict nothing.
+NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 
-    leave_out: lists may leave the rows of a common value out; then the last list is one of all rows.
-    Memory: 8 bytes a cell, and while it is made 40 a row and thread, from 128 features on 264.
+
+class Training(NamedTuple):
+    """What a tree is grown on: the rows of X that count."""
+
+    X: np.ndarray  # (all rows, n_features), float32 or float64, categories as their codes
+    rows: np.ndarray | None  # (n,), intp: the rows of X that count; None: all of them
+    target: Target  # of the n rows that count
+    weight: np.ndarray | None  # (n,), float64; None: every row weighs 1
+    n_codes: np.ndarray | None  # (n_features,), int32: the number of categories, 0: numbers; None: all are numbers
+
+    def __len__(self):
+        return len(self.X) if self.rows is None else len(self.rows)
+
+    def total_weight(self, rows=None):
+        """The weight of some rows (None: of all)."""
+        if self.weight is None:
+            return float(len(self) if rows is None else len(rows))
+        return float((self.weight if rows is None else self.weight[rows]).sum())
+
+
+class Sorted:
+    """The columns of the rows that count as lists of items, as in `_presort.pyx`.
+
+    With `leave_out`, the list of a feature may leave out the rows of a common value. If one does, there is one more
+    list, of all rows. Memory: 8 bytes a cell, and while it is made 40 a row and thread, from 128 features on 264.
+
+    Attributes
+    ----------
+    n_features : int
+    row_bits, rank_shift : int
+        Where an item has its class and its rank.
+    items : ndarray of shape (n_features, n) or (n_features + 1, n), uint64
+        None once a tree uses them up.
+    common : ndarray of shape (2, n_features), int32, or None
+        The rank that a list leaves out (-1: none), and a row that has it; None: no list leaves rows out.
+    cells_a_row : float
+        The number of items of a row in all lists, on average.
+    lacking : ndarray of shape (n_features,), bool
+        Whether the feature has missing values.
     """
 
-    def __init__(self, X, rows, target, n_codes, threads, leave_out=False):
-        n, d = len(X) if rows is None else len(rows), X.shape[1]
-        self.n_features = d
-        if n >= 1 << 31:
-            raise ValueError(f"X has {n} rows, more than trees are grown on")
-        self.row_bits = max(1, (n - 1).bit_length())
-        self.rank_shift = _rank_shift(self.row_bits, target)
-        self.items = np.empty((d + leave_out, n), np.uint64)
-        common = np.empty((2, d), np.int32) if leave_out else None
+    __slots__ = ("cells_a_row", "common", "items", "lacking", "n_features", "rank_shift", "row_bits")
 
-        # columns that are read at a time: more are faster, but memory counts where rows are short
-        width = (32 if d < 128 else 256) // X.itemsize
+    def __init__(self, data, threads, leave_out=False):
+        n, d = len(data), data.X.shape[1]
+        if n >= 1 << 31:
+            raise ValueError(f"X has {n} rows; trees are grown on 2147483647 at most (take a sample of the rows)")
+        self.n_features = d
+        self.row_bits = max(1, (n - 1).bit_length())
+        self.rank_shift = _rank_shift(n, self.row_bits, data.target)
+        self.items = np.empty((d + leave_out, n), np.uint64)
+        self.common = np.empty((2, d), np.int32) if leave_out else None
+        width = (32 if d < 128 else 256) // data.X.itemsize  # more columns at a time are faster, but need more memory
 
         def work(columns):
-            values = np.empty((width, n), X.dtype)
-            buffers = values, np.empty(n, np.uint64), np.empty(3 << 11, np.uint32)
-            codes = target.codes, n_codes, self.row_bits, self.rank_shift
-            for first, last in ranges(*columns, width, 64):
-                _presort.sort(X, rows, *codes, first, last, int(_COMMON * n), common, self.items, *buffers)
+            values = np.empty((width, n), data.X.dtype)
+            sorting = _presort.Sorting(self, data, *columns, width, int(_COMMON * n))
+            for rows in budgets(_ROWS, _MOST_ROWS):
+                if not _presort.sort(sorting, data.X, values, rows):
+                    return
                 yield
 
         run(work, blocks_of(d, 8, threads), threads)
-        self.common, self.cells_a_row = None, d
-        short = leave_out and common[0] >= 0
+        self.cells_a_row = d
+        short = leave_out and self.common[0] >= 0
         if np.any(short):
-            self.common = common
             lengths = self.items[:d, -1][short] & np.uint64((1 << self.row_bits) - 1)
             self.cells_a_row -= (n - lengths.astype(np.float64)).sum() / n
-            _presort.list_rows(target.codes, self.row_bits, self.items[d])
+            _presort.list_rows(data.target.codes, self.row_bits, self.items[d])
         else:
-            self.items = self.items[:d]
-        self.find_lacking()
+            self.common, self.items = None, self.items[:d]
+        self._find_lacking()
 
-    def find_lacking(self):
-        """Set which features have missing values."""
+    def _find_lacking(self):
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            self.lacking &= self.common[0] < 0  # the last item of a list that leaves rows out is none
+            self.lacking &= self.common[0] < 0  # the last item of a list that leaves rows out has its length
+
+    def like(self, n_rows, target):
+        """A Sorted for some of the rows and another target, whose items are to be written."""
+        other = copy(self)
+        other.rank_shift = _rank_shift(n_rows, self.row_bits, target)
+        other.items = np.empty((self.n_features + (self.common is not None), n_rows), np.uint64)
+        other.common = None if self.common is None else self.common.copy()
+        return other
 
 
 class Packed:
-    """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort."""
+    """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort.
 
-    def __init__(self, lists, X, rows, n_codes, threads):
-        self.lists, self.X, self.rows, self.n_codes = copy(lists), X, rows, n_codes
-        items, self.lists.items = lists.items, None
-        common = self.lists.common = None if lists.common is None else lists.common.copy()
-        self.packed = np.empty((lists.n_features, items.shape[1]), np.uint32)
+    Attributes
+    ----------
+    lists : Sorted
+        Without items; the ranks in `common` are among the values of the list.
+    data : Training
+        The rows in the lists.
+    packed : ndarray of shape (n_features, n), uint32
+        As `pack` of `_presort.pyx` writes them.
+    """
+
+    __slots__ = ("data", "lists", "packed")
+
+    def __init__(self, lists, data, threads):
+        self.lists, self.data = copy(lists), data
+        self.lists.common = None if lists.common is None else lists.common.copy()
+        self.packed = np.empty((lists.n_features, lists.items.shape[1]), np.uint32)
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.pack(items, common, lists.row_bits, lists.rank_shift, first, last, self.packed)
+                _presort.pack(self.lists, first, last, self.packed)
                 yield
 
         run(work, blocks_of(lists.n_features, 1, threads), threads)
+        self.lists.items = None
 
     @classmethod
     def of_columns(cls, X, threads):
-        """Of X alone, whatever is to be predicted."""
-        target = Target(None, None, np.array([0, 1], np.int32))
-        return cls(Sorted(X, None, target, None, threads, leave_out=True), X, None, None, threads)
+        """The orders of X, for any target."""
+        data = Training(X, None, NO_TARGET, None, None)
+        return cls(Sorted(data, threads, leave_out=True), data, threads)
 
     def among(self, rows):
         """The Orders of rows of X, whose numbers are ascending."""
@@ -105,27 +164,21 @@ class Packed:
 
     def of(self, rows, numbers, target, threads):
         """The Sorted of those rows, ascending, which get the numbers that they have in the target."""
-        lists, d = copy(self.lists), self.lists.n_features
+        lists, d = self.lists.like(len(rows), target), self.lists.n_features
         tags = np.full(self.packed.shape[1], -1)
         tags[rows] = numbers
         if target.codes is not None:
             tags[rows] |= target.codes[numbers].astype(np.int64) << lists.row_bits
-        lists.rank_shift = _rank_shift(lists.row_bits, target)
-        lists.items = np.empty((d + (lists.common is not None), len(rows)), np.uint64)
-        lists.common = None if lists.common is None else lists.common.copy()
-        bits = lists.row_bits, lists.rank_shift
 
         def work(columns):
             for first, last in ranges(*columns, 1):
-                _presort.unpack(
-                    self.packed, lists.common, tags, self.X, self.rows, self.n_codes, *bits, first, last, lists.items
-                )
+                _presort.unpack(self, lists, self.data.X, tags, first, last)
                 yield
 
         run(work, blocks_of(d, 1, threads), threads)
         if lists.common is not None:
             lists.items[d] = tags[rows]
-        lists.find_lacking()
+        lists._find_lacking()
         return lists
 
 
@@ -136,15 +189,19 @@ class Orders(NamedTuple):
     rows: np.ndarray  # ascending
 
     def lists(self, target, threads):
-        """As Sorted of these rows alone."""
+        """The Sorted of these rows alone."""
         return self.packed.of(self.rows, np.arange(len(self.rows)), target, threads)
 
 
-def _rank_shift(row_bits, target):
+def _rank_shift(n_rows, row_bits, target):
+    """The bits of an item below its rank; ValueError if row, class and rank are too many for 64 bits."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:
-        raise ValueError(f"X and y have {n_classes} classes and too many rows for them, more than trees are grown on")
+        raise ValueError(
+            f"X has {n_rows} rows and y {n_classes} classes; trees are grown on 2^63 at most, of the number of rows"
+            " squared times that of classes (take a sample of the rows)"
+        )
     return shift
 
 
@@ -152,3 +209,9 @@ def blocks_of(n, size, threads):
     """[0, n) in about 4 blocks a thread, of whole multiples of `size`."""
     size *= max(1, -(-n // (4 * threads * size))) if threads > 1 else -(-n // size)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def budgets(size, most):
+    """Yield, without end, amounts of work that the consumer takes about 30 ms for, `size` first and `most` at most."""
+    for start, stop in ranges(0, 1 << 62, size, most):
+        yield stop - start

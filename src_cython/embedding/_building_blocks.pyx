@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from tree._node_summary cimport describe
 from _finite cimport all_finite
-from tree._growth cimport ENTROPY, GINI, SQUARED_ERROR, growth_t, node_t, room_t
+from tree._growth cimport ENTROPY, GINI, SQUARED_ERROR, growth_t, node_t, scratch_t
 from _model cimport (
     axpy_double_f, axpy_float_f, dot_double_f, dot_float_f, piece, smo_first_f, smo_second_f, smo_step_f,
     split_double_f, split_float_f,
@@ -59,7 +59,7 @@ cdef int split_sorted(
     """The best threshold of an ascending column, by `tree/_plain_split.pxd`; `room` for 2 n + 3 n_classes numbers."""
     cdef growth_t g
     cdef node_t node
-    cdef room_t work
+    cdef scratch_t work
     cdef split_t best
     cdef int row_bits = bits_of(n), class_bits = 0 if code == NULL else bits_of(n_classes)
     cdef int32_t[2] first_value = [0, <int32_t> n_classes]

@@ -7,25 +7,81 @@
 #     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V        integral of f^2 less twice the mean of f without a row
 #
 # of n of N rows in a box of volume V.
+#
+# The node that is split stays on top of the stack. The search for its cut, and then the partition of the lists, stop
+# wherever a budget ends and go on from there, so that Ctrl-C need not wait for a node of any size.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from tree._growth cimport growth_t, row_of, same_value
-from tree._partition cimport mark_sides, partition
-from tree._general_split cimport beats
+import numpy as np
+
+from tree._growth cimport growth_t, list_of, row_of, same_value, set_bits
+from tree._partition cimport halves_t, mark_sides, partition
+from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0
+    FEATURE = 0  # columns of the nodes
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
+    NODE_INTS = 5
     START = 0  # columns of the stack
     STOP = 1
     LIST = 2
-    VOLUME = 0  # of the boxes: then the lower and the upper ends
+    STACK_INTS = 3
+    VOLUME = 0  # columns of the boxes: then the lower and the upper ends
     ENDS = 1
+    ROWS = 0  # columns of the numbers
+    RISK = 1
+    VOLUME_OUT = 2
+
+ctypedef struct cutting_t:  # the node on top of the stack, while it is split
+    bint open  # whether there is one
+    bint found  # whether its search has ended with a cut
+    Py_ssize_t feature  # the feature whose list is searched, or partitioned
+    Py_ssize_t place  # the next cut of this feature to try
+    Py_ssize_t best_feature
+    best_t best
+    double threshold  # of the best cut
+
+ctypedef struct part_t:  # `Part` of `growth.py`, which says what the arrays are
+    int32_t* nodes
+    double* numbers
+    int64_t* stack
+    double* boxes
+    Py_ssize_t n_nodes, n_waiting, most_nodes, most_waiting, width
+
+
+cdef class Growth:
+    """The state of a growing density tree: a `growth_t`, filled once, the arrays that it points to, and the open node.
+
+    Parameters
+    ----------
+    lists : Sorted
+        Its items are used up.
+    min_leaf, min_split : int
+    """
+
+    cdef growth_t c
+    cdef cutting_t cutting
+    cdef uint64_t[::1] scratch
+    cdef object kept
+    cdef readonly Py_ssize_t n_rows
+
+    def __init__(self, lists, Py_ssize_t min_leaf, Py_ssize_t min_split):
+        cdef growth_t* g = &self.c
+        cdef uint64_t[:, ::1] items = lists.items
+        cdef uint8_t[::1] side = np.empty(1 << lists.row_bits, np.uint8)
+        memset(g, 0, sizeof(growth_t))
+        memset(&self.cutting, 0, sizeof(cutting_t))
+        g.items, g.n, g.n_features, g.side = &items[0, 0], items.shape[1], items.shape[0], &side[0]
+        set_bits(g, lists.row_bits, lists.rank_shift)
+        g.min_leaf, g.min_split = min_leaf, min_split
+        self.n_rows, self.scratch = g.n, np.empty(g.n, np.uint64)
+        self.kept = lists.items, side
+        lists.items = None
 
 
 cdef inline double risk(double n, double total) noexcept nogil:
@@ -38,89 +94,128 @@ cdef inline double threshold_between(double below, double above) noexcept nogil:
     return middle if below <= middle < above else below
 
 
-cdef bint find(
-    const growth_t* g, const floating* X, Py_ssize_t start, Py_ssize_t stop, const double* box, Py_ssize_t* feature_out,
-    Py_ssize_t* cut_out, double* threshold_out
+cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volume) noexcept nogil:
+    """Get ready to search for the cut of a node of n rows; one that is too small has no feature left to search."""
+    c.open, c.found, c.place, c.best_feature = True, False, g.min_leaf, -1
+    c.feature = g.n_features if n < g.min_split or n < 2 * g.min_leaf or volume < 1e-250 else 0
+    start_search(&c.best, -1e300)
+
+
+cdef Py_ssize_t search(
+    cutting_t* c, const growth_t* g, const floating* X, const int64_t* node, const double* box, double budget
 ) noexcept nogil:
-    cdef Py_ssize_t d = g.n_features, n = stop - start, f, k
-    cdef double best = -1e300, bar = -1e300, score, threshold, share
-    cdef const uint64_t* list
-    feature_out[0] = -1
-    for f in range(d):
-        list = g.items + f * g.n + start
-        if same_value(g, list[0], list[n - 1]):
+    """Try the next cuts of the feature c.feature, `budget` at most. Returns the number of cuts that are done."""
+    cdef Py_ssize_t d = g.n_features, n = node[STOP] - node[START], f = c.feature, first = c.place, stop, k
+    cdef double width = box[ENDS + d + f] - box[ENDS + f], low = box[ENDS + f], threshold, share
+    cdef const uint64_t* list = list_of(g, f, node[START])
+    stop = n - g.min_leaf + 1
+    if same_value(g, list[0], list[n - 1]):
+        first = stop
+    if stop - first > budget:
+        stop = first + <Py_ssize_t> budget + 1
+    for k in range(first, stop):
+        if same_value(g, list[k - 1], list[k]):
             continue
-        for k in range(g.min_leaf, n - g.min_leaf + 1):
-            if same_value(g, list[k - 1], list[k]):
-                continue
-            threshold = threshold_between(X[row_of(g, list[k - 1]) * d + f], X[row_of(g, list[k]) * d + f])
-            share = (threshold - box[ENDS + f]) / (box[ENDS + d + f] - box[ENDS + f])
-            if not 1e-9 < share < 1 - 1e-9:
-                continue
-            score = -(risk(k, g.n) / share + risk(n - k, g.n) / (1 - share))
-            if score > bar and beats(score, &best, &bar, False):
-                feature_out[0], cut_out[0], threshold_out[0] = f, k, threshold
-    return feature_out[0] >= 0
+        threshold = threshold_between(X[row_of(g, list[k - 1]) * d + f], X[row_of(g, list[k]) * d + f])
+        share = (threshold - low) / width
+        if not 1e-9 < share < 1 - 1e-9:
+            continue
+        if consider(&c.best, -(risk(k, g.n) / share + risk(n - k, g.n) / (1 - share)), k, False):
+            c.best_feature, c.threshold = f, threshold
+    c.place = stop
+    if stop == n - g.min_leaf + 1:
+        c.feature += 1
+        c.place = g.min_leaf
+    return stop - first
 
 
-def grow(growth, const floating[:, ::1] X, part, double budget):
-    """Grow for about `budget` cells, or until the arrays are full; it is whole once part.n_waiting is 0."""
-    cdef uint64_t[:, ::1] items = growth.items
-    cdef uint8_t[::1] side = growth.side
+cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept nogil:
+    """Write the top of the stack, as a leaf."""
+    cdef const int64_t* node = p.stack + (p.n_waiting - 1) * STACK_INTS
+    cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
+    cdef double* numbers = p.numbers + p.n_nodes * (VOLUME_OUT + 1)
+    cdef Py_ssize_t n = node[STOP] - node[START]
+    record[FEATURE], record[SIZE], record[MISSING] = -1, <int32_t> n, -1
+    record[BELOW] = record[ABOVE] = <int32_t> row_of(g, list_of(g, node[LIST], node[START])[0])
+    numbers[ROWS], numbers[VOLUME_OUT] = n, box[VOLUME]
+    numbers[RISK] = risk(n, g.n) / box[VOLUME] / (n / <double> g.n)
+    p.n_nodes += 1
+
+
+cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* box) noexcept nogil:
+    """Make the last node written the parent of two that wait: the right one in its place, the left one on top of it."""
+    cdef int64_t* right = p.stack + (p.n_waiting - 1) * STACK_INTS
+    cdef int64_t* left = right + STACK_INTS
+    cdef double* left_box = box + p.width
+    cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
+    cdef Py_ssize_t f = c.best_feature, d = g.n_features, cut = right[START] + c.best.cut
+    cdef const uint64_t* list = list_of(g, f, cut)
+    cdef double share = (c.threshold - box[ENDS + f]) / (box[ENDS + d + f] - box[ENDS + f])
+    record[FEATURE] = <int32_t> f
+    record[BELOW], record[ABOVE] = <int32_t> row_of(g, list[-1]), <int32_t> row_of(g, list[0])
+    memcpy(left_box, box, p.width * sizeof(double))
+    left_box[VOLUME] *= share
+    box[VOLUME] *= 1 - share
+    left_box[ENDS + d + f] = box[ENDS + f] = c.threshold
+    left[START], left[STOP], left[LIST] = right[START], cut, f
+    right[START], right[LIST] = cut, f
+    p.n_waiting += 1
+
+
+cdef Py_ssize_t advance(
+    Growth growth, const floating* X, part_t* p, double budget
+) noexcept nogil:
+    """Grow the part on. Returns the number of rows in new leaves."""
+    cdef const growth_t* g = &growth.c
+    cdef cutting_t* c = &growth.cutting
+    cdef Py_ssize_t n, n_done = 0
+    cdef const int64_t* node
+    cdef double* box
+    cdef halves_t halves
+    while p.n_waiting > 0 and budget > 0:
+        node, box = p.stack + (p.n_waiting - 1) * STACK_INTS, p.boxes + (p.n_waiting - 1) * p.width
+        n = node[STOP] - node[START]
+        if not c.open:
+            if p.n_nodes > p.most_nodes or p.n_waiting > p.most_waiting:
+                break
+            start_node(c, g, n, box[VOLUME])
+        if c.feature < g.n_features and not c.found:
+            budget -= 1 + search(c, g, X, node, box, budget)
+        elif c.feature < g.n_features:
+            halves.start, halves.cut, halves.stop = node[START], node[START] + c.best.cut, node[STOP]
+            halves.feature, halves.left, halves.right = c.best_feature, True, True
+            partition(g, &halves, c.feature, &growth.scratch[0])
+            c.feature += 1
+            budget -= n
+        elif c.best_feature >= 0 and not c.found:
+            mark_sides(g, list_of(g, c.best_feature, node[START]), c.best.cut, n)
+            c.found, c.feature = True, 0
+        else:
+            write_node(p, g, box)
+            c.open = False
+            if c.found:
+                split_top(p, g, c, box)
+            else:
+                p.n_waiting -= 1
+                n_done += n
+    return n_done
+
+
+def grow(Growth growth, const floating[:, ::1] X, part, double budget):
+    """Grow the part for about `budget` cells, or until it is full or whole. Returns the number of rows in new leaves.
+
+    The part is whole once no node waits, and full without space for one more node and for one more that waits.
+    """
     cdef int32_t[:, ::1] nodes = part.nodes
     cdef double[:, ::1] numbers = part.numbers
     cdef int64_t[:, ::1] stack = part.stack
     cdef double[:, ::1] boxes = part.waiting
-    cdef uint64_t[::1] scratch = growth.scratch
-    cdef Py_ssize_t n_nodes = part.n_nodes, n_waiting = part.n_waiting, width = boxes.shape[1], start, stop, d, cut = 0
-    cdef Py_ssize_t n_done = 0, feature = -1, node
-    cdef double threshold = 0, share
-    cdef const uint64_t* list
-    cdef int32_t* record
-    cdef double* box
-    cdef double* other
-    cdef growth_t g
-    g.items, g.side = &items[0, 0], &side[0]
-    g.n_features, g.n = items.shape[0], items.shape[1]
-    g.common = NULL
-    g.row_mask, g.rank_shift = (<uint64_t> 1 << <int> growth.row_bits) - 1, growth.rank_shift
-    g.min_leaf, g.min_split = growth.min_leaf, growth.min_split
-    d = g.n_features
+    cdef part_t p
+    cdef Py_ssize_t n_done
+    p.nodes, p.numbers, p.stack, p.boxes = &nodes[0, 0], &numbers[0, 0], &stack[0, 0], &boxes[0, 0]
+    p.n_nodes, p.n_waiting, p.width = part.n_nodes, part.n_waiting, boxes.shape[1]
+    p.most_nodes, p.most_waiting = nodes.shape[0] - 1, stack.shape[0] - 1
     with nogil:
-        while n_waiting > 0 and n_nodes < nodes.shape[0] and n_waiting < stack.shape[0] - 2 and budget > 0:
-            n_waiting -= 1
-            start, stop = stack[n_waiting, START], stack[n_waiting, STOP]
-            box = &boxes[n_waiting, 0]
-            list = g.items + stack[n_waiting, LIST] * g.n + start
-            node = n_nodes
-            n_nodes += 1
-            record = &nodes[node, 0]
-            record[FEATURE], record[SIZE], record[MISSING] = -1, <int32_t> (stop - start), -1
-            record[BELOW] = record[ABOVE] = <int32_t> row_of(&g, list[0])
-            numbers[node, 0], numbers[node, 2] = stop - start, box[VOLUME]
-            numbers[node, 1] = risk(stop - start, g.n) / box[VOLUME] / ((stop - start) / <double> g.n)
-            budget -= <double> d * (stop - start)
-            if (
-                stop - start < g.min_split or stop - start < 2 * g.min_leaf or box[VOLUME] < 1e-250
-                or not find(&g, &X[0, 0], start, stop, box, &feature, &cut, &threshold)
-            ):
-                n_done += stop - start
-                continue
-            list = g.items + feature * g.n + start
-            record[FEATURE] = <int32_t> feature
-            record[BELOW], record[ABOVE] = <int32_t> row_of(&g, list[cut - 1]), <int32_t> row_of(&g, list[cut])
-            mark_sides(&g, list, cut, stop - start)
-            partition(&g, start, stop, start + cut, feature, True, True, NULL, 0, d, &scratch[0])
-            # the right child takes the place of the node on the stack, the left one is above it
-            other = &boxes[n_waiting + 1, 0]
-            memcpy(other, box, width * sizeof(double))
-            share = (threshold - box[ENDS + feature]) / (box[ENDS + d + feature] - box[ENDS + feature])
-            other[VOLUME] *= share
-            box[VOLUME] *= 1 - share
-            other[ENDS + d + feature] = box[ENDS + feature] = threshold
-            stack[n_waiting, START], stack[n_waiting, LIST] = start + cut, feature
-            stack[n_waiting + 1, START], stack[n_waiting + 1, STOP] = start, start + cut
-            stack[n_waiting + 1, LIST] = feature
-            n_waiting += 2
-    part.n_nodes, part.n_waiting = n_nodes, n_waiting
+        n_done = advance(growth, &X[0, 0], &p, budget)
+    part.n_nodes, part.n_waiting = p.n_nodes, p.n_waiting
     return n_done

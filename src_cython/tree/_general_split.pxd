@@ -1,6 +1,7 @@
-# The best cut of a list by any criterion, with weights, several outputs and monotonic constraints.
+# The best cut of a node's rows by any criterion, with weights, several outputs and monotonic constraints.
 #
-# A score is larger the less impure the two sides are; l and r the weights of the sides, l_k those of class k:
+# A score is the larger, the less impure the two sides are. l and r are the weights of the sides, l_k and r_k those of
+# class k:
 #
 #     gini                  sum_k l_k^2 / l + sum_k r_k^2 / r
 #     entropy               sum_k l_k log2 l_k + r_k log2 r_k - l log2 l - r log2 r
@@ -9,7 +10,7 @@
 #     absolute error        -sum_left w |y - median| - sum_right w |y - median|
 #     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sides' sums of w y
 #
-# Of several outputs it is the sum.
+# The score of several outputs is the sum of their scores.
 from libc.math cimport fabs, log
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
@@ -22,17 +23,30 @@ from tree._growth cimport (
     class_of,
     growth_t,
     node_t,
-    room_t,
     row_of,
     same_value,
+    scratch_t,
     weight_of,
     x_log_x,
 )
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
+ctypedef struct order_t:  # a node's rows in the order of a feature; a cut sends the first rows of it to the left
+    const uint64_t* items  # (rows of the node,)
+    Py_ssize_t feature
+    Py_ssize_t first, last  # the least and the largest number of rows that a cut may send to the left
+
+ctypedef struct best_t:  # the best cut that was found in an order
+    double score  # rounded
+    double bar  # no score below it is the best when rounded
+    Py_ssize_t cut  # the number of rows on the left; -1: there is no cut
+
 
 cdef inline double rounded(double score) noexcept nogil:
-    """To 40 bits, with the borders a quarter of a step aside: scores near whole numbers do not fall on two sides."""
+    """The score to 40 bits; the border between two roundings is a quarter of a step above the middle of both.
+
+    Scores near whole numbers are common, and so no rounding errors take them to two sides of a border.
+    """
     cdef uint64_t bits
     score += score * 2.3e-13
     memcpy(&bits, &score, 8)
@@ -42,7 +56,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """A score of squares that is less is rounding: splits that gain nothing are ties."""
+    """The size below which a score of squares is a rounding error; splits that gain nothing are ties."""
     return 1e-22 * node.impurity
 
 
@@ -50,17 +64,29 @@ cdef inline double above_noise(double score, double least) noexcept nogil:
     return score if fabs(score) > least else 0
 
 
-cdef inline bint beats(double score, double* best, double* bar, bint or_equals) noexcept nogil:
-    """Whether a score, rounded, is above the best, which it then replaces; one below `bar` is not."""
-    score = rounded(score)
-    if score < best[0] or (score == best[0] and not or_equals):
+cdef inline void start_search(best_t* best, double floor) noexcept nogil:
+    """No cut is found yet; one whose score is below the floor is of no use."""
+    best.score, best.bar, best.cut = floor, floor - fabs(floor) * 1e-12, -1
+
+
+cdef inline bint consider(best_t* best, double score, Py_ssize_t cut, bint or_equal) noexcept nogil:
+    """Take the cut if its score, rounded, is above the best one, or equal to it. Returns whether it is taken."""
+    if score < best.bar:
         return False
-    best[0] = score
-    bar[0] = score - fabs(score) * 1e-12
+    score = rounded(score)
+    if score < best.score or (score == best.score and not or_equal):
+        return False
+    best.score, best.bar, best.cut = score, score - fabs(score) * 1e-12, cut
     return True
 
 
+cdef inline bint is_cut(const growth_t* g, const order_t* order, Py_ssize_t k) noexcept nogil:
+    """Whether the first k rows may go left: from order.first on, a cut lies between two different values."""
+    return k >= order.first and not same_value(g, order.items[k - 1], order.items[k])
+
+
 cdef inline bint heavy_enough(const growth_t* g, const node_t* node, double left) noexcept nogil:
+    """Whether both sides have the least weight of a leaf; left: the weight of the left side."""
     cdef double right = node.weight - left
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and right > 0
 
@@ -68,9 +94,12 @@ cdef inline bint heavy_enough(const growth_t* g, const node_t* node, double left
 cdef inline bint in_order(
     const growth_t* g, const node_t* node, Py_ssize_t feature, double left, double right
 ) noexcept nogil:
-    """Whether two sides that predict so keep to the feature's constraint; without one, leaves are clipped."""
+    """Whether predictions of the two sides keep the constraint of the feature and the bounds of the node.
+
+    A feature without a constraint may be split in any way: its leaves are clipped to the bounds.
+    """
     cdef const double* bounds = node.values + g.n_values
-    return g.monotonic[feature] == 0 or (
+    return g.monotonic == NULL or g.monotonic[feature] == 0 or (
         min(left, right) >= bounds[0] and max(left, right) <= bounds[1]
         and (left - right) * g.monotonic[feature] <= 0
     )
@@ -97,32 +126,26 @@ cdef inline double class_score(const growth_t* g, const double* counts, double w
 
 
 cdef inline void scan_classes(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, Py_ssize_t feature, room_t* room,
-    double* score_out, Py_ssize_t* cut_out
+    const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, o, row
-    cdef double best = -1e300, bar = -1e300, score, w, weight = 0
-    cdef double* l = room.sides  # no-cython-lint
-    cdef double* r = room.sides + g.n_values
+    cdef Py_ssize_t k, c, o, row
+    cdef double w, weight = 0, other
+    cdef double* l = scratch.sides  # no-cython-lint
+    cdef double* r = scratch.sides + g.n_values
     memset(l, 0, g.n_values * sizeof(double))
     memcpy(r, node.values, g.n_values * sizeof(double))
-    for k in range(1, n - g.min_leaf + 1):
-        row = row_of(g, list[k - 1])
+    for k in range(1, order.last + 1):
+        row = row_of(g, order.items[k - 1])
         w = weight_of(g, row)
         for o in range(g.n_outputs):
-            c = class_of(g, list[k - 1]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]
+            c = class_of(g, order.items[k - 1]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]
             l[c] += w
             r[c] = max(r[c] - w, 0.0)
         weight += w
-        if k < first or same_value(g, list[k - 1], list[k]) or not heavy_enough(g, node, weight):
-            continue
-        if g.monotonic != NULL and not in_order(g, node, feature, l[1] / weight, r[1] / (node.weight - weight)):
-            continue
-        score = class_score(g, l, weight) + class_score(g, r, node.weight - weight)
-        if score > bar and beats(score, &best, &bar, False):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        other = node.weight - weight
+        if is_cut(g, order, k) and heavy_enough(g, node, weight):
+            if in_order(g, node, order.feature, l[1] / weight, r[1] / other):
+                consider(best, class_score(g, l, weight) + class_score(g, r, other), k, False)
 
 
 cdef inline double y_log(double y, double mean) noexcept nogil:
@@ -130,96 +153,90 @@ cdef inline double y_log(double y, double mean) noexcept nogil:
     return y * log(y / mean) if y > 0 else 0
 
 
-cdef inline void keep_sums_above_zero(
-    const growth_t* g, const uint64_t* list, Py_ssize_t n, Py_ssize_t* first, Py_ssize_t* last
-) noexcept nogil:
-    """Narrow the cuts to those with a number above 0 of each output on either side: no leaf predicts 0."""
-    cdef Py_ssize_t k, o
+cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
+    """The order with those cuts alone that leave a number above 0 of each output on either side: no leaf predicts 0."""
+    cdef Py_ssize_t n = node.stop - node.start, k, o
+    cdef order_t kept = order[0]
     for o in range(g.n_outputs):
         k = 0
-        while k < n and g.y[row_of(g, list[k]) * g.n_outputs + o] <= 0:
+        while k < n and g.y[row_of(g, order.items[k]) * g.n_outputs + o] <= 0:
             k += 1
-        first[0] = max(first[0], k + 1)
+        kept.first = max(kept.first, k + 1)
         k = n
-        while k > 0 and g.y[row_of(g, list[k - 1]) * g.n_outputs + o] <= 0:
+        while k > 0 and g.y[row_of(g, order.items[k - 1]) * g.n_outputs + o] <= 0:
             k -= 1
-        last[0] = min(last[0], k - 1)
+        kept.last = min(kept.last, k - 1)
+    return kept
+
+
+cdef inline double score_of_sums(
+    const growth_t* g, const node_t* node, const double* sums, double weight
+) noexcept nogil:
+    """Squared error or Poisson, from the left side's weight and, of each output, its sum of w (y - m)."""
+    cdef const double* m = node.values
+    cdef double score = 0, other = node.weight - weight
+    cdef Py_ssize_t o
+    for o in range(g.n_outputs):
+        if g.criterion == POISSON:
+            score += weight * y_log(sums[o] / weight + m[o], m[o]) + other * y_log(m[o] - sums[o] / other, m[o])
+        else:
+            score += sums[o] * sums[o] / (weight * other)
+    return score
 
 
 cdef inline void scan_sums(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, Py_ssize_t feature, room_t* room,
-    double* score_out, Py_ssize_t* cut_out
+    const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Squared error and Poisson, by the sums of y - m on the left."""
-    cdef Py_ssize_t n = node.stop - node.start, last = n - g.min_leaf, cut = -1, k, o, row
-    cdef double best = -1, bar = -1, score, w, weight = 0, other
+    """Squared error and Poisson."""
+    cdef order_t order = given[0]
+    cdef Py_ssize_t k, o, row
+    cdef double w, weight = 0, other, least = noise(node) * g.n_outputs
     cdef const double* m = node.values
-    cdef double least = noise(node) * g.n_outputs
-    cdef double* sums = room.sides
+    cdef double* sums = scratch.sides
     memset(sums, 0, g.n_outputs * sizeof(double))
     if g.criterion == POISSON:
+        order = with_sums_above_zero(g, node, given)
         least = 0
         for o in range(g.n_outputs):
             least += 1e-15 * node.weight * m[o]
-        keep_sums_above_zero(g, list, n, &first, &last)
-    for k in range(1, last + 1):
-        row = row_of(g, list[k - 1])
+    for k in range(1, order.last + 1):
+        row = row_of(g, order.items[k - 1])
         w = weight_of(g, row)
         for o in range(g.n_outputs):
             sums[o] += w * (g.y[row * g.n_outputs + o] - m[o])
         weight += w
-        if k < first or same_value(g, list[k - 1], list[k]) or not heavy_enough(g, node, weight):
-            continue
         other = node.weight - weight
-        if g.monotonic != NULL and not in_order(g, node, feature, m[0] + sums[0] / weight, m[0] - sums[0] / other):
-            continue
-        score = 0
-        if g.criterion == POISSON:
-            for o in range(g.n_outputs):
-                score += weight * y_log(sums[o] / weight + m[o], m[o]) + other * y_log(m[o] - sums[o] / other, m[o])
-        else:
-            for o in range(g.n_outputs):
-                score += sums[o] * sums[o] / (weight * other)
-        score = above_noise(score, least)
-        if score > bar and beats(score, &best, &bar, False):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+        if is_cut(g, &order, k) and heavy_enough(g, node, weight):
+            if in_order(g, node, order.feature, m[0] + sums[0] / weight, m[0] - sums[0] / other):
+                consider(best, above_noise(score_of_sums(g, node, sums, weight), least), k, False)
 
 
 cdef inline void scan_distances(
-    const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t first, Py_ssize_t feature, room_t* room,
-    double* score_out, Py_ssize_t* cut_out
+    const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Absolute error: losses of all beginnings of the list, then of all ends, by heaps."""
-    cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, o, row
-    cdef double best = -1e300, bar = -1e300, score, weight = 0
-    cdef double* loss = room.losses + 4 * n  # of the first k rows and of the others
-    cdef double* left = loss + n  # the last output's medians, of which there is one where they matter
+    """Absolute error: the losses of all beginnings of the list, then of all ends, by heaps."""
+    cdef Py_ssize_t n = node.stop - node.start, k, o, row
+    cdef double weight = 0
+    cdef double* loss = scratch.losses + 4 * n  # of the first k rows and of the others
+    cdef double* left = loss + n  # the medians of both sides, of the last output: constraints allow one output alone
     cdef double* right = left + n
     cdef median_t m
     memset(loss, 0, n * sizeof(double))
     for o in range(g.n_outputs):
-        median_start(&m, room.losses, n)
+        median_start(&m, scratch.losses, n)
         for k in range(1, n):
-            row = row_of(g, list[k - 1])
+            row = row_of(g, order.items[k - 1])
             median_add(&m, g.y[row * g.n_outputs + o], weight_of(g, row))
             loss[k] += median_loss(&m)
             left[k] = median_of(&m)
-        median_start(&m, room.losses, n)
+        median_start(&m, scratch.losses, n)
         for k in range(n - 1, 0, -1):
-            row = row_of(g, list[k])
+            row = row_of(g, order.items[k])
             median_add(&m, g.y[row * g.n_outputs + o], weight_of(g, row))
             loss[k] += median_loss(&m)
             right[k] = median_of(&m)
-    for k in range(1, n - g.min_leaf + 1):
-        weight += weight_of(g, row_of(g, list[k - 1]))
-        if k < first or same_value(g, list[k - 1], list[k]) or not heavy_enough(g, node, weight):
-            continue
-        if g.monotonic != NULL and not in_order(g, node, feature, left[k], right[k]):
-            continue
-        score = -loss[k]
-        if score > bar and beats(score, &best, &bar, False):
-            cut = k
-    score_out[0] = best
-    cut_out[0] = cut
+    for k in range(1, order.last + 1):
+        weight += weight_of(g, row_of(g, order.items[k - 1]))
+        if is_cut(g, order, k) and heavy_enough(g, node, weight):
+            if in_order(g, node, order.feature, left[k], right[k]):
+                consider(best, -loss[k], k, False)

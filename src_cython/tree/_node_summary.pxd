@@ -1,4 +1,4 @@
-# What a node predicts, how impure it is, and whether it is a leaf for sure.
+# What a node predicts, how impure it is, and whether it can be split at all.
 from libc.math cimport log
 from libc.stdint cimport uint64_t
 
@@ -10,9 +10,10 @@ from tree._growth cimport (
     SQUARED_ERROR,
     class_of,
     growth_t,
+    list_of,
     node_t,
-    room_t,
     row_of,
+    scratch_t,
     weight_of,
     x_log_x,
 )
@@ -22,10 +23,10 @@ from tree._median cimport median_add, median_loss, median_of, median_start, medi
 cdef inline double distance(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t o, double mean
 ) noexcept nogil:
-    """The sum over the rows of the squared distance to the mean, or of Poisson's half deviance."""
+    """The sum over the rows of output o's squared distance to its mean, or of Poisson's half deviance."""
     cdef Py_ssize_t k, row
     cdef double total = 0, y
-    for k in range(node.start, node.stop):
+    for k in range(node.stop - node.start):
         row = row_of(g, list[k])
         y = g.y[row * g.n_outputs + o]
         if g.criterion == POISSON:
@@ -36,23 +37,23 @@ cdef inline double distance(
 
 
 cdef inline bint describe_numbers(
-    const growth_t* g, node_t* node, const uint64_t* list, const room_t* room
+    const growth_t* g, node_t* node, const uint64_t* list, const scratch_t* scratch
 ) noexcept nogil:
-    """Weight, a mean or median of each output, and impurity; whether all rows have the same numbers."""
-    cdef Py_ssize_t k, o, row
+    """Set weight, impurity, and the mean or median of each output. Returns whether all rows have the same numbers."""
+    cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double w, y, first
     cdef bint pure = True, same
     cdef median_t m
     node.weight = node.impurity = 0
-    for k in range(node.start, node.stop):
+    for k in range(n):
         node.weight += weight_of(g, row_of(g, list[k]))
     for o in range(g.n_outputs):
         node.values[o] = 0
         same = True
-        first = g.y[row_of(g, list[node.start]) * g.n_outputs + o]
+        first = g.y[row_of(g, list[0]) * g.n_outputs + o]
         if g.criterion == ABSOLUTE_ERROR:
-            median_start(&m, room.losses, node.stop - node.start)
-        for k in range(node.start, node.stop):
+            median_start(&m, scratch.losses, n)
+        for k in range(n):
             row = row_of(g, list[k])
             w, y = weight_of(g, row), g.y[row * g.n_outputs + o]
             same &= y == first
@@ -74,19 +75,19 @@ cdef inline bint describe_numbers(
 
 
 cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_t* list) noexcept nogil:
-    """Weight, that of each class, and impurity; whether all rows have the same classes."""
-    cdef Py_ssize_t k, c, o, row, n_classes
+    """Set weight, impurity, and the weight of each class. Returns whether all rows have the same classes."""
+    cdef Py_ssize_t n = node.stop - node.start, k, c, o, row, n_classes
     cdef double w, most, square, total
     cdef bint pure = True
     for c in range(g.n_values):
         node.values[c] = 0
     node.weight = node.impurity = 0
     if g.y == NULL and g.weight == NULL:
-        for k in range(node.start, node.stop):
+        for k in range(n):
             node.values[class_of(g, list[k])] += 1
-        node.weight = node.stop - node.start
+        node.weight = n
     else:
-        for k in range(node.start, node.stop):
+        for k in range(n):
             row = row_of(g, list[k])
             w = weight_of(g, row)
             node.weight += w
@@ -114,15 +115,16 @@ cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_
     return pure
 
 
-cdef inline void describe(const growth_t* g, node_t* node, const room_t* room) noexcept nogil:
-    """From a list that holds."""
-    cdef const uint64_t* list = g.items + node.list * g.n
+cdef inline void describe(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
+    """Set the node's weight, impurity, values and `leaf`, from its range, depth and list."""
+    cdef const uint64_t* list = list_of(g, node.list, node.start)
+    cdef Py_ssize_t n = node.stop - node.start
     cdef bint pure
     if g.criterion >= SQUARED_ERROR:
-        pure = describe_numbers(g, node, list, room)
+        pure = describe_numbers(g, node, list, scratch)
     else:
         pure = describe_classes(g, node, list)
     node.leaf = (
-        pure or node.depth >= g.max_depth or node.stop - node.start < g.min_split
-        or node.stop - node.start < 2 * g.min_leaf or node.weight < 2 * g.min_leaf_weight
+        pure or node.depth >= g.max_depth or n < g.min_split or n < 2 * g.min_leaf
+        or node.weight < 2 * g.min_leaf_weight
     )

@@ -1,12 +1,18 @@
-# Lists brought into the order of two children.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+# Lists brought into the order of two children: the rows that go left, then the others, each in the order they had.
+from libc.stdint cimport uint8_t, uint64_t
 
-from tree._growth cimport growth_t, is_short, length_of, row_of, same_value, set_length
+from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length
+
+ctypedef struct halves_t:  # a node that is split
+    Py_ssize_t start, cut, stop  # the left child has the range [start, cut) of each list, the right one [cut, stop)
+    Py_ssize_t feature  # the feature whose list is in the children's order already; -1: no list is
+    bint left, right  # whether the child will be searched, so that its ranges must be written
 
 
 cdef inline void mark_sides(
     const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
 ) noexcept nogil:
+    """Set g.side of n rows, of which the first `cut` go left."""
     cdef Py_ssize_t k
     for k in range(cut):
         g.side[row_of(g, order[k])] = 1
@@ -14,10 +20,10 @@ cdef inline void mark_sides(
         g.side[row_of(g, order[k])] = 0
 
 
-cdef inline void part_short(
+cdef inline void partition_short(
     const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
 ) noexcept nogil:
-    """The same for a list that leaves rows out."""
+    """`partition` of a short list; n, n_left: the number of rows of the node and of its left child."""
     cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
     cdef uint64_t item
     for k in range(length):
@@ -33,37 +39,22 @@ cdef inline void part_short(
 
 
 cdef inline void partition(
-    const growth_t* g, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t cut, Py_ssize_t split_feature, bint left,
-    bint right, const int32_t* features, Py_ssize_t first, Py_ssize_t last, uint64_t* scratch
+    const growth_t* g, const halves_t* node, Py_ssize_t feature, uint64_t* scratch
 ) noexcept nogil:
-    """Bring the rows of side 1 to the front of [start, stop) of lists [first, last), those that the children need.
+    """Bring the rows of the node that have g.side 1 to the front of its range of a feature's list, if a child needs it.
 
-    features: NULL, or the lists' numbers, of which those from `first` on are meant.
+    scratch: (rows of the node,)
     """
-    cdef Py_ssize_t i, f, k, o, t, n_left = cut - start
-    cdef uint64_t* list
-    cdef uint64_t item
-    cdef uint64_t row_mask = g.row_mask
+    cdef uint64_t* list = list_of(g, feature, node.start)
+    cdef Py_ssize_t n = node.stop - node.start, n_left = node.cut - node.start, k, o = 0, t = 0
+    cdef uint64_t item, row_mask = g.row_mask
     cdef const uint8_t* side = g.side
-    for i in range(first, last):
-        f = i if features == NULL else features[i]
-        list = g.items + f * g.n + start
-        if is_short(g, f):
-            part_short(g, list, stop - start, n_left, scratch)
-            continue
-        if f == split_feature or (f < g.n_features and same_value(g, list[0], list[stop - start - 1])):
-            continue
-        o = 0
-        if not right:
-            for k in range(stop - start):
-                item = list[k]
-                list[o] = item
-                o += side[item & row_mask]
-                if o == n_left:
-                    break
-            continue
-        t = 0
-        for k in range(stop - start):
+    if is_short(g, feature):
+        partition_short(g, list, n, n_left, scratch)
+    elif feature == node.feature or (feature < g.n_features and same_value(g, list[0], list[n - 1])):
+        return
+    elif node.right:
+        for k in range(n):
             item = list[k]
             list[o] = item
             scratch[t] = item
@@ -71,3 +62,10 @@ cdef inline void partition(
             t = k + 1 - o
         for k in range(t):
             list[o + k] = scratch[k]
+    else:
+        for k in range(n):
+            item = list[k]
+            list[o] = item
+            o += side[item & row_mask]
+            if o == n_left:
+                break

@@ -3,30 +3,69 @@
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
 # rank numbers the distinct values of the column in ascending order; -0.0 is 0.0, NaN has the largest rank there is. The
-# values of a categorical column are whole numbers, and are the ranks. Sorted by keys, unsigned integers in the order of
-# the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit, digits that are all the same left out.
-# Of a float64 the upper half is sorted first and then, where those are equal, the lower half.
+# values of a categorical column are whole numbers, and are the ranks. A column is sorted by keys, unsigned integers in
+# the order of the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit. Digits that are the same in
+# all keys are left out. float64 are sorted by the upper halves of their keys; then each run of equal upper halves is
+# sorted by the lower halves.
 #
-# A list may leave the rows of a common value out, which costs nothing then: half of a picture's pixels are black.
+# A list may leave out the rows of a common value, which then cost nothing: half of a picture's pixels are black.
+#
+# The work on a column is a sequence of passes over its rows. It stops wherever a budget ends, in the middle of a pass
+# too, and goes on from there, so that Ctrl-C need not wait for a column of any length.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tree._growth cimport growth_t, length_of, rank_of, row_of, same_value, set_length
+import numpy as np
+
+from tree._growth cimport growth_t, length_of, rank_of, row_of, same_value, set_bits, set_length
 from _vector cimport prefetch
 
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
-    AHEAD = 16  # rows, of X in memory, that are each in another page
-    SHORT = 48  # equal upper halves up to so many are sorted by insertion
+    AHEAD = 16  # rows of X are prefetched before they are read: each is in another page of memory
+    SHORT = 48  # a run of no more equal upper halves is sorted by insertion
+
+    READ = 0  # the passes, in their order: a block of columns is read, then each of its columns is sorted
+    COUNT = 1  # the rows of a common value
+    LIST = 2  # keys and rows, without those of the common value
+    DIGITS = 3  # how often each digit occurs
+    LOW = 4  # sort by each digit
+    MIDDLE = 5
+    HIGH = 6
+    BACK = 7  # from the scratch space to the list
+    LOWER = 8  # the lower halves of float64
+    RANKS = 9  # ranks in place of keys
 
 cdef uint32_t FIRST = <uint32_t> 1 << 31  # beside a row, of which there are fewer
 
-
-cdef void fill_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
-    g.row_bits, g.rank_shift = row_bits, rank_shift
-    g.row_mask, g.missing = (<uint64_t> 1 << row_bits) - 1, ~<uint64_t> 0 >> rank_shift
+ctypedef struct sorting_t:  # columns [column, stop) as they are sorted
+    # set once
+    Py_ssize_t n, d, stop  # rows, all columns of X, and where these columns end
+    Py_ssize_t width  # the number of columns that are read at a time
+    Py_ssize_t least  # a value is common if more rows have it
+    const Py_ssize_t* rows  # (n,): rows of X; NULL: all of them
+    const int32_t* codes  # (n,): the class of each row; NULL: items have no class
+    const int32_t* n_codes  # (d,): the number of categories, 0: numbers; NULL: all are numbers
+    int32_t* common  # (2, d): as in `growth_t`; NULL: no list leaves rows out
+    uint64_t* items  # (d, n)
+    uint64_t* scratch  # (n,)
+    uint32_t* counts  # (3, DIGIT)
+    growth_t g  # where an item has its parts
+    # the work under way
+    Py_ssize_t block, block_end  # the columns that are read
+    Py_ssize_t column  # the one of them that is sorted
+    int step  # the pass
+    Py_ssize_t place, todo  # the number of rows that the pass has done, and of all that it has to do
+    Py_ssize_t length, n_equal  # of the list; of rows that have the common value
+    bint lacks  # whether a value is missing
+    double value  # the common value, if `repeated`
+    bint repeated
+    uint64_t* source  # the items before and behind the sort by a digit
+    uint64_t* target
+    uint64_t last, n_ranks  # the last key, and the number of ranks so far
+    bint waiting  # whether the common value is above all keys so far
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
@@ -48,69 +87,8 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
     return key_of(x) if floating is float else key_of(x) >> 32
 
 
-cdef void sort_upper(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* counts) noexcept nogil:
-    """Sort by the upper 32 bits, stably; `counts` has room for 3 * DIGIT."""
-    cdef uint64_t* source = items
-    cdef uint64_t* target = scratch
-    cdef uint64_t item
-    cdef uint32_t* count
-    cdef uint32_t total, here
-    cdef int digit, shift
-    cdef Py_ssize_t i
-    memset(counts, 0, 3 * DIGIT * sizeof(uint32_t))
-    for i in range(n):
-        item = items[i]
-        counts[item >> 32 & 2047] += 1
-        counts[DIGIT + (item >> 43 & 2047)] += 1
-        counts[2 * DIGIT + (item >> 54)] += 1
-    for digit in range(3):
-        shift = 32 + 11 * digit
-        count = counts + digit * DIGIT
-        if count[items[0] >> shift & 2047] == n:
-            continue
-        total = 0
-        for i in range(DIGIT):
-            here = count[i]
-            count[i] = total
-            total += here
-        for i in range(n):
-            item = source[i]
-            here = item >> shift & 2047
-            target[count[here]] = item
-            count[here] += 1
-        source, target = target, source
-    if source != items:
-        memcpy(items, source, n * sizeof(uint64_t))
-
-
-cdef void sort_lower(
-    uint64_t* items, Py_ssize_t n, const double* x, uint64_t* scratch, uint32_t* counts
-) noexcept nogil:
-    """Sort runs of equal upper halves by the lower half of their keys."""
-    cdef Py_ssize_t start = 0, stop, i, j
-    cdef uint64_t item
-    while start < n:
-        stop = start + 1
-        while stop < n and (items[stop] ^ items[start]) >> 32 == 0:
-            stop += 1
-        if stop - start > 1:
-            for i in range(start, stop):
-                items[i] = key_of(x[<uint32_t> items[i]]) << 32 | <uint32_t> items[i]
-            if stop - start > SHORT:
-                sort_upper(items + start, stop - start, scratch, counts)
-            else:
-                for i in range(start + 1, stop):
-                    item = items[i]
-                    j = i
-                    while j > start and items[j - 1] > item:
-                        items[j] = items[j - 1]
-                        j -= 1
-                    items[j] = item
-        start = stop
-
-
-cdef bint is_repeated(const floating* x, Py_ssize_t n, floating* value_out) noexcept nogil:
-    """The most frequent of SAMPLE values, evenly spaced; whether it is there twice."""
+cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
+    """The most frequent of SAMPLE values, evenly spaced. Returns whether it is there twice."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
@@ -124,224 +102,436 @@ cdef bint is_repeated(const floating* x, Py_ssize_t n, floating* value_out) noex
     return most > 1
 
 
-cdef Py_ssize_t fill_column(
-    const floating* x, Py_ssize_t n, bint leave_out, Py_ssize_t least, floating* value_out, uint64_t* column
+cdef void read_rows(
+    const sorting_t* s, const floating* X, floating* values, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Write the rows below the upper halves of their keys, without those of a value that more than `least` have.
-
-    Returns how many are written. All are where some are missing.
-    """
-    cdef Py_ssize_t i, o = 0, n_equal = 0
-    cdef bint lacks = False
-    if leave_out and is_repeated(x, n, value_out):
-        for i in range(n):
-            n_equal += x[i] == value_out[0]
-            lacks |= x[i] != x[i]
-    if n_equal <= least or lacks:
-        for i in range(n):
-            column[i] = upper_key(x[i]) << 32 | <uint64_t> i
-        return n
-    for i in range(n):
-        if o == n - n_equal:
-            break
-        column[o] = upper_key(x[i]) << 32 | <uint64_t> i
-        o += x[i] != value_out[0]
-    return o
-
-
-cdef void sort_columns(
-    const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const int32_t* codes,
-    const int32_t* n_codes, growth_t* g, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t* common,
-    uint64_t* items, floating* values, Py_ssize_t width, uint64_t* scratch, uint32_t* counts
-) noexcept nogil:
-    cdef Py_ssize_t block = first, end, f, i, ahead, length
+    """Copy the block's columns: a row of X is brought into the cache once for all of them."""
+    cdef Py_ssize_t n = s.n, d = s.d, first = s.block, end = s.block_end, i, f, ahead
+    cdef const Py_ssize_t* rows = s.rows
     cdef const floating* x
-    cdef uint64_t* column
-    cdef uint64_t row, key, last, shown, n_ranks, left_out, missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0
-    cdef floating value = 0
-    cdef bint categorical, waiting
-    while block < stop:
-        end = min(block + width, stop)
-        for i in range(n):
-            ahead = min(i + AHEAD, n - 1)
-            x = X + (ahead if rows == NULL else rows[ahead]) * d
-            for f in range(block, end, 8):
-                prefetch(x + f)
-            prefetch(x + end - 1)
-            x = X + (i if rows == NULL else rows[i]) * d
-            for f in range(block, end):
-                values[(f - block) * n + i] = x[f]
-        for f in range(block, end):
-            column = items + f * n
-            x = values + (f - block) * n
-            categorical = n_codes != NULL and n_codes[f] > 0
-            length = fill_column(x, n, common != NULL and not categorical, least, &value, column)
-            left_out = key_of(value)
-            waiting = length < n
-            if length:
-                sort_upper(column, length, scratch, counts)
-            if floating is double:
-                sort_lower(column, length, x, scratch, counts)
-            n_ranks = 0
-            last = 0
-            if common != NULL:
-                common[f] = -1
-            for i in range(length):
-                row = <uint32_t> column[i]
-                if floating is float:
-                    key = column[i] >> 32
-                else:
-                    key = key_of(x[row])
-                if i == 0 or key != last:
-                    if waiting and key > left_out:
-                        common[f] = <int32_t> n_ranks
-                        waiting = False
-                        n_ranks += 1
-                    n_ranks += 1
-                last = key
-                shown = n_ranks - 1
-                if key == missing:
-                    shown = g.missing
-                elif categorical:
-                    shown = <uint64_t> x[row]
-                column[i] = (
-                    shown << g.rank_shift | (<uint64_t> codes[row] << g.row_bits if codes != NULL else 0) | row
-                )
-            if waiting:
-                common[f] = <int32_t> n_ranks
-            if length < n:
-                i = 0
-                while x[i] != value:
-                    i += 1
-                common[d + f] = <int32_t> i
-                set_length(g, column, n, length)
-        block = end
+    for i in range(start, stop):
+        ahead = min(i + AHEAD, n - 1)
+        x = X + (ahead if rows == NULL else rows[ahead]) * d
+        for f in range(first, end, 8):
+            prefetch(x + f)
+        prefetch(x + end - 1)
+        x = X + (i if rows == NULL else rows[i]) * d
+        for f in range(first, end):
+            values[(f - first) * n + i] = x[f]
 
 
-def sort(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] codes, const int32_t[::1] n_codes,
-         int row_bits, int rank_shift, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t least, int32_t[:, ::1] common_out,
-         uint64_t[:, ::1] items, floating[:, ::1] values, uint64_t[::1] scratch, uint32_t[::1] counts):
-    """Write the lists of columns [first, stop) of X[rows] (None: of all rows) to items[first:stop].
+cdef void count_common(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    cdef Py_ssize_t n_equal = 0, i
+    cdef floating value = <floating> s.value
+    cdef bint lacks = False
+    for i in range(start, stop):
+        n_equal += x[i] == value
+        lacks |= x[i] != x[i]
+    s.n_equal += n_equal
+    s.lacks |= lacks
 
-    common_out: of each feature the rank of a value that more than `least` rows have, which its list leaves out, -1
-    where there is none; and a row that has it. None: no row is left out. So many columns are read at a time as
-    `values` has room for: a row of X is brought into the cache once for them.
+
+cdef void list_keys(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Write the upper halves of the keys above their rows; without the rows of a common value if none is missing."""
+    cdef uint64_t* list = s.items + s.column * s.n
+    cdef Py_ssize_t i, o = s.length, most = s.n - s.n_equal
+    cdef floating value = <floating> s.value
+    if s.n_equal == 0:
+        for i in range(start, stop):
+            list[i] = upper_key(x[i]) << 32 | <uint64_t> i
+        s.length = stop
+        return
+    for i in range(start, stop):
+        if o == most:
+            break
+        list[o] = upper_key(x[i]) << 32 | <uint64_t> i
+        o += x[i] != value
+    s.length = o
+
+
+cdef void count_digits(
+    const uint64_t* items, uint32_t* counts, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    cdef uint64_t item
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        item = items[i]
+        counts[item >> 32 & 2047] += 1
+        counts[DIGIT + (item >> 43 & 2047)] += 1
+        counts[2 * DIGIT + (item >> 54)] += 1
+
+
+cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept nogil:
+    """Turn the counts of a digit into places. Returns whether its n items have more than the one digit given."""
+    cdef uint32_t total = 0, here
+    cdef Py_ssize_t i
+    if count[digit] == n:
+        return False
+    for i in range(DIGIT):
+        here = count[i]
+        count[i] = total
+        total += here
+    return True
+
+
+cdef void sort_by_digit(
+    const uint64_t* source, uint64_t* target, uint32_t* count, int shift, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """Move items to the places of their digits, stably."""
+    cdef uint64_t item
+    cdef uint32_t digit
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        item = source[i]
+        digit = item >> shift & 2047
+        target[count[digit]] = item
+        count[digit] += 1
+
+
+cdef void sort_run(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* counts) noexcept nogil:
+    """Sort items by their upper 32 bits, stably."""
+    cdef uint64_t* source = items
+    cdef uint64_t* target = scratch
+    cdef uint64_t item
+    cdef Py_ssize_t i, j
+    cdef int digit, shift
+    if n <= SHORT:
+        for i in range(1, n):
+            item = items[i]
+            j = i
+            while j > 0 and items[j - 1] > item:
+                items[j] = items[j - 1]
+                j -= 1
+            items[j] = item
+        return
+    memset(counts, 0, 3 * DIGIT * sizeof(uint32_t))
+    count_digits(items, counts, 0, n)
+    for digit in range(3):
+        shift = 32 + 11 * digit
+        if start_digit(counts + digit * DIGIT, items[0] >> shift & 2047, n):
+            sort_by_digit(source, target, counts + digit * DIGIT, shift, 0, n)
+            source, target = target, source
+    if source != items:
+        memcpy(items, source, n * sizeof(uint64_t))
+
+
+cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_ssize_t least) noexcept nogil:
+    """Sort runs of equal upper halves by the lower halves of their keys, whole runs until `least` rows are done.
+
+    Returns where the next run starts.
     """
-    cdef Py_ssize_t n = items.shape[1]
-    cdef growth_t g
-    fill_bits(&g, row_bits, rank_shift)
+    cdef uint64_t* items = s.items + s.column * s.n
+    cdef Py_ssize_t n = s.length, end = min(start + least, n), stop, i
+    while start < end:
+        stop = start + 1
+        while stop < n and (items[stop] ^ items[start]) >> 32 == 0:
+            stop += 1
+        if stop - start > 1:
+            for i in range(start, stop):
+                items[i] = key_of(x[<uint32_t> items[i]]) << 32 | <uint32_t> items[i]
+            sort_run(items + start, stop - start, s.scratch, s.counts)
+        start = stop
+    return start
+
+
+cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Write ranks and classes in place of the keys."""
+    cdef uint64_t* list = s.items + s.column * s.n
+    cdef uint64_t missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0, left_out = key_of(<floating> s.value)
+    cdef uint64_t row, key, rank, last = s.last, n_ranks = s.n_ranks, missing_rank = s.g.missing
+    cdef bint categorical = s.n_codes != NULL and s.n_codes[s.column] > 0, waiting = s.waiting
+    cdef int row_bits = s.g.row_bits, rank_shift = s.g.rank_shift
+    cdef const int32_t* codes = s.codes
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        row = <uint32_t> list[i]
+        if floating is float:
+            key = list[i] >> 32
+        else:
+            key = key_of(x[row])
+        if i == 0 or key != last:
+            if waiting and key > left_out:
+                s.common[s.column] = <int32_t> n_ranks
+                waiting = False
+                n_ranks += 1
+            n_ranks += 1
+        last = key
+        rank = n_ranks - 1
+        if key == missing:
+            rank = missing_rank
+        elif categorical:
+            rank = <uint64_t> x[row]
+        list[i] = rank << rank_shift | (<uint64_t> codes[row] << row_bits if codes != NULL else 0) | row
+    s.last, s.n_ranks, s.waiting = last, n_ranks, waiting
+
+
+cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
+    """Set the length of the list, and say of which rank and of which rows those are that it leaves out."""
+    cdef Py_ssize_t i = 0
+    if s.common == NULL:
+        return
+    if s.length == s.n:
+        s.common[s.column] = -1
+        return
+    if s.waiting:
+        s.common[s.column] = <int32_t> s.n_ranks
+    while x[i] != <floating> s.value:
+        i += 1
+    s.common[s.d + s.column] = <int32_t> i
+    set_length(&s.g, s.items + s.column * s.n, s.n, s.length)
+
+
+cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
+    """Get ready for the pass s.step. Returns the number of rows that it has to do; 0: the pass is not needed."""
+    cdef uint64_t* items = s.items + s.column * s.n
+    cdef bint numbers = s.n_codes == NULL or s.n_codes[s.column] == 0
+    if s.step == READ:
+        s.block, s.block_end = s.column, min(s.column + s.width, s.stop)
+        return s.n
+    if s.step == COUNT:
+        s.n_equal = s.lacks = s.length = 0
+        s.repeated = s.common != NULL and numbers and is_repeated(x, s.n, &s.value)
+        return s.n if s.repeated else 0
+    if s.step == LIST:
+        if s.n_equal <= s.least or s.lacks:
+            s.n_equal = 0
+        return s.n
+    if s.step == DIGITS:
+        memset(s.counts, 0, 3 * DIGIT * sizeof(uint32_t))
+        s.source, s.target = items, s.scratch
+    elif s.step == BACK and s.source == items:
+        return 0
+    elif s.step == RANKS:
+        s.last, s.n_ranks, s.waiting = 0, 0, s.length < s.n
+    elif LOW <= s.step <= HIGH:
+        if s.length == 0 or not start_digit(
+            s.counts + (s.step - LOW) * DIGIT, items[0] >> (32 + 11 * (s.step - LOW)) & 2047, s.length
+        ):
+            return 0
+    return s.length
+
+
+cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
+    """End a pass that has done all its rows and get ready for the next one. Returns whether there is one."""
+    cdef const floating* x = values + (s.column - s.block) * s.n
+    if LOW <= s.step <= HIGH and s.todo > 0:
+        s.source, s.target = s.target, s.source
+    if s.step == RANKS:
+        end_list(s, x)
+        s.column += 1
+        x += s.n
+        s.step = COUNT if s.column < s.block_end else READ
+    else:
+        s.step += 1
+        if floating is float and s.step == LOWER:
+            s.step = RANKS
+    s.place = s.todo = 0
+    if s.column < s.stop:
+        s.todo = start_pass(s, x)
+    return s.column < s.stop
+
+
+cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t budget) noexcept nogil:
+    """Sort on, for passes over about `budget` rows. Returns whether there is more to do."""
+    cdef const floating* x
+    cdef Py_ssize_t start, stop, cost
+    while budget > 0:
+        if s.place == s.todo:
+            if not next_pass(s, values):
+                return False
+            continue
+        x = values + (s.column - s.block) * s.n
+        cost = s.block_end - s.block if s.step == READ else 1
+        start, stop = s.place, min(s.place + (budget + cost - 1) // cost, s.todo)
+        if s.step == READ:
+            read_rows(s, X, values, start, stop)
+        elif s.step == COUNT:
+            count_common(s, x, start, stop)
+        elif s.step == LIST:
+            list_keys(s, x, start, stop)
+        elif s.step == DIGITS:
+            count_digits(s.source, s.counts, start, stop)
+        elif s.step <= HIGH:
+            sort_by_digit(
+                s.source, s.target, s.counts + (s.step - LOW) * DIGIT, 32 + 11 * (s.step - LOW), start, stop
+            )
+        elif s.step == BACK:
+            memcpy(s.target + start, s.source + start, (stop - start) * sizeof(uint64_t))
+        elif s.step == LOWER:
+            if floating is double:
+                stop = sort_lower(s, x, start, stop - start)
+        else:
+            write_ranks(s, x, start, stop)
+        budget -= (stop - start) * cost
+        s.place = stop
+    return True
+
+
+cdef class Sorting:
+    """Columns [first, stop) as they are sorted into lists: a `sorting_t`, and the arrays that it points to.
+
+    Parameters
+    ----------
+    lists : Sorted
+        Its items and, where it has one, `common` are written.
+    data : Training
+    first, stop : int
+    width : int
+        The number of columns that are read at a time.
+    least : int
+        A list leaves out the rows of a value that more rows have.
+    """
+
+    cdef sorting_t s
+    cdef object kept
+
+    def __init__(self, lists, data, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t width, Py_ssize_t least):
+        cdef sorting_t* s = &self.s
+        cdef uint64_t[:, ::1] items = lists.items
+        cdef int32_t[:, ::1] common = lists.common
+        cdef const Py_ssize_t[::1] rows = data.rows
+        cdef const int32_t[::1] codes = data.target.codes
+        cdef const int32_t[::1] n_codes = data.n_codes
+        cdef uint64_t[::1] scratch = np.empty(items.shape[1], np.uint64)
+        cdef uint32_t[::1] counts = np.empty(3 * DIGIT, np.uint32)
+        memset(s, 0, sizeof(sorting_t))
+        s.n, s.d, s.stop, s.width, s.least = items.shape[1], lists.n_features, stop, width, least
+        s.rows = NULL if rows is None else &rows[0]
+        s.codes = NULL if codes is None else &codes[0]
+        s.n_codes = NULL if n_codes is None else &n_codes[0]
+        s.common = NULL if common is None else &common[0, 0]
+        s.items, s.scratch, s.counts = &items[0, 0], &scratch[0], &counts[0]
+        set_bits(&s.g, lists.row_bits, lists.rank_shift)
+        s.column, s.block, s.block_end, s.step = first, first, min(first + width, stop), READ
+        s.todo = s.n
+        self.kept = lists.items, lists.common, data, scratch, counts
+
+
+def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_ssize_t budget):
+    """Sort columns of X for about `budget` rows. Returns whether there is more to do.
+
+    values: (width, n), scratch space
+    """
+    cdef bint more
     with nogil:
-        sort_columns(
-            &X[0, 0], X.shape[1], NULL if rows is None else &rows[0], n, NULL if codes is None else &codes[0],
-            NULL if n_codes is None else &n_codes[0], &g, first, stop, least,
-            NULL if common_out is None else &common_out[0, 0], &items[0, 0], &values[0, 0], values.shape[0],
-            &scratch[0], &counts[0],
-        )
+        more = advance(&sorting.s, &X[0, 0], &values[0, 0], budget)
+    return more
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows."""
+    """Write a list of all rows, with their classes (None: they have none) and of rank 0."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(items_out.shape[0]):
             items_out[i] = (0 if codes is None else <uint64_t> codes[i] << row_bits) | <uint64_t> i
 
 
-def pack(const uint64_t[:, ::1] items, int32_t[:, ::1] common, int row_bits, int rank_shift, Py_ssize_t first,
-         Py_ssize_t stop, uint32_t[:, ::1] packed_out):
-    """Write of lists [first, stop) the rows, with FIRST where one's value is not that of the row before.
+def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
+    """Write the rows of lists [first, stop), with FIRST where a row's value is not that of the row before.
 
-    The last of a list that leaves rows out is its length. common: ranks are changed to those without gaps.
+    The last number of a short list is its length. In `lists.common`, ranks become those among the values of the list.
     """
+    cdef uint64_t[:, ::1] items = lists.items
+    cdef int32_t[:, ::1] common = lists.common
     cdef growth_t g
     cdef Py_ssize_t f, i, n = items.shape[1], length
     cdef int32_t n_below
     cdef uint64_t last
+    cdef const uint64_t* list
     cdef bint is_short
-    fill_bits(&g, row_bits, rank_shift)
+    set_bits(&g, lists.row_bits, lists.rank_shift)
     with nogil:
         for f in range(first, stop):
+            list = &items[f, 0]
             is_short = common is not None and common[0, f] >= 0
-            length = length_of(&g, &items[f, 0], n) if is_short else n
-            last = ~items[f, 0]
+            length = length_of(&g, list, n) if is_short else n
+            last = ~list[0]
             n_below = 0
             for i in range(length):
-                packed_out[f, i] = <uint32_t> row_of(&g, items[f, i])
-                if not same_value(&g, items[f, i], last):
+                packed_out[f, i] = <uint32_t> row_of(&g, list[i])
+                if not same_value(&g, list[i], last):
                     packed_out[f, i] |= FIRST
-                    n_below += is_short and rank_of(&g, items[f, i]) < <uint64_t> common[0, f]
-                last = items[f, i]
+                    n_below += is_short and rank_of(&g, list[i]) < <uint64_t> common[0, f]
+                last = list[i]
             if is_short:
                 packed_out[f, n - 1] = <uint32_t> length
                 common[0, f] = n_below
 
 
+ctypedef struct chosen_t:  # rows of a column whose list is unpacked
+    const uint32_t* packed  # (length,): the rows in the order of the column, as `pack` writes them
+    Py_ssize_t length
+    const int64_t* tags  # of each row, the bits of its item below the rank; -1: the row is not chosen
+    Py_ssize_t n_chosen, n_rows  # the number of rows that are chosen, and of all
+    int64_t common  # the number of the list's values below the one that it leaves out; -1: it leaves none out
+    bint categorical
+
+
 cdef Py_ssize_t unpack_list(
-    const uint32_t* packed, Py_ssize_t length, const int64_t* tags, const floating* x, Py_ssize_t d,
-    const Py_ssize_t* rows, bint categorical, int64_t common, const growth_t* g, uint64_t* items, Py_ssize_t n
+    const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, uint64_t* items
 ) noexcept nogil:
-    """Write the items of the rows that have a tag, n at most; x: the column. Returns how many."""
-    cdef Py_ssize_t i, row, o = 0, last = length - 1
+    """Write the items of the chosen rows and return their number. x: the column's first entry in X, of d columns."""
+    cdef Py_ssize_t i, row, o = 0, last = c.length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
     cdef floating value
-    while last > 0 and packed[last] & FIRST == 0:
+    while last > 0 and c.packed[last] & FIRST == 0:
         last -= 1
-    for i in range(length):
-        if o == n:
+    for i in range(c.length):
+        if o == c.n_chosen:
             break
-        row = packed[i] & ~FIRST
-        if packed[i] & FIRST:
-            n_values += n_values == common
+        row = c.packed[i] & ~FIRST
+        if c.packed[i] & FIRST:
+            n_values += n_values == c.common
             rank = n_values
             n_values += 1
-            if categorical or i == last:
+            if c.categorical or i == last:
                 value = x[(row if rows == NULL else rows[row]) * d]
                 if value != value:
                     rank = g.missing
-                elif categorical:
+                elif c.categorical:
                     rank = <uint64_t> value
-        items[o] = rank << g.rank_shift | <uint64_t> tags[row]
-        o += tags[row] >= 0
+        items[o] = rank << g.rank_shift | <uint64_t> c.tags[row]
+        o += c.tags[row] >= 0
     return o
 
 
 cdef int32_t row_like(
-    const floating* x, Py_ssize_t d, const Py_ssize_t* rows, const int64_t* tags, Py_ssize_t n, floating value,
-    const growth_t* g
+    const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The first that has a tag and the value in column x, as the tag numbers it; 0 if none has."""
+    """The first chosen row with the value in column x, by the number in its tag; 0 if there is none."""
     cdef Py_ssize_t i
-    for i in range(n):
-        if tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
-            return <int32_t> row_of(g, <uint64_t> tags[i])
+    for i in range(c.n_rows):
+        if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
+            return <int32_t> row_of(g, <uint64_t> c.tags[i])
     return 0
 
 
-def unpack(const uint32_t[:, ::1] packed, int32_t[:, ::1] common, const int64_t[::1] tags,
-           const floating[:, ::1] X, const Py_ssize_t[::1] rows, const int32_t[::1] n_codes, int row_bits,
-           int rank_shift, Py_ssize_t first, Py_ssize_t stop, uint64_t[:, ::1] items_out):
-    """Write lists [first, stop) of X[rows] (None: of all rows) again, of the rows that have a tag.
+def unpack(packed, lists, const floating[:, ::1] X, const int64_t[::1] tags, Py_ssize_t first, Py_ssize_t stop):
+    """Write lists [first, stop) of the rows that have a tag, from the Packed of X to the items of a Sorted.
 
-    tags: of each row what its items have below the rank, -1 where there is none to be. common: the rows that have a
-    common value are changed to some of these.
+    tags: of each packed row, the bits of its item below the rank, -1: the row has no item. In `lists.common`, the rows
+    that have a common value become such rows as have a tag.
     """
+    cdef const uint32_t[:, ::1] order = packed.packed
+    cdef const Py_ssize_t[::1] some = packed.data.rows
+    cdef const int32_t[::1] n_codes = packed.data.n_codes
+    cdef uint64_t[:, ::1] items = lists.items
+    cdef int32_t[:, ::1] common = lists.common
     cdef growth_t g
-    cdef Py_ssize_t f, row, n = items_out.shape[1], d = X.shape[1], length
-    cdef const Py_ssize_t* all_rows = NULL if rows is None else &rows[0]
-    cdef bint is_short
-    fill_bits(&g, row_bits, rank_shift)
+    cdef chosen_t c
+    cdef Py_ssize_t f, row, d = X.shape[1], length
+    cdef const Py_ssize_t* rows = NULL if some is None else &some[0]
+    set_bits(&g, lists.row_bits, lists.rank_shift)
+    c.tags, c.n_chosen, c.n_rows = &tags[0], items.shape[1], tags.shape[0]
     with nogil:
         for f in range(first, stop):
-            is_short = common is not None and common[0, f] >= 0
-            length = packed[f, packed.shape[1] - 1] if is_short else packed.shape[1]
-            length = unpack_list(
-                &packed[f, 0], length, &tags[0], &X[0, f], d, all_rows, n_codes is not None and n_codes[f] > 0,
-                common[0, f] if is_short else -1, &g, &items_out[f, 0], n,
-            )
-            if is_short:
-                set_length(&g, &items_out[f, 0], n, length)
+            c.packed = &order[f, 0]
+            c.common = common[0, f] if common is not None else -1
+            c.length = order[f, order.shape[1] - 1] if c.common >= 0 else order.shape[1]
+            c.categorical = n_codes is not None and n_codes[f] > 0
+            length = unpack_list(&c, &g, &X[0, f], d, rows, &items[f, 0])
+            if c.common >= 0:
+                set_length(&g, &items[f, 0], c.n_chosen, length)
                 row = common[1, f]
-                common[1, f] = row_like(
-                    &X[0, f], d, all_rows, &tags[0], tags.shape[0], X[row if rows is None else rows[row], f], &g
-                )
+                common[1, f] = row_like(&c, &g, &X[0, f], d, rows, X[row if rows == NULL else rows[row], f])

@@ -116,7 +116,7 @@ def test_wrong_data_and_parameters_are_refused(rng):
         ({"bounds": [0, 1]}, X, "bounds has shape"),
         ({"cv": 31}, X, "cv is 31 and n_samples=30; at most one fold"),
         ({"ccp_alpha": "best"}, X, "ccp_alpha is 'best'"),
-        ({"callback": lambda *step: True}, X, "the callback stopped fit"),
+        ({"callback": lambda *step: True}, X, "stopped by callback"),
     ]:
         with pytest.raises((ValueError, RuntimeError), match=message):
             DensityTree(**parameters).fit(rows)

@@ -227,7 +227,7 @@ def test_columns_are_sorted_with_equal_values_of_equal_rank(rng, dtype):
         1 + rng.integers(0, 3, 3000) * 2.0**-52,
     ]
     X = np.column_stack(columns).astype(dtype)
-    lists = sorted_columns.Sorted(X, None, sorted_columns.Target(None, None, np.array([0, 1])), None, 2)
+    lists = sorted_columns.Sorted(sorted_columns.Training(X, None, sorted_columns.NO_TARGET, None, None), 2)
     for x, items in zip(X.T, lists.items):
         row = (items & np.uint64((1 << lists.row_bits) - 1)).astype(int)
         np.testing.assert_array_equal(row, np.argsort(x + 0.0, kind="stable"))
@@ -380,7 +380,7 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
     DecisionTreeClassifier(callback=lambda *step: told.append(step)).fit(X, y)
     assert told[-1] == (500, 500, None)
     model = DecisionTreeClassifier(callback=lambda *step: True)
-    with pytest.raises(RuntimeError, match="the callback stopped fit"):
+    with pytest.raises(RuntimeError, match="stopped by callback"):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
 

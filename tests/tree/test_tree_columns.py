@@ -235,9 +235,10 @@ def test_lists_unpacked_are_those_sorted_without_the_rows_that_are_left_out(rng,
     rows = np.sort(rng.permutation(n)[:250])
     target = sorted_columns.Target(rng.integers(0, 3, 250).astype(np.int32), None, np.array([0, 3], np.int32))
     n_codes = np.array([0, 4, 0, 0, 0, 0, 0], np.int32)
-    lists = sorted_columns.Sorted(X, rows, target, n_codes, threads, leave_out)
+    data = sorted_columns.Training(X, rows, target, None, n_codes)
+    lists = sorted_columns.Sorted(data, threads, leave_out)
     sorted_items, mask = lists.items.copy(), np.uint64((1 << lists.row_bits) - 1)
-    packed = sorted_columns.Packed(lists, X, rows, n_codes, threads)
+    packed = sorted_columns.Packed(lists, data, threads)
     for kept in (np.ones(250, bool), rng.random(250) < 0.6, np.arange(250) == 7):
         unpacked = packed.of(np.flatnonzero(kept), np.flatnonzero(kept), target, threads)
         for f, (expected, found) in enumerate(zip(sorted_items, unpacked.items)):
