@@ -8,7 +8,8 @@ import types
 import numpy as np
 
 from ._exceptions import not_fitted_error, warn
-from ._snapshot import ASSIGNED, is_state, on_snapshots
+from ._parameters import check_parameters
+from ._snapshot import ASSIGNED, on_snapshots, tell_assigned
 from ._state_table import Array, DeclaredState, Size, declare, has, where
 from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
@@ -60,7 +61,11 @@ class only_if:
     def __get__(self, estimator, owner=None):
         if estimator is None:
             return self.method
-        if not self.condition(estimator):
+        try:
+            there = bool(self.condition(estimator))
+        except (TypeError, ValueError):  # of parameters that other methods refuse
+            there = False
+        if not there:
             raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
         return types.MethodType(self.method, estimator)
 
@@ -105,16 +110,14 @@ class Estimator(DeclaredState):
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if is_state(name):
-            self.__dict__[ASSIGNED] = True
+        tell_assigned(self, name)
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != ASSIGNED}
 
     def __delattr__(self, name):
         super().__delattr__(name)
-        if is_state(name):
-            self.__dict__[ASSIGNED] = True
+        tell_assigned(self, name)
 
     def _fit_path(self, name, values, X, y, shared=None):
         """For each value of a parameter a new model with the answers of a `fit`; None: no way is shorter than those.
@@ -213,6 +216,10 @@ class Estimator(DeclaredState):
             classifier_tags=ClassifierTags() if kind == "classifier" else None,
             input_tags=InputTags(),
         )
+
+    def _require_parameters(self):
+        """Refuse parameters that a user has set since the last check, before a method reads them."""
+        check_parameters(self)
 
     def _require_fitted(self):
         if not hasattr(self, "n_features_in_"):

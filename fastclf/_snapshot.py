@@ -10,9 +10,10 @@ A copy has the same arrays: whatever is reachable from a fitted attribute is nev
 import functools
 import types
 
-from ._state_table import DeclaredState, check_state
+from ._state_table import DeclaredState, check_state, table_of
 
-# The attribute that tells that a user has assigned others since the state was checked.
+# The attribute that tells that a user has assigned others since they were checked: True if fitted ones were among them,
+# False if parameters alone.
 ASSIGNED = "_user_assigned"
 
 # What `estimator.__dict__ = attributes` calls, past `__setattr__`.
@@ -32,20 +33,32 @@ def snapshot(estimator):
 
 
 def _copy(estimator):
-    taken = object.__new__(estimator.__class__)
-    _replace_attributes(taken, estimator.__dict__.copy())
+    taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
+    if "n_features_in_" not in attributes:  # what is called as if it were fitted is not
+        table = table_of(estimator.__class__)
+        made = [name for name in attributes if is_state(name) and (name[-1] == "_" or name in table)]
+        for name in made:
+            del attributes[name]
+    _replace_attributes(taken, attributes)
     return taken
 
 
 def _check(estimator):
     attributes = estimator.__dict__
-    attributes.pop(ASSIGNED, None)  # before the check: an assignment meanwhile is checked by the next call
+    fitted = attributes.pop(ASSIGNED, False)  # before the check: an assignment meanwhile is checked by the next call
     try:
+        estimator._require_parameters()
         if "n_features_in_" in attributes:
-            check_state(estimator)
+            check_state(estimator, entries=fitted)
     except BaseException:
-        attributes[ASSIGNED] = True
+        attributes[ASSIGNED] = fitted or attributes.get(ASSIGNED, False)
         raise
+
+
+def tell_assigned(estimator, name):
+    """Have the next snapshot check an attribute that a user has assigned or deleted."""
+    attributes = estimator.__dict__
+    attributes[ASSIGNED] = is_state(name) or attributes.get(ASSIGNED, False)
 
 
 def on_snapshots(cls):
@@ -61,10 +74,20 @@ def on_snapshots(cls):
             member.on_snapshots(_reads)
 
 
+def _in_words(error, method):
+    """A MemoryError that says which method needed the memory; Python's and NumPy's do not."""
+    told = type(error) is MemoryError and error.args
+    return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
+
+
 def _reads(method):
     @functools.wraps(method)
     def read(self, *args, **kwargs):
-        return method(snapshot(self), *args, **kwargs)
+        taken = snapshot(self)
+        try:
+            return method(taken, *args, **kwargs)
+        except MemoryError as error:
+            raise _in_words(error, method) from error
 
     return read
 
@@ -72,10 +95,16 @@ def _reads(method):
 def _changes(method):
     @functools.wraps(method)
     def change(self, *args, **kwargs):
+        self._require_parameters()
+        if self.__dict__.get(ASSIGNED) is False:
+            del self.__dict__[ASSIGNED]
         # a fit that starts afresh reads nothing of what was fitted or assigned before
         afresh = method.__name__.startswith("fit") and not getattr(self, "warm_start", False)
         taken = _copy(self) if afresh else snapshot(self)
-        result = method(taken, *args, **kwargs)
+        try:
+            result = method(taken, *args, **kwargs)
+        except MemoryError as error:
+            raise _in_words(error, method) from error
         kept = {name: value for name, value in self.__dict__.items() if not is_state(name) and name != ASSIGNED}
         _replace_attributes(self, kept | {name: value for name, value in taken.__dict__.items() if is_state(name)})
         return self if result is taken else result

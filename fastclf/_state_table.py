@@ -59,7 +59,7 @@ class DeclaredState:
         Without `entries` only kinds, dtypes and shapes are checked, in O(1) an attribute; with them what arrays hold.
         """
         sizes = {}
-        check_each(self, _table_of(type(self)), sizes, entries)
+        check_each(self, table_of(type(self)), sizes, entries)
         self._check_rest(sizes, entries)
 
     def _check_rest(self, sizes, entries):
@@ -69,17 +69,17 @@ class DeclaredState:
         """What an estimator refuses before its fit."""
 
 
-def check_state(owner):
+def check_state(owner, entries=True):
     """`_check_state`, with a sentence also for attributes that are nothing like what they should be."""
     try:
-        owner._check_state()
+        owner._check_state(entries)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         what = f"an attribute of the fitted {type(owner).__name__} is not what a fit makes"
         raise ValueError(f"{what} ({type(error).__name__}: {error})") from error
 
 
 @functools.cache
-def _table_of(cls):
+def table_of(cls):
     """The tables of a class and of its bases, theirs first, as one."""
     table = {}
     for base in reversed(cls.__mro__):
@@ -205,7 +205,7 @@ class Instance(Entry):
         if isinstance(value, DeclaredState):
             value._require_fitted()
         elif isinstance(value, tuple):
-            check_each(value, _table_of(self.cls), sizes, entries)
+            check_each(value, table_of(self.cls), sizes, entries)
 
 
 class List(Entry):

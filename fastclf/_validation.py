@@ -17,6 +17,9 @@ _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 # Rows are checked for NaN this many numbers at a time: some milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
 
+# The largest whole number that kernels take.
+_LARGEST = 2**63 - 1
+
 # Labels are sorted this many at a time, at first.
 _LABELS = 1 << 14
 
@@ -243,6 +246,21 @@ def as_numbers(y):
     return y
 
 
+def as_list(value, name):
+    """The entries of a list, tuple or array, and of nothing that is but iterable by chance, such as a string."""
+    if isinstance(value, (str, bytes, dict)) or not np.iterable(value):
+        raise TypeError(f"{name} is {described(value)}; a list is wanted")
+    return list(value)
+
+
+def as_float64(value, name):
+    """What forms an array of numbers as one of float64."""
+    try:
+        return np.ascontiguousarray(as_array(value, name), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} is no array of numbers ({error}); numbers are wanted") from None
+
+
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
     """sample_weight as float64 of shape (n_samples,), finite, from 0 up, not all 0 (`all_zero`: or all); None stays."""
     if sample_weight is None:
@@ -274,22 +292,31 @@ def require_weight(weight):
         raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
 
 
+def described(value):
+    """A value in a message: what it is, or of which kind where that would be long."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
+
+
 def require_integer(name, value, low, high=None):
-    """value as an int in [low, high]."""
+    """value as an int in [low, high]; `high` None is the largest number that a kernel can take, 2^63 - 1."""
     try:
         value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; a whole number is wanted") from None
-    if value < low or (high is not None and value > high):
-        wanted = f"at least {low} is wanted" if high is None else f"{low} to {high} is wanted"
-        raise ValueError(f"{name} is {value}; {wanted}")
+        raise TypeError(f"{name} is {described(value)}; a whole number is wanted") from None
+    if value < low or value > (_LARGEST if high is None else high):
+        open_end = high == np.inf or (high is None and value < low)
+        wanted = f"at least {low}" if open_end else f"{low} to {_LARGEST if high is None else high}"
+        raise ValueError(f"{name} is {value}; {wanted} is wanted")
     return value
 
 
 def require_number(name, value, low, open_low=False, finite=False):
     """value as a float of at least (open_low: above) low, which may be infinite unless `finite`."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}; a number is wanted")
+        raise TypeError(f"{name} is {described(value)}; a number is wanted")
     if not (value > low if open_low else value >= low):
         raise ValueError(f"{name} is {value}; a number {'above' if open_low else 'of at least'} {low} is wanted")
     if finite and abs(value) == np.inf:
@@ -303,7 +330,7 @@ def require_number(name, value, low, open_low=False, finite=False):
 def require_choice(name, value, choices):
     """value, if it is one of the strings in choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}; one of {', '.join(map(repr, choices))} is wanted")
+        raise ValueError(f"{name} is {described(value)}; one of {', '.join(map(repr, choices))} is wanted")
     return value
 
 
@@ -324,4 +351,4 @@ def as_seed(random_state, default=None):
         return int(random_state.integers(1 << 63))
     if hasattr(random_state, "randint"):
         return int(random_state.randint(1 << 31))
-    return require_integer("random_state", random_state, 0) & ((1 << 63) - 1)
+    return require_integer("random_state", random_state, 0, np.inf) & _LARGEST

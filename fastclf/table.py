@@ -1,5 +1,7 @@
 """Tables of numbers and categories, and a classifier that remembers how to read one."""
 
+from numbers import Real
+
 import numpy as np
 
 from ._categories import float_codes, sorted_categories
@@ -7,7 +9,7 @@ from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
 from ._state_table import Array, Instance, List, declare, or_none, require_same
-from ._validation import as_array, feature_names
+from ._validation import as_array, as_list, described, feature_names
 
 # Methods whose answers do not depend on the unit of a column.
 _UNITLESS = (
@@ -307,12 +309,15 @@ class TableClassifier(Classifier, shortcuts=True):
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
         table = Table.of(X)
-        categories = table.categories() if self.categories is None else list(self.categories)
-        names = table.names if self.names is None else list(self.names)
+        names, categories = table.names, self._given_categories(table)
+        if self.names is not None:
+            names = as_list(self.names, "names")
+            if len(names) != table.shape[1]:
+                raise ValueError(f"names has {len(names)} entries; {table.shape[1]}, one a column, are wanted")
+            if not all(isinstance(name, str) for name in names):
+                raise TypeError(f"names is {described(self.names)}; a list of strings is wanted")
         X = self._matrix(X, categories, names)
         d = X.shape[1]
-        if names is not None and len(names) != d:
-            raise ValueError(f"names has {len(names)} entries; {d}, one a column, are wanted")
         for j, known in enumerate(categories):
             codes = None if known is None else X[:, j]
             if known is not None and not ((codes >= 0) & (codes < len(known)) | np.isnan(codes)).all():
@@ -335,6 +340,19 @@ class TableClassifier(Classifier, shortcuts=True):
         if names is not None:
             fitted["feature_names_in_"] = np.array(names, dtype=object)
         return fitted, type(self)()._become(**fitted)._features(X)
+
+    def _given_categories(self, table):
+        """For each column the list of its categories, or None of a column of numbers."""
+        if self.categories is None:
+            return table.categories()
+        given = as_list(self.categories, "categories")
+        if len(given) != table.shape[1]:
+            raise ValueError(f"categories has {len(given)} entries; {table.shape[1]}, one a column, are wanted")
+        known = [None if each is None else as_list(each, f"categories[{j}]") for j, each in enumerate(given)]
+        for j, each in enumerate(known):
+            if not all(isinstance(label, (str, Real, np.generic)) for label in each or ()):
+                raise TypeError(f"categories[{j}] is {described(given[j])}; a list of strings or numbers is wanted")
+        return known
 
     @staticmethod
     def _matrix(X, categories, names):
@@ -388,19 +406,23 @@ class TableClassifier(Classifier, shortcuts=True):
         features = self.features(X)
         return self.model_.predict(features)
 
-    @only_if(lambda model: hasattr(model._model(), "decision_function"))
+    def _models_have(self, method):
+        """Whether the parameter `model` and what was fitted have a method."""
+        return hasattr(self._model(), method) and hasattr(getattr(self, "model_", self._model()), method)
+
+    @only_if(lambda model: model._models_have("decision_function"))
     def decision_function(self, X):
         """The model's scores."""
         features = self.features(X)
         return self.model_.decision_function(features)
 
-    @only_if(lambda model: hasattr(model._model(), "predict_proba"))
+    @only_if(lambda model: model._models_have("predict_proba"))
     def predict_proba(self, X):
         """The model's probabilities of shape (n_samples, n_classes)."""
         features = self.features(X)
         return self.model_.predict_proba(features)
 
-    @only_if(lambda model: hasattr(model._model(), "predict_log_proba"))
+    @only_if(lambda model: model._models_have("predict_log_proba"))
     def predict_log_proba(self, X):
         """Their logarithms."""
         features = self.features(X)

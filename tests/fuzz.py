@@ -101,6 +101,18 @@ PARAMETERS = {
     "scale": [True, False],
 }
 
+
+def junk_function(*args, **options):
+    """A user's function that fails."""
+    raise ValueError("of the user's function")
+
+
+class JunkClass:
+    """A user's class."""
+
+    __init__ = junk_function
+
+
 JUNK = [
     None,
     "x",
@@ -122,7 +134,19 @@ JUNK = [
     [1, 2],
     {},
 ]
-JUNK += [np.zeros(2), np.zeros(0), np.array(3), np.zeros((2, 2)), object(), len, int, 1j, np.float16(2), {"a": 1}, (1,)]
+JUNK += [
+    np.zeros(2),
+    np.zeros(0),
+    np.array(3),
+    np.zeros((2, 2)),
+    object(),
+    junk_function,
+    JunkClass,
+    1j,
+    np.float16(2),
+    {"a": 1},
+    (1,),
+]
 
 
 class Defect(Exception):
@@ -131,7 +155,9 @@ class Defect(Exception):
 
 def is_sentence(error):
     """Whether an exception was raised by the library, for its user, rather than by what the library called."""
-    if not isinstance(error, (ValueError, TypeError, AttributeError, RuntimeError)) or "\n\n" in str(error):
+    if not isinstance(error, (ValueError, TypeError, AttributeError, RuntimeError, MemoryError)) or "\n\n" in str(
+        error
+    ):
         return False
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     if frames[-1].filename.endswith(".pyx"):

@@ -17,10 +17,10 @@ from fastclf._state_table import (
     SizeOf,
     Starts,
     Value,
-    _table_of,
     declare,
     has,
     or_none,
+    table_of,
     where,
 )
 from fastclf._validation import require_choice
@@ -143,7 +143,7 @@ def test_an_estimator_within_another_is_of_its_class_and_fitted():
 
 
 DECLARED = [state.find_class(name) for name in [*state._CLASSES, *fastclf.__all__]]
-DECLARED = [cls for cls in DECLARED if cls is not None and len(_table_of(cls))]
+DECLARED = [cls for cls in DECLARED if cls is not None and len(table_of(cls))]
 
 
 def test_all_that_a_file_may_hold_is_declared():
@@ -154,7 +154,7 @@ def test_all_that_a_file_may_hold_is_declared():
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
 def test_a_size_has_a_number_before_entries_are_compared_with_it(cls):
     known = {"n_rows", "n_features"} if issubclass(cls, tuple) else set()  # those of its owner
-    for name, entry in _table_of(cls).items():
+    for name, entry in table_of(cls).items():
         known |= {name} if isinstance(entry, SizeOf) else set()
         known |= {getattr(entry, each) for each in ("size", "lists", "length") if hasattr(entry, each)}
         known |= set(getattr(entry, "shape", ()))
@@ -174,6 +174,6 @@ def sizes_named(table):
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
 def test_two_entries_share_every_size_but_those_that_others_know(cls):
     # a misspelled one would agree with any length
-    named = list(sizes_named(_table_of(cls)))
+    named = list(sizes_named(table_of(cls)))
     known = {"n_rows", "n_features", "n_columns", "n_classes", "n_outputs"}
     assert {size for size in named if named.count(size) == 1} <= known

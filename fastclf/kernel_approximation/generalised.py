@@ -100,19 +100,24 @@ class GeneralisedLinearClassifier(Classifier):
         features = self._features(X)
         return self.model_.predict(features)
 
-    @only_if(lambda model: hasattr(model._parts()[1], "decision_function"))
+    def _models_have(self, method):
+        """Whether the parameter `model` and what was fitted have a method."""
+        model = self._parts()[1]
+        return hasattr(model, method) and hasattr(getattr(self, "model_", model), method)
+
+    @only_if(lambda model: model._models_have("decision_function"))
     def decision_function(self, X):
         """The model's scores."""
         features = self._features(X)
         return self.model_.decision_function(features)
 
-    @only_if(lambda model: hasattr(model._parts()[1], "predict_proba"))
+    @only_if(lambda model: model._models_have("predict_proba"))
     def predict_proba(self, X):
         """The model's probabilities, of shape (n_samples, n_classes)."""
         features = self._features(X)
         return self.model_.predict_proba(features)
 
-    @only_if(lambda model: hasattr(model._parts()[1], "predict_log_proba"))
+    @only_if(lambda model: model._models_have("predict_log_proba"))
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
         features = self._features(X)

@@ -94,7 +94,7 @@ class RBFSampler(_RandomMap):
         if isinstance(self.gamma, str):
             require_choice("gamma", self.gamma, ["scale"])
         else:
-            require_number("gamma", self.gamma, 0, open_low=True)
+            require_number("gamma", self.gamma, 0, open_low=True, finite=True)
         rows = self._as_rows(X, type(self).__name__)
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
@@ -205,10 +205,6 @@ class Nystroem(_RandomMap):
         -------
         self
         """
-        require_choice("kernel", self.kernel, _KERNELS)
-        for name in ("gamma", "coef0", "degree"):
-            if getattr(self, name) is not None:
-                require_number(name, getattr(self, name), -np.inf if name == "coef0" else 0)
         n_components = require_integer("n_components", self.n_components, 1)
         rows = self._as_rows(X, type(self).__name__)
         columns = self._fitted_columns(X, rows)
@@ -219,7 +215,10 @@ class Nystroem(_RandomMap):
             )
         drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
         components = np.ascontiguousarray(np.asarray(rows[drawn]))
-        U, values, Vt = aside(np.linalg.svd, self._kernel(components, components))
+        inner = self._kernel(components, components)
+        if not np.isfinite(inner).all():
+            raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
+        U, values, Vt = aside(np.linalg.svd, inner)
         normalization = (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
         return self._become(
             **columns,
@@ -227,6 +226,13 @@ class Nystroem(_RandomMap):
             component_indices_=drawn,
             normalization_=normalization.astype(components.dtype, copy=False),
         )
+
+    def _require_parameters(self):
+        super()._require_parameters()
+        require_choice("kernel", self.kernel, _KERNELS)
+        for name in ("gamma", "coef0", "degree"):
+            if getattr(self, name) is not None:
+                require_number(name, getattr(self, name), -np.inf if name == "coef0" else 0, finite=True)
 
     def transform(self, X):
         """The features of each row.

@@ -24,19 +24,19 @@ def gamma_of(gamma, X, weight=None):
 
 def _variance(X):
     values, size = X.data[: X.size] if isinstance(X, Csr) else X, X.shape[0] * X.shape[1]
-    mean = float(values.sum(dtype=np.float64)) / size
+    mean = float(values.sum(dtype=np.float64)) / size  # mean**2 would raise OverflowError
     squares = sum(
         float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
         for start, stop in ranges(0, len(values), 1 << 16)
     )
-    return (squares + (size - values.size) * mean**2) / size
+    return (squares + (size - values.size) * mean * mean) / size
 
 
 def _weighted_variance(X, weight):
     total = float(weight.sum()) * X.shape[1]
     if isinstance(X, Csr):
         entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
-        return float((entries**2) @ heavy) / total - (float(entries @ heavy) / total) ** 2
+        return float((entries**2) @ heavy) / total - float(np.square(entries @ heavy / total))
     mean = squares = 0.0
     for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
         mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total

@@ -32,7 +32,7 @@ def require_kernel(kernel, degree, gamma, coef0):
     """Refuse parameters of a machine that are those of no kernel here, of no function and of no matrix of values."""
     if not callable(kernel):
         require_choice("kernel", kernel, (*KINDS, "precomputed"))
-    require_integer("degree", degree, 0)
+    require_integer("degree", degree, 0, 2**31 - 1)
     if isinstance(gamma, str):
         require_choice("gamma", gamma, ("scale", "auto"))
     else:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from .._validation import as_array, as_sample_weight, require_choice
+from .._validation import as_array, as_float64, as_sample_weight, require_choice
 from .targets import as_label_vector, as_target_pair, encode_pair
 
 
 def as_costs(cost_matrix, n_classes):
     """cost_matrix[true, predicted] as finite float64."""
-    costs = np.asarray(as_array(cost_matrix, "cost_matrix"), dtype=np.float64)
+    costs = as_float64(cost_matrix, "cost_matrix")
     if costs.shape != (n_classes, n_classes):
         raise ValueError(f"cost_matrix has shape {costs.shape}; {(n_classes, n_classes)}, true by predicted, is wanted")
     if not np.isfinite(costs).all():

@@ -6,7 +6,7 @@ from .._columns import as_columns
 from .._csr import as_csr, is_sparse
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
-from .._validation import feature_names, require_choice, require_integer, require_number
+from .._validation import as_list, feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
 from .distributions import Options, log_dirichlet, without
@@ -133,10 +133,13 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         rows, codes, weight, classes = super()._checked(X, y, sample_weight, classes, more)
         return rows if more else self._assigned(rows, codes, slice(None)), codes, weight, classes
 
-    def _check_parameters(self, d, n_classes):
+    def _require_parameters(self):
+        super()._require_parameters()
         require_number("alpha", self.alpha, 0)
         require_number("var_smoothing", self.var_smoothing, 0)
         require_integer("bins", self.bins, 1)
+
+    def _check_parameters(self, d, n_classes):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
@@ -155,7 +158,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
                 if isinstance(key, tuple) and kind == "multinomial":
                     groups.append(sorted(set(map(int, group))))
         else:
-            chosen = [wanted] * d if isinstance(wanted, str) else list(wanted)
+            chosen = [wanted] * d if isinstance(wanted, str) else as_list(wanted, "distributions")
         if len(chosen) != d:
             raise ValueError(f"distributions has {len(chosen)} entries; one for each of {d} columns is wanted")
         for kind in chosen:

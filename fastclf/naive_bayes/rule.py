@@ -7,7 +7,7 @@ import numpy as np
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
-from .._validation import as_matrix, encode_labels, require_choice, require_integer
+from .._validation import as_float64, as_list, as_matrix, encode_labels, require_choice, require_integer
 from .base import as_priors
 from .joints import normalise
 
@@ -288,12 +288,12 @@ class BayesOptimalClassifier(Classifier):
             Rows as all models take them.
         y : array-like of shape (n_samples,)
         """
-        models = list(self.models)
+        models = as_list(self.models, "models")
         if not models or not all(hasattr(model, "predict_proba") for model in models):
             raise ValueError("models is empty or has one without predict_proba; at least one, each with it, is wanted")
         given = None
         if not isinstance(self.evidence, str):
-            given = np.array(self.evidence, np.float64)
+            given = as_float64(self.evidence, "evidence")
             if given.shape != (len(models),) or np.isnan(given).any() or not given.max() > -np.inf:
                 raise ValueError(
                     f"evidence is {self.evidence!r}; one logarithm for each of {len(models)} models is wanted"

@@ -17,8 +17,9 @@ from .._validation import (
 )
 from .admit import admit, admit_queries, takes_sparse
 from .choose_index import ALGORITHMS, Maker
+from .custom_metric import as_compiled
 from .living_rows import Segments, SpareRows
-from .metrics import names_with
+from .metrics import NAMED, names_with
 
 _SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
     How rows are searched; all give the same exact answer. 'brute' scans them all. 'filter' scans codes of a byte a
@@ -104,6 +105,11 @@ class Neighbors(Estimator):
         tags.input_tags.sparse = takes_sparse(self.metric, self.p)
         tags.input_tags.allow_nan = self.metric in names_with("missing")
         return tags
+
+    def _require_parameters(self):
+        super()._require_parameters()
+        if not callable(self.metric) and as_compiled(self.metric) is None:
+            require_choice("metric", self.metric, sorted(NAMED))
 
     def _as_rows(self, X, owner):
         return admit_queries(X, self._scan.some_rows, self._scan.metric, owner)
@@ -303,7 +309,7 @@ class Neighbors(Estimator):
         return require_number("radius", self.radius if radius is None else radius, least)
 
 
-class RadiusSearch:
+class RadiusSearch(Neighbors):
     """Search by radius, for the estimators that have one."""
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):

@@ -107,6 +107,10 @@ class NearestCentroid(LinearClassifier):
     ):
         self._take(locals())
 
+    def _require_parameters(self):
+        super()._require_parameters()
+        require_choice("metric", self.metric, ["euclidean", "manhattan"])
+
     def fit(self, X, y, sample_weight=None):
         """Find the centroids.
 
@@ -124,7 +128,6 @@ class NearestCentroid(LinearClassifier):
         self
         """
         name = type(self).__name__
-        require_choice("metric", self.metric, ["euclidean", "manhattan"])
         if self.shrink_threshold is not None:
             require_number("shrink_threshold", self.shrink_threshold, 0, open_low=True)
         # the sums over a dense X tell whether it is finite

@@ -1,11 +1,11 @@
 """Search for the nearest rows."""
 
 from .._validation import require_integer
-from .base import Neighbors, RadiusSearch, document
+from .base import RadiusSearch, document
 
 
 @document
-class NearestNeighbors(RadiusSearch, Neighbors):
+class NearestNeighbors(RadiusSearch):
     """Exact nearest neighbours of queries among the rows of X.
 
     Parameters

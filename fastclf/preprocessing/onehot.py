@@ -8,6 +8,7 @@ from .._exceptions import warn
 from .._state_table import Array, List, declare
 from .._validation import (
     as_array,
+    as_list,
     feature_names,
     require_choice,
     require_integer,
@@ -114,7 +115,6 @@ class OneHotEncoder(FeatureMap):
         -------
         self
         """
-        self._check_parameters()
         columns = _categorical(X, type(self).__name__)
         if isinstance(self.categories, str):
             require_choice("categories", self.categories, ["auto"])
@@ -122,7 +122,7 @@ class OneHotEncoder(FeatureMap):
                 sorted_categories(column, f"column {j} of X", missing=True) for j, column in enumerate(columns)
             ]
         else:
-            categories = [_given_categories(given, j) for j, given in enumerate(self.categories)]
+            categories = [_given_categories(given, j) for j, given in enumerate(as_list(self.categories, "categories"))]
             if len(categories) != len(columns):
                 raise ValueError(
                     f"categories has {len(categories)} lists and X {len(columns)} features; one each is wanted"
@@ -144,7 +144,8 @@ class OneHotEncoder(FeatureMap):
             **({} if names is None else {"feature_names_in_": names}),
         )
 
-    def _check_parameters(self):
+    def _require_parameters(self):
+        super()._require_parameters()
         require_choice("handle_unknown", self.handle_unknown, ["error", "ignore", "infrequent_if_exist", "warn"])
         try:
             kind = np.dtype(self.dtype).kind
@@ -179,7 +180,7 @@ class OneHotEncoder(FeatureMap):
             return np.full(len(groups), -1)
         if isinstance(self.drop, str):
             return np.where((self.drop == "first") | (size == 2), 0, -1)
-        named = list(self.drop)
+        named = as_list(self.drop, "drop")
         if len(named) != len(groups):
             raise ValueError(f"drop names {len(named)} categories and X has {len(groups)} features; one each is wanted")
         dropped = np.empty(len(groups), np.int64)
@@ -263,7 +264,7 @@ class OneHotEncoder(FeatureMap):
         kept = place >= 0
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         indices = (place + first[:-1])[kept].astype(np.int32)
-        dtype = np.float32 if self.dtype in ("float32", np.float32) else np.float64
+        dtype = np.float32 if np.dtype(self.dtype) == np.float32 else np.float64
         rows = Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
         return rows if self.sparse_output else rows.__array__(self.dtype)
 
@@ -355,7 +356,7 @@ def _categorical(X, owner):
 
 
 def _given_categories(labels, j):
-    array = np.asarray(labels)
+    array = as_array(as_list(labels, f"categories[{j}]"), f"categories[{j}]")
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
     if array.ndim != 1 or len(sorted_categories(array, f"categories[{j}]", missing=True)) != array.size:

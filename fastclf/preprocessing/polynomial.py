@@ -84,7 +84,6 @@ class PolynomialFeatures(FeatureMap):
         self
         """
         low, high = self._degrees()
-        require_choice("order", self.order, ["C", "F"])
         columns = self._fitted_columns(X, self._as_rows(X, type(self).__name__))
         d, distinct, bias = columns["n_features_in_"], bool(self.interaction_only), bool(self.include_bias)
         high = min(high, d) if distinct else high
@@ -94,6 +93,10 @@ class PolynomialFeatures(FeatureMap):
                 f"degree is {self.degree}, of which {d} features have too many products; a smaller one is wanted"
             )
         return self._become(**columns, _family=(low, high, distinct, bias), n_output_features_=n_out)
+
+    def _require_parameters(self):
+        super()._require_parameters()
+        require_choice("order", self.order, ["C", "F"])
 
     def transform(self, X):
         """The products of the features of each row.

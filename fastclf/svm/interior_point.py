@@ -131,7 +131,8 @@ class Interior:
         """The Newton step of a, w, b, s, t for s a = sa and t room = tr."""
         a, s, t, room = self.a, self.s, self.t, self.room
         x, u = self._solve(sa / a - s - (tr / room - t) - self.off_a, self.off_w)
-        db = (float(self.y @ x) - self.off_b) / float(self.y @ self.along)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where it is not finite, there is no further step
+            db = float((self.y @ x - self.off_b) / (self.y @ self.along))
         da = x - db * self.along
         return da, u - db * self.along_w, db, (sa - s * da) / a - s, (tr + t * da) / room - t
 

@@ -258,6 +258,10 @@ class KernelPerceptron(ScoreClassifier):
         proof["converged_"] = False
         return self._become(**state, **proof)
 
+    def _require_parameters(self):
+        super()._require_parameters()
+        self._check_parameters()
+
     def _check_parameters(self):
         """The budget, 0 for none."""
         require_kernel(self.kernel, self.degree, self.gamma, self.coef0)

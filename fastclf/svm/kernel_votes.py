@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import Csr
 from .._state_table import Array, Starts, Value, declare
-from .._validation import as_array, require_number
+from .._validation import as_float64, require_number
 from ..linear_model.votes import first_samples, mean_votes, votes_until
 
 
@@ -30,10 +30,9 @@ def stacked(first, second):
 
 def called(kernel, A, B):
     """The values of a function of the user's for two arrays of rows."""
-    values = as_array(kernel(A, B), "kernel's result")
+    values = as_float64(kernel(A, B), "kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
-    values = np.ascontiguousarray(values, np.float64)
     if not np.isfinite(values).all():
         raise ValueError("kernel gave NaN or infinity; finite numbers are wanted")
     return values

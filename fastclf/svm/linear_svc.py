@@ -240,6 +240,10 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         for name in ("tol", "C", "intercept_scaling", "lam", "budget"):
             if name in ("tol", "C") or getattr(self, name) is not None:
                 require_number(name, getattr(self, name), 0, open_low=True, finite=True)
+        if self.intercept_scaling is not None and self.intercept_scaling > 1e150:
+            raise ValueError(
+                f"intercept_scaling is {self.intercept_scaling}, whose square overflows; up to 1e150 is wanted"
+            )
         require_integer("max_iter", self.max_iter, 1)
         if self.lam is not None and self.budget is not None:
             raise ValueError(f"lam is {self.lam!r} and budget {self.budget!r}; one of them is wanted, or none")

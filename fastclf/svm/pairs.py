@@ -112,6 +112,9 @@ def solve_all(problem, options, start, watch, keep):
     """Solve each pair for each C, which begins where the one before ends, and call keep(pair number, dual)."""
     sizes = np.bincount(problem.codes[problem.codes >= 0], minlength=problem.n_classes)
     threads = min(options["threads"], len(problem.pairs))
+    # no more than the kernel's values for all pairs of rows and pairs of classes take, and large working sets
+    most = 16.0 * len(problem.pairs) * (len(problem.codes) + 4 * _LARGEST_SET) ** 2
+    options = options | {"cache_bytes": min(options["cache_bytes"], most)}
     left = problem.share(options)
     order = sorted(range(len(problem.pairs)), key=lambda p: -sum(sizes[list(problem.pairs[p])]))
 

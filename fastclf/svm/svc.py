@@ -264,11 +264,12 @@ class SVC(WarmPath, Classifier, shortcuts=True):
             fit_status_=int(not converged),
         )
 
+    def _require_parameters(self):
+        super()._require_parameters()
+        self._options()
+
     def _options(self):
         """The parameters of the solver, checked."""
-        for name in ("shrinking", "probability", "break_ties", "warm_start"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
         require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         require_number("C", self.C, 0, open_low=True)
         require_kernel(self.kernel, self.degree, self.gamma, self.coef0)

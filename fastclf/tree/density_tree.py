@@ -4,7 +4,7 @@ import numpy as np
 
 from .._state_table import Array, declare
 from .._threads import advance, n_threads
-from .._validation import as_matrix, require_integer
+from .._validation import as_float64, as_matrix, require_integer
 from . import _density
 from .base import PrunedTree, document
 from .growth import VALUES, Part
@@ -103,7 +103,7 @@ class DensityTree(PrunedTree):
         if self.bounds is None:
             box = np.array([X.min(axis=0), X.max(axis=0)], np.float64)
         else:
-            box = np.array(self.bounds, np.float64)
+            box = as_float64(self.bounds, "bounds")
             if box.shape != (2, X.shape[1]):
                 raise ValueError(f"bounds has shape {box.shape}; (2, {X.shape[1]}) is wanted")
             outside = (box[0] > X) | (box[1] < X)

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from .._labels import class_factors, rows_that_count
-from .._validation import require_choice, require_integer
+from .._validation import as_float64, require_choice, require_integer
 from .sorted_columns import Training
 
 
@@ -62,7 +62,7 @@ def as_cost_matrix(value, n_classes, n_outputs):
     """cost_matrix as float64, or None."""
     if value is None:
         return None
-    cost = np.ascontiguousarray(value, np.float64)
+    cost = as_float64(value, "cost_matrix")
     if n_outputs > 1:
         raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; one is wanted")
     if cost.shape != (n_classes, n_classes):

@@ -265,7 +265,7 @@ BAD = {
     "kernel": (dict(kernel="cubic"), "kernel is 'cubic'; one of 'linear', 'poly'"),
     "gamma": (dict(gamma=np.inf), "gamma is inf; a finite number is wanted"),
     "coef0": (dict(coef0=np.nan), "coef0 is nan; a number of at least -inf is wanted"),
-    "degree": (dict(degree=-1), "degree is -1; at least 0 is wanted"),
+    "degree": (dict(degree=-1), "degree is -1; 0 to 2147483647 is wanted"),
     "max_iter": (dict(max_iter=0), "max_iter is 0; at least 1 is wanted"),
     "budget": (dict(budget=0), "budget is 0; at least 1 is wanted"),
     "both": (dict(budget=3, average="averaged"), "budget is given with average='averaged'"),
