@@ -4,6 +4,8 @@
 # make adult  the published errors on the Adult data beside ours
 # make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
+# make docs   the documentation as a site, in build/docs; docs-check fails on all that is wrong with it, docs-look
+#             photographs every page with Chromium into build/docs-look
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
@@ -28,9 +30,10 @@ ROOM ?=
 MINUTES ?= 1
 AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
+SPHINX = $(BIN)/python -P -m sphinx -q -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check sweep compare plot dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -73,16 +76,27 @@ sweep: $(VENV)/.compare $(VENV)/.installed
 	$(BIN)/python bench/sweep.py --page build/sweep.html --json build/sweep.json $(if $(SEED),--seed $(SEED))
 
 compare: $(VENV)/.compare $(VENV)/.installed
-	$(BIN)/python bench/peers.py
+	mkdir -p build && $(BIN)/python bench/peers.py --json build/compare.json
 
 plot: $(VENV)/.bench $(VENV)/.installed
 	$(BIN)/python bench/filter_plot.py
+
+docs: $(VENV)/.docs $(VENV)/.installed
+	$(SPHINX)
+
+# -W: a warning is an error, and so is an example that fails; then what Sphinx does not look at.
+docs-check: $(VENV)/.docs $(VENV)/.installed
+	$(SPHINX) -W --keep-going
+	$(BIN)/python -P docs/check.py build/docs
+
+docs-look: docs
+	$(BIN)/python docs/look.py build/docs build/docs-look
 
 dist: $(VENV)/.dist
 	$(BIN)/python -m build --outdir build/dist .
 
 clean:
-	rm -rf build .venv *.egg-info
+	rm -rf build .venv *.egg-info docs/gallery docs/reference/names docs/reference/backreferences
 
 $(VENV)/.made:
 	$(INTERPRETER) -m venv $(VENV)
@@ -103,6 +117,6 @@ $(DEBUG_SITE)/.installed: $(VENV)/.made $(SOURCES)
 	touch $@
 
 # The packages of a dependency group of pyproject.toml.
-$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.compare $(VENV)/.dist: $(VENV)/.%: $(VENV)/.made pyproject.toml
+$(VENV)/.demo $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.compare $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	$(PIP) install --group $*
 	touch $@

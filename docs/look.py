@@ -1,0 +1,114 @@
+"""Photographs of every page: python docs/look.py build/docs build/docs-look [PART OF A NAME]
+
+Chromium opens each page of the site in light and dark, 1400 and 390 pixels wide, and the whole height is kept as a
+.png; index.html there shows all of them. A page that is wider than its window, a table or a picture that leaves its
+box, an error of a script, a request that leaves the site and a formula that was not typeset are printed, and make
+the exit status 1.
+"""
+
+import functools
+import http.server
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+WIDTHS, SCHEMES = (1400, 390), ("light", "dark")
+MOST_HEIGHT = 12_000  # of a picture
+
+# Elements that stick out of the window, and are in no box that scrolls.
+STICKING_OUT = """() => {
+    const wide = document.documentElement.clientWidth, found = [];
+    for (const element of document.querySelectorAll('.bd-article *, .bd-header *, .bd-footer *')) {
+        const box = element.getBoundingClientRect();
+        if (box.width === 0 || box.right <= wide + 1) continue;
+        let hidden = false;
+        for (let e = element; e && e !== document.body; e = e.parentElement) {
+            const style = getComputedStyle(e);
+            if (style.overflowX !== 'visible' || style.position === 'fixed') hidden = true;
+        }
+        if (!hidden) found.push(element.tagName + '.' + element.className + ' ' + Math.round(box.right));
+    }
+    return found.slice(0, 3);
+}"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def serve(site):
+    """The address of a server of the site on this machine."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def photograph(browser, address, site, out, part):
+    """What is wrong with the pages, in words."""
+    names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts)
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            page, told = context.new_page(), []
+            page.on("pageerror", lambda error, told=told: told.append(f"script: {error}"))
+            page.on("request", lambda request, told=told: told.append(f"asks for {request.url}"
+                    if not request.url.startswith((address, "data:", "blob:")) else ""))  # fmt: skip
+            for name in names:
+                if part not in name:
+                    continue
+                page.goto(f"{address}/{name}", wait_until="networkidle")
+                told += [f"sticks out: {found}" for found in page.evaluate(STICKING_OUT)]
+                if page.evaluate(
+                    "() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
+                ):
+                    told.append("the page is wider than the window")
+                if page.locator(".math:not(:has(mjx-container))").count():
+                    told.append("a formula is not typeset")
+                height = min(MOST_HEIGHT, page.evaluate("() => document.documentElement.scrollHeight"))
+                target = out / f"{width}-{scheme}" / name.replace("/", "--").replace(".html", ".png")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                page.screenshot(path=target, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
+                yield from (f"{name}, {width} px, {scheme}: {what}" for what in told if what)
+                told.clear()
+            context.close()
+
+
+def leaf_through(out):
+    """A page with all pictures."""
+    names = sorted({path.name for path in out.glob("*/*.png")})
+    folders = [f"{width}-{scheme}" for scheme in SCHEMES for width in WIDTHS]
+    rows = "".join(
+        f"<h2>{name[:-4]}</h2>"
+        + "".join(f'<a href="{f}/{name}"><img loading=lazy src="{f}/{name}"></a>' for f in folders)
+        for name in names
+    )
+    style = "body{font:14px sans-serif} img{height:420px;max-width:24%;object-fit:cover;object-position:top;margin:3px}"
+    (out / "index.html").write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style>{rows}", "utf-8")
+
+
+def main(site, out, part=""):
+    site, out = Path(site).resolve(), Path(out).resolve()
+    chromium = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+    if chromium is None:
+        print("no chromium was found; on Debian `apt install chromium` installs one")
+        return 2
+    wrong = 0
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for line in photograph(browser, serve(site), site, out, part):
+            print(line, flush=True)
+            wrong += 1
+        browser.close()
+    leaf_through(out)
+    print(f"{wrong} things to mend; {out / 'index.html'} shows all pages")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,167 @@
+"""Pages that are written by the build: the benchmarks and the help of the command line.
+
+The benchmarks' pages are made of what `make bench`, `make compare` and `make sweep` have written below build/. A page
+whose figures have not been measured on this machine says which command measures them.
+"""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+BUILD = Path(__file__).resolve().parent.parent / "build"
+
+
+def write(docs):
+    """All pages, into their places in the documentation; a page that has not changed is not touched."""
+    pages = {
+        "benchmarks/limits.md": limits(BUILD / "bench" / "latest.json"),
+        "benchmarks/peers.md": peers(BUILD / "compare.json"),
+        "benchmarks/sweep.md": sweep(BUILD / "sweep.json"),
+        "reference/command_line.md": command_line(),
+    }
+    for name, text in pages.items():
+        target = docs / name
+        if not target.exists() or target.read_text("utf-8") != text:
+            target.write_text(text, "utf-8")
+
+
+def command_line():
+    """The help of every command."""
+
+    def told(*command):
+        call = [sys.executable, "-P", "-m", "fastclf", *command, "--help"]
+        environment = os.environ | {"COLUMNS": "80"}
+        return subprocess.run(call, capture_output=True, text=True, check=True, env=environment).stdout
+
+    whole = told()
+    text = f"""# The command line
+
+`fastclf`, or `python -m fastclf`, trains, compares, tunes, explains and searches from a shell. It reads .csv (text,
+categories, missing values), .npy, .npz, .parquet and LIBSVM files. `--json` makes the output of a command readable for
+programs. The gallery has [the Adult data from end to end](../gallery/8_use/plot_adult_from_a_shell.rst).
+
+```text
+{whole}```
+"""
+    for name in re.findall(r"^    ([a-z]+) ", whole, re.MULTILINE):
+        text += f"\n## fastclf {name}\n\n```text\n{told(name)}```\n"
+    return text
+
+
+def measured(path):
+    """(what the file holds, the sentence that dates it), or (None, "") where there is no such file."""
+    if not path.exists():
+        return None, ""
+    day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")
+    return json.loads(path.read_text("utf-8")), f"Measured on {day} on a machine with {os.cpu_count()} CPUs."
+
+
+def table(head, rows):
+    return "\n".join(["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)])
+
+
+def missing(command):
+    return f"""
+:::{{note}}
+No figures have been measured for this copy of the site. Run `{command}` and then `make docs`; this page then shows them
+with the machine and the date.
+:::
+"""
+
+
+def limits(path):
+    run, _ = measured(path)
+    text = """# Speed beside the machine's limits
+
+`make bench` measures the two limits of the machine, the rate at which it reads memory and the rate of its matrix
+product, and then the time of each method for growing numbers of rows, features and neighbours. The limit of a piece of
+work is the longer of two times: one read of its data at the first rate, and its operations at the second. The share is
+that limit divided by the time. A share can exceed 100 % where a method avoids reading or computing something, as an
+index does.
+"""
+    if run is None:
+        return text + missing("make bench")
+    machine = run["machine_info"]
+    brand = machine.get("cpu", {}).get("brand_raw", machine["machine"])
+    rows = []
+    for each in run["benchmarks"]:
+        point = each["extra_info"]
+        if "share" in point and point.get("base"):
+            at = ", ".join(f"{name} = {point[name]:,}" for name in point["names"])
+            times = seconds(point["seconds"]), seconds(point["limit_seconds"])
+            rows.append([cell(each["group"]), at, *times, f"{point['share']:.0%}"])
+    head = ["work", "at", "time", "limit", "share of the limit"]
+    facts = f"\nMachine: {brand}, kernels for {machine['simd']}, NumPy {machine['numpy']}, {run['datetime'][:10]}.\n\n"
+    return text + facts + table(head, rows) + "\n"
+
+
+def peers(path):
+    found, dated = measured(path)
+    text = """# Beside other libraries
+
+`make compare` gives fastclf and other libraries the same work in one process, in turn, with equal numbers of threads,
+after it has compared the answers. A ratio is the other library's time divided by ours in the same round: numbers above
+1 mean that fastclf is faster. Ratios below 1 stay in the table.
+
+Exact search is compared with exact search. Approximate indexes, such as HNSW graphs and inverted files, answer faster
+where an answer may miss neighbours; a comparison with them states the recall that they reach.
+"""
+    if found is None:
+        return text + missing("make compare")
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    rows = []
+    for result in found["results"]:
+        if "ratios" in result:
+            ratios, (ours, theirs) = result["ratios"], result["seconds"]
+            spread = f"{min(ratios):.3g} to {max(ratios):.3g}"
+            remark = "answers differ" if not result["agree"] else "busy machine" if result["others"] > 0.1 else ""
+            figures = [f"{median(ratios):.3g}", spread, seconds(ours), seconds(theirs), remark]
+        elif "missing" in result:
+            figures = ["", "", "", "", "not installed"]
+        else:
+            continue
+        rows.append([cell(result["comparison"]), result["peer"], str(result["threads"]), *figures])
+    head = ["work", "library", "threads", "ratio", "spread", "fastclf", "library's time", "remark"]
+    return text + f"\n{dated} Versions: {versions}.\n\n" + table(head, rows) + "\n"
+
+
+def sweep(path):
+    cells, dated = measured(path)
+    text = """# Every estimator on drawn shapes
+
+A comparison with a chosen target can be tuned for; a seed cannot. `make sweep SEED=7` draws shapes of data (rows,
+columns, classes, noise, type, balance, zeros) and runs each estimator at its defaults beside scikit-learn's: a fit, the
+answers for a fifth of the rows that was held out, and the answer for one row. A ratio is scikit-learn's time divided by
+ours. Losses are shown like wins.
+"""
+    if cells is None:
+        return text + missing("make sweep SEED=7")
+    steps, rows = ("fit", "ask", "row"), []
+    for method in dict.fromkeys(each["method"] for each in cells):
+        of = [each["result"] for each in cells if each["method"] == method and each["result"]]
+        line = [method, str(len(of))]
+        for step in steps:
+            ratios = [result[step][1] / result[step][0] for result in of]
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+            line += [f"{mean:.2g}", f"{min(ratios, default=math.nan):.2g}", str(sum(ratio < 1 for ratio in ratios))]
+        rows.append(line)
+    head = ["method", "cells"] + [f"{step}: {what}" for step in steps for what in ("mean", "least", "below 1")]
+    lost = sum(each["result"] is None for each in cells)
+    return text + f"\n{dated} Cells without an answer: {lost}.\n\n" + table(head, rows) + "\n"
+
+
+def seconds(value):
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def cell(value):
+    return str(value).replace("|", "\\|")
