@@ -9,6 +9,7 @@ import numpy as np
 
 from ._exceptions import not_fitted_error, warn
 from ._parameters import check_parameters
+from ._sklearn_bases import join, joins
 from ._snapshot import ASSIGNED, on_snapshots, tell_assigned
 from ._state_table import Array, DeclaredState, Size, declare, has, where
 from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
@@ -48,6 +49,10 @@ def fit_each(estimator, name, values, X, y, shared=None):
     return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
 
 
+# What scikit-learn keeps with an estimator beside its parameters: who asked for weights, and for tables.
+_REQUESTS = {"_metadata_request", "_sklearn_output_config"}
+
+
 class only_if:
     """Decorator of a method that an estimator has only where condition(estimator) holds."""
 
@@ -74,6 +79,7 @@ class only_if:
         self.method = reads(self.method)
 
 
+@joins("BaseEstimator")
 class Estimator(DeclaredState):
     """Parameters by name, and the checks that every estimator shares.
 
@@ -152,6 +158,7 @@ class Estimator(DeclaredState):
 
     def _take(self, arguments):
         """Store the parameters, unchanged and unchecked, as the protocol wants it."""
+        join()
         vars(self).update({name: value for name, value in arguments.items() if name not in ("self", "__class__")})
 
     @classmethod
@@ -192,7 +199,10 @@ class Estimator(DeclaredState):
 
     def __sklearn_clone__(self):
         # scikit-learn's own way fails where a parameter, such as a compiled metric, cannot be copied
-        return type(self)(**{name: clone(value) for name, value in self.get_params(deep=False).items()})
+        twin = type(self)(**{name: clone(value) for name, value in self.get_params(deep=False).items()})
+        for name in _REQUESTS & vars(self).keys():
+            vars(twin)[name] = copy.deepcopy(vars(self)[name])
+        return twin
 
     def __repr__(self):
         signature = inspect.signature(type(self).__init__).parameters
@@ -288,6 +298,7 @@ def _like(y, predicted):
     return y.reshape(predicted.shape)
 
 
+@joins("ClassifierMixin")
 class Classifier(Estimator):
     """An estimator that predicts labels."""
 
@@ -301,6 +312,7 @@ class Classifier(Estimator):
         return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
 
 
+@joins("RegressorMixin")
 class Regressor(Estimator):
     """An estimator that predicts numbers."""
 

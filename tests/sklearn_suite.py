@@ -2,8 +2,8 @@
 
 The test files that scikit-learn ships are copied aside and run with `patch_sklearn`. A failure is excused only by a
 line of `sklearn_ledger.txt`, "FILE::TEST  # reason", which stands for all tests that begin so; a line that excuses
-nothing is wrong too. Reasons: an attribute of scikit-learn's that is private; the words of a message; a feature that is declined,
-which the README's differences from scikit-learn name.
+nothing is wrong too. Reasons: an attribute of scikit-learn's that is private; the words of a message; a feature that is
+declined, which the README's differences from scikit-learn name.
 """
 
 import argparse

@@ -1,11 +1,13 @@
 """What feature maps share."""
 
 from .._estimator import Estimator
+from .._sklearn_bases import joins
 
 # Numbers of an output that are made at a time: they fit a cache.
 _BLOCK_NUMBERS = 1 << 16
 
 
+@joins("TransformerMixin")
 class FeatureMap(Estimator):
     """An estimator that maps rows to rows."""
 
