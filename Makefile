@@ -30,7 +30,7 @@ ROOM ?=
 MINUTES ?= 1
 AWAY := build/away-$(VERSION)
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
-SPHINX = $(BIN)/python -P -m sphinx -q -b html -d build/docs-pages docs build/docs
+SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
@@ -86,6 +86,7 @@ docs: $(VENV)/.docs $(VENV)/.installed
 
 # -W: a warning is an error, and so is an example that fails; then what Sphinx does not look at.
 docs-check: $(VENV)/.docs $(VENV)/.installed
+	rm -rf build/docs
 	$(SPHINX) -W --keep-going
 	$(BIN)/python -P docs/check.py build/docs
 
