@@ -86,7 +86,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"changelog": [], "index": []}
+html_sidebars = {page: [] for page in ("index", "embedding", "contributing", "changelog", "search")}
 
 
 def style():

@@ -60,7 +60,8 @@ def photograph(browser, address, site, out, part):
             for name in names:
                 if part not in name:
                     continue
-                page.goto(f"{address}/{name}", wait_until="networkidle")
+                page.goto(f"{address}/{name}", wait_until="load")
+                page.evaluate("() => window.MathJax?.startup?.promise")
                 told += [f"sticks out: {found}" for found in page.evaluate(STICKING_OUT)]
                 if page.evaluate(
                     "() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"

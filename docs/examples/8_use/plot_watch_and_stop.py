@@ -1,6 +1,6 @@
 """
-Long work that is watched and stopped
-=====================================
+The progress of a fit, watched and stopped
+==========================================
 
 Every fit takes a ``callback``. Here it records the violation of the optimality conditions of a support vector
 machine, and ends the fit once the violation is small enough for the purpose. Ctrl-C ends a fit within 0.2 seconds,
