@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "matplotlib_animations": False,
+    "capture_repr": (),
     "image_scrapers": ("matplotlib",),
     "reset_modules": ("matplotlib", lambda conf, path: style()),
     "within_subsection_order": "FileNameSortKey",
@@ -158,6 +159,12 @@ def escape_symbols(app, what, name, obj, options, lines):
         lines[position] = "".join(parts)
 
 
+def skip_member(app, what, name, obj, skip, options):
+    """Methods that an estimator has from scikit-learn's base classes, where scikit-learn is loaded, have no entry."""
+    of_sklearn = r"set_\w+_request|get_metadata_routing|set_output"
+    return True if re.fullmatch(of_sklearn, name) else None
+
+
 def resolve_in_fastclf(app, env, node, contnode):
     """References of a room's docstrings to names that are documented as names of fastclf itself."""
     if node.get("refdomain") != "py" or node.get("py:module") == "fastclf":
@@ -169,6 +176,7 @@ def resolve_in_fastclf(app, env, node, contnode):
 
 def setup(app):
     warnings.filterwarnings("ignore", message="Unknown section Keys")
+    app.connect("autodoc-skip-member", skip_member)
     app.connect("missing-reference", resolve_in_fastclf)
     app.connect("builder-inited", lambda app: written_pages.write(Path(app.srcdir)), priority=100)
     app.connect("autodoc-process-docstring", mark_formulas, priority=100)

@@ -7,6 +7,7 @@ whose figures have not been measured on this machine says which command measures
 import json
 import math
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -59,7 +60,14 @@ def measured(path):
     if not path.exists():
         return None, ""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")
-    return json.loads(path.read_text("utf-8")), f"Measured on {day} on a machine with {os.cpu_count()} CPUs."
+    return json.loads(path.read_text("utf-8")), f"Measured on {day} on {os.cpu_count()} CPUs of {processor()}."
+
+
+def processor():
+    """The name of this machine's processor, as Linux tells it, or its architecture."""
+    known = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.*)", known.read_text("utf-8")) if known.exists() else None
+    return found[1] if found else platform.machine()
 
 
 def table(head, rows):
