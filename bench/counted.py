@@ -25,8 +25,8 @@ def rows_read():
     def measured(result, *arguments):
         return result
 
-    def scanned(result, X, start, stop, metric, block, hits=None):
-        return (stop - start) * len(block.query)
+    def scanned(result, X, start, stop, metric, state):
+        return (stop - start) * len(state.queries.query)
 
     def found(result, X, *arguments):
         return len(X)

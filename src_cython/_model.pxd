@@ -1,7 +1,7 @@
-# A fitted model as functions over raw pointers see it. What it points to is kept by `owner` and never written.
+# A fitted model as functions over raw pointers see it. Nothing writes to the arrays of a model, which `owner` keeps.
 #
-# A kernel module compiled at a SIMD level gives the addresses of such functions (`ADDRESSES`), with which
-# `capi.pyx` fills the model: so each call runs at the level chosen at import.
+# A kernel module that is compiled at a SIMD level lists the addresses of such functions (`ADDRESSES`). A model has the
+# addresses of the level that was chosen at import, so that each call runs at that level.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -14,9 +14,16 @@ cdef extern from *:
 
 ctypedef struct model_t
 
-ctypedef int (*search_f)(
-    const model_t*, const double*, Py_ssize_t, Py_ssize_t, double*, Py_ssize_t*, char*
-) noexcept nogil
+# Queries over raw pointers, and the place of their answer.
+ctypedef struct raw_search_t:
+    const double* query          # (n, n_features)
+    Py_ssize_t n                 # queries, up to QUERIES of `neighbors/_raw_queries.pxd`
+    Py_ssize_t k                 # neighbours of each
+    double* distance             # (n, k), written: ascending
+    Py_ssize_t* index            # (n, k), written: row numbers
+    char* scratch                # of the size that `scratch_size` of `capi.pyx` gives
+
+ctypedef int (*search_f)(const model_t*, const raw_search_t*) noexcept nogil
 ctypedef int (*score_float_f)(const model_t*, const float*, Py_ssize_t, double*, char*) noexcept nogil
 ctypedef int (*score_double_f)(const model_t*, const double*, Py_ssize_t, double*, char*) noexcept nogil
 ctypedef int (*apply_float_f)(const model_t*, const float*, Py_ssize_t, int64_t*) noexcept nogil
@@ -27,6 +34,7 @@ ctypedef int (*distances_float_f)(
 ctypedef int (*distances_double_f)(
     const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, char*
 ) noexcept nogil
+# The arguments of the C interface, one by one.
 ctypedef int (*epoch_float_f)(
     const float*, Py_ssize_t, Py_ssize_t, const int*, const int64_t*, double, bint, double*, double*, int64_t*
 ) noexcept nogil
@@ -37,47 +45,58 @@ ctypedef double (*dot_float_f)(const float*, const float*, Py_ssize_t) noexcept 
 ctypedef double (*dot_double_f)(const double*, const double*, Py_ssize_t) noexcept nogil
 ctypedef int (*axpy_float_f)(Py_ssize_t, float, const float*, float*) noexcept nogil
 ctypedef int (*axpy_double_f)(Py_ssize_t, double, const double*, double*) noexcept nogil
-ctypedef int (*split_float_f)(
-    const float*, const int*, const double*, const double*, Py_ssize_t, Py_ssize_t, int, Py_ssize_t, Py_ssize_t*,
-    double*, double*, char*
-) noexcept nogil
-ctypedef int (*split_double_f)(
-    const double*, const int*, const double*, const double*, Py_ssize_t, Py_ssize_t, int, Py_ssize_t, Py_ssize_t*,
-    double*, double*, char*
-) noexcept nogil
-ctypedef int (*smo_first_f)(
-    Py_ssize_t, const double*, const double*, const double*, const double*, Py_ssize_t*, double*
-) noexcept nogil
-ctypedef int (*smo_second_f)(
-    Py_ssize_t, const double*, const double*, const double*, const double*, Py_ssize_t, const double*, const double*,
-    Py_ssize_t*
-) noexcept nogil
-ctypedef int (*smo_step_f)(
-    Py_ssize_t, const double*, const double*, double*, double*, Py_ssize_t, Py_ssize_t, const double*, const double*
-) noexcept nogil
+# An ascending column, and the place of its best split.
+ctypedef struct column_t:
+    const int* code              # (n,) classes of the rows; NULL for regression
+    const double* y              # (n,) targets; NULL for classes
+    const double* weight         # (n,), from 0 up; NULL: each is 1
+    Py_ssize_t n
+    Py_ssize_t n_classes
+    int criterion
+    Py_ssize_t min_leaf
+    Py_ssize_t* cut              # written: the number of rows on the left; -1: there is no split
+    double* threshold            # written, where there is a split
+    double* score                # written
+    char* scratch                # for 2 n + 3 n_classes numbers and alignment
 
-# Makes codes of n queries of a filter in work memory; see `neighbors/_encode.pyx`.
-ctypedef struct asked_t:
-    unsigned char* code          # (n, width), n padded to a multiple of 4
+ctypedef int (*split_float_f)(const float*, const column_t*) noexcept nogil
+ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
+
+# min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i, as far as it is solved.
+ctypedef struct dual_t:
+    Py_ssize_t n
+    const double* y              # (n,) in {-1, 1}
+    const double* C              # (n,)
+    double* alpha                # (n,), written by a step
+    double* grad                 # (n,) Qa - 1, written by a step
+
+ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
+ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
+ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
+
+# The codes of n queries of a filter, as `neighbors/_code_lists.pxd` explains them; all arrays but `code` are (n,).
+ctypedef struct query_codes_t:
+    unsigned char* code          # (n, width); n padded to a multiple of 4
     double* base
     double* slack
     double* length
     double* per
     double* shift
 
+# Codes n queries, in scratch space; see `neighbors/_encode.pyx`.
 ctypedef void (*encode_f)(
-    const model_t*, const double*, const double*, Py_ssize_t, asked_t*, char*
+    const model_t*, const double*, const double*, Py_ssize_t, const query_codes_t*, char*
 ) noexcept nogil
 
 ctypedef struct neighbors_t:
     Py_ssize_t n_rows
     Py_ssize_t n_findable
-    bint narrow                  # X is float32
-    const void* X
-    const void* metrics          # a metrics_t of `neighbors/_search.pxd`, of the C heap
-    const unsigned char* allowed  # rows that may be found, or NULL for all
-    # a filter's
-    Py_ssize_t width             # 0: none
+    bint narrow                  # whether X is float32
+    const void* X                # (n_rows, n_features)
+    const void* metrics          # a metrics_t of `neighbors/_search.pxd`, on the C heap
+    const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
+    # of a filter: its arrays and its Coder, as `neighbors/_code_lists.pxd` and `_encode.pyx` have them
+    Py_ssize_t width             # 0: the index is no filter
     const unsigned char* code
     const int* half
     const float* slack
@@ -88,8 +107,8 @@ ctypedef struct neighbors_t:
     const float* axes
     const float* axes_t
     encode_f encode
-    search_f scan                # for more neighbours than a filter pays for
-    # a tree's
+    search_f scan                # where a filter does not pay
+    # of a tree: its arrays, as `fastclf/neighbors/kdtree.py` has them
     const void* panels
     const void* boxes
     const Py_ssize_t* rows
@@ -101,19 +120,19 @@ ctypedef struct linear_t:
     const double* intercept
 
 ctypedef struct bayes_t:
-    Py_ssize_t width             # classes, filled up to whole vectors
-    const double* begin          # (n_outputs,) what every row begins with
-    const double* zero           # (width,)
-    const double* constant       # (width,); Gaussian
-    const double* mean           # (n_features, width), or NULL
-    const double* weight         # ... of the squares; of products the coefficients; or of categories the entries
-    const int64_t* first         # the first entry of each column, and the end, or NULL
-    bint binary
+    Py_ssize_t width             # the number of classes, rounded up to whole vectors
+    const double* begin          # (n_outputs,): with these the sums of every row begin
+    const double* zero           # (width,) zeros
+    const double* constant       # (width,) of the Gaussian, or NULL
+    const double* mean           # (n_features, width) of the Gaussian, or NULL
+    const double* weight         # (n_features, width) of squares or values; of categories (n_entries, width)
+    const int64_t* first         # (n_features + 1,): the first entry of each column, and the number of entries; or NULL
+    bint binary                  # whether a value counts as 1 above the threshold, and as 0 else
     double threshold
-    bint nonnegative             # entries below 0 are refused
+    bint nonnegative             # whether values below 0 are refused
     const double* impossible     # (n_features, width): 1 where a value above 0 makes the class impossible, or NULL
     const double* wanted         # (n_features, width): 1 where a class never lacks the column, or NULL
-    const double* n_wanted       # (n_outputs,) how many these are
+    const double* n_wanted       # (n_outputs,): the number of such columns of each class
     normalise_f normalise
 
 ctypedef struct tree_t:
@@ -139,8 +158,8 @@ ctypedef struct model_t:
     void* owner                  # a Python object
     int kind
     Py_ssize_t n_features
-    Py_ssize_t n_outputs         # columns of the scores; of a regressor 1
-    Py_ssize_t n_classes         # 0: of no classifier
+    Py_ssize_t n_outputs         # columns of the scores; 1 for a regressor with one output
+    Py_ssize_t n_classes         # 0: the model is no classifier
     search_f search
     score_float_f score_float
     score_double_f score_double
@@ -151,8 +170,8 @@ ctypedef struct model_t:
     machine_t machine
 
 
-# Scratch of the caller's, handed out in pieces that begin on cache lines.
-cdef inline void* piece(char** room, Py_ssize_t size) noexcept nogil:
-    cdef char* start = <char*> ((<size_t> room[0] + 63) & ~<size_t> 63)
-    room[0] = start + size
+# Cuts a piece of so many bytes off the caller's scratch space; pieces begin on cache lines.
+cdef inline void* piece(char** scratch, Py_ssize_t size) noexcept nogil:
+    cdef char* start = <char*> ((<size_t> scratch[0] + 63) & ~<size_t> 63)
+    scratch[0] = start + size
     return start

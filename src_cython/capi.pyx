@@ -1,7 +1,8 @@
-# The functions of `fastclf/capi.pxd`: they check sizes and kinds, and call what the model or the level says.
+# The functions of `fastclf/capi.pxd`: they check sizes and kinds, and call the kernels.
 #
-# Compiled at the baseline. The kernels are those of modules at the level in use, whose addresses are taken here at
-# import and never change after.
+# This module is compiled at the baseline; the kernels have the level in use. A model has the addresses of its kernels,
+# and those of the building blocks are taken here, once, at import. Functions with more than 8 arguments are as the C
+# interface has them: each hands its arguments on in one struct, where it can.
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_XDECREF
@@ -14,8 +15,9 @@ from libc.stdlib cimport free
 from neighbors._raw_queries cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
 from neighbors._code_lists cimport codes_bytes
 from _model cimport (
-    MODEL, axpy_double_f, axpy_float_f, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
-    epoch_double_f, epoch_float_f, model_t, piece, smo_first_f, smo_second_f, smo_step_f, split_double_f, split_float_f,
+    MODEL, axpy_double_f, axpy_float_f, column_t, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
+    dual_t, epoch_double_f, epoch_float_f, model_t, piece, raw_search_t, smo_first_f, smo_second_f, smo_step_f,
+    split_double_f, split_float_f,
 )
 from _winner cimport most_votes, winner
 from fastclf._heap cimport push, sort
@@ -93,7 +95,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # scores of a tile; rows and hits of naive Bayes; a row, kernel values and votes of a machine
+    # scores of a tile; rows and hits of naive Bayes; a row, kernel values and votes of a support vector machine
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
@@ -117,28 +119,28 @@ cdef inline int nearest(
     const model_t* m, const floating* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
     char* scratch
 ) noexcept nogil:
-    cdef Py_ssize_t d = m.n_features, start = 0, some, i
+    cdef Py_ssize_t d = m.n_features, start = 0, i
     cdef double* wide = <double*> scratch
-    cdef const double* asked
+    cdef raw_search_t raw
     cdef int status
     if m.kind != FASTCLF_NEIGHBORS:
         return FASTCLF_BAD_MODEL
     if n < 0 or k < 1 or k > m.neighbors.n_findable:
         return FASTCLF_BAD_SIZE
+    raw.k, raw.scratch = k, scratch + min(n, <Py_ssize_t> QUERIES) * d * 8
     while start < n:
-        some = min(<Py_ssize_t> QUERIES, n - start)
+        raw.n = min(<Py_ssize_t> QUERIES, n - start)
+        raw.distance, raw.index = distance + start * k, index + start * k
         if floating is double:
-            asked = queries + start * d
+            raw.query = queries + start * d
         else:
-            for i in range(some * d):
+            for i in range(raw.n * d):
                 wide[i] = queries[start * d + i]
-            asked = wide
-        status = m.search(
-            m, asked, some, k, distance + start * k, index + start * k, scratch + min(n, <Py_ssize_t> QUERIES) * d * 8
-        )
+            raw.query = wide
+        status = m.search(m, &raw)
         if status != FASTCLF_OK:
             return status
-        start += some
+        start += raw.n
     return FASTCLF_OK
 
 
@@ -413,39 +415,44 @@ cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
 ) noexcept nogil:
-    if n < 1 or n_classes < 1:
-        return FASTCLF_BAD_SIZE
-    return _split_d(x, code, y, weight, n, n_classes, criterion, min_leaf, cut, threshold, score, <char*> scratch)
+    cdef column_t column = column_t(
+        code, y, weight, n, n_classes, criterion, min_leaf, cut, threshold, score, <char*> scratch
+    )
+    return FASTCLF_BAD_SIZE if n < 1 or n_classes < 1 else _split_d(x, &column)
 
 
 cdef int best_split_f(
     const float* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
 ) noexcept nogil:
-    if n < 1 or n_classes < 1:
-        return FASTCLF_BAD_SIZE
-    return _split_f(x, code, y, weight, n, n_classes, criterion, min_leaf, cut, threshold, score, <char*> scratch)
+    cdef column_t column = column_t(
+        code, y, weight, n, n_classes, criterion, min_leaf, cut, threshold, score, <char*> scratch
+    )
+    return FASTCLF_BAD_SIZE if n < 1 or n_classes < 1 else _split_f(x, &column)
 
 
 cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    return _smo_first(n, y, C, alpha, grad, i, violation)
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # not written to
+    return _smo_first(&problem, i, violation)
 
 
 cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    return _smo_second(n, y, C, alpha, grad, i, K_i, diagonal, j)
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # not written to
+    return _smo_second(&problem, i, K_i, diagonal, j)
 
 
 cdef int smo_step(
     Py_ssize_t n, const double* y, const double* C, double* alpha, double* grad, Py_ssize_t i, Py_ssize_t j,
     const double* K_i, const double* K_j
 ) noexcept nogil:
-    return _smo_step(n, y, C, alpha, grad, i, j, K_i, K_j)
+    cdef dual_t problem = dual_t(n, y, C, alpha, grad)
+    return _smo_step(&problem, i, j, K_i, K_j)
 
 
 cdef int perceptron_epoch_d(
@@ -462,7 +469,7 @@ cdef int perceptron_epoch_f(
     return _epoch_f(rows, n, d, code, order, eta, intercept, w, b, mistakes) if n >= 0 < d else FASTCLF_BAD_SIZE
 
 
-# The table of `fastclf.h`: additions come last.
+# The functions in the order of the table of `fastclf.h`; new ones come last.
 NAMES = """
     abi take retain release kind n_features n_outputs n_classes n_rows scratch_size nearest_d nearest_f decide_d
     decide_f log_joint_d log_joint_f log_proba_d log_proba_f proba_d proba_f apply_d apply_f classify_d

@@ -13,7 +13,7 @@ from conftest import seconds_to_obey_ctrl_c
 
 from fastclf import NearestNeighbors, _threads
 from fastclf._threads import Progress, n_cpus, n_threads, ranges, run
-from fastclf.neighbors import scan
+from fastclf.neighbors import search as neighbor_search
 
 pytestmark = pytest.mark.once
 
@@ -156,7 +156,7 @@ def test_ranges_cover_everything_once_and_keep_their_limit():
 
 
 def test_many_python_threads_can_search_one_model(rng, monkeypatch):
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(neighbor_search, "_THREAD_WORK", 0)
     X = rng.standard_normal((3000, 4))
     model = NearestNeighbors(n_jobs=4).fit(X)
     expected = model.kneighbors(X[:200])[1]
@@ -178,7 +178,7 @@ def test_many_python_threads_can_search_one_model(rng, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_searches_with_threads_of_its_own(rng, monkeypatch):
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(neighbor_search, "_THREAD_WORK", 0)
     X = rng.standard_normal((3000, 4))
     model = NearestNeighbors(n_jobs=3).fit(X)
     expected = model.kneighbors(X[:300])[1]
@@ -274,8 +274,8 @@ def test_a_thread_that_outlives_the_main_one_still_searches():
     code = (
         "import threading, time, numpy as np\n"
         "from fastclf import NearestNeighbors\n"
-        "from fastclf.neighbors import scan\n"
-        "scan._THREAD_WORK = 0\n"
+        "from fastclf.neighbors import search\n"
+        "search._THREAD_WORK = 0\n"
         "X = np.random.default_rng(0).standard_normal((3000, 4))\n"
         "model = NearestNeighbors(n_jobs=2).fit(X)\n"
         "def late():\n"

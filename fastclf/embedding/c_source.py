@@ -331,11 +331,9 @@ _TERMS = {
 
 
 def _neighbors(model, form):
-    X = form.index.X
-    metric = form.index.metric
-    codes, y = getattr(model, "_codes", None), getattr(model, "_y", None)
-    target = codes if codes is not None else y
-    if target is None or model._weight is not None or np.ndim(target.squeeze()) > 1 or target.size != len(target):
+    X, metric, fitted = form.index.X, form.index.metric, form.fitted
+    target = fitted.target
+    if target is None or fitted.weight is not None or target.size != len(target):
         raise TypeError(
             f"model is {model!r}; a classifier or regressor with one output, fitted without sample_weight, is wanted"
         )
@@ -378,7 +376,7 @@ def _neighbors(model, form):
     vote = "1.0"
     if model.weights == "distance":
         vote = "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])"
-    if codes is None:
+    if fitted.classes is None:
         count = f"""    double total = 0, sum = 0;
     for (size_t i = 0; i < {k}; i++) {{
         const double vote = {vote};
@@ -389,7 +387,7 @@ def _neighbors(model, form):
     return 0;
 }}
 """
-        return 1, [rows, _doubles("target", y), _BEGIN, search, count]
+        return 1, [rows, _doubles("target", target), _BEGIN, search, count]
     nearer = model.ties == "distance"
     far = ["    double far[PREFIX_CLASSES] = {0};"] if nearer else []
     better = "out[c] > out[best]" + (" || (out[c] == out[best] && far[c] < far[best])" if nearer else "")
@@ -407,7 +405,7 @@ def _neighbors(model, form):
     return best;
 }}
 """
-    return len(model.classes_), [rows, _integers("code", codes), _BEGIN, *far, search, count]
+    return len(fitted.classes), [rows, _integers("code", target), _BEGIN, *far, search, count]
 
 
 def export_onnx(model, path):

@@ -1,6 +1,6 @@
 """Fitted models in the forms in which they leave the library: for compiled code, as C source, as ONNX graphs.
 
-A form is what `predict` computes from, and no more.
+A form has the arrays and numbers that `predict` computes from, and no others.
 """
 
 from typing import NamedTuple
@@ -11,65 +11,80 @@ from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier
 from ..naive_bayes.base import NaiveBayesBase
 from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from ..neighbors.base import Neighbors
+from ..neighbors.base import FittedRows, Neighbors
 from ..neighbors.centroid import NearestCentroid
+from ..neighbors.code_filter import Filter
+from ..neighbors.kdtree import Tree
 from ..svm.svc import SVC
 from ..tree.base import DecisionTree
 
 
 class Linear(NamedTuple):
-    """Scores X @ coef.T + intercept: the largest wins, or of one whether it is above 0."""
+    """Scores X @ coef.T + intercept. The class of the largest wins; a single score decides by whether it is above 0."""
 
     coef: np.ndarray  # (n_outputs, n_features) float64
-    intercept: np.ndarray
+    intercept: np.ndarray  # (n_outputs,) float64
 
 
 class Bayes(NamedTuple):
-    """log P(x, class) = begin plus one of three sums over the columns j, weights by class (n_classes, n_features):
+    """log P(x, class) = begin, plus a constant if there is one, plus a sum over the columns j, which is one of:
 
-    squares:   constant + weight (x_j - mean)^2
-    products:  weight x_j; with a threshold, of the columns above it the weights
-    tables:    the column's entry number x_j, the last one for categories that it does not have
+    squares:   weight (x_j - mean)^2
+    products:  weight x_j; with a threshold, weight where x_j is above it, and 0 elsewhere
+    tables:    entry number x_j of the table of the column; the last entry for categories that the table does not have
     """
 
     begin: np.ndarray  # (n_classes,) float64
-    weight: np.ndarray | None = None
-    mean: np.ndarray | None = None
-    constant: np.ndarray | None = None
-    tables: list | None = None  # of arrays (n_classes, n_categories + 1)
+    weight: np.ndarray | None = None  # (n_classes, n_features) float64
+    mean: np.ndarray | None = None  # (n_classes, n_features) float64, of squares
+    constant: np.ndarray | None = None  # (n_classes,) float64, of squares
+    tables: list | None = None  # of a column each: (n_classes, n_categories + 1) float64
     threshold: float | None = None
-    nonnegative: bool = False  # whether entries below 0 are refused
-    impossible: np.ndarray | None = None  # True where a value above 0 makes the class impossible
-    wanted: np.ndarray | None = None  # True where a class never lacks the column
+    nonnegative: bool = False  # whether values below 0 are refused
+    impossible: np.ndarray | None = None  # (n_classes, n_features): True where a value above 0 rules the class out
+    wanted: np.ndarray | None = None  # (n_classes, n_features): True where a class never lacks the column
 
 
 class Machine(NamedTuple):
     """Kernel values of a row and the support vectors, weighted for each pair of classes; see `svm/_pair_scores.pyx`."""
 
-    kernel: int  # as `_kernels.KINDS` counts
+    kernel: int  # its position in `KINDS` of `kernels/values.py`
     gamma: float
     coef0: float
     degree: int
     support: np.ndarray  # (n_support, n_features) float64, class by class
-    starts: np.ndarray  # (n_classes + 1,) int64
-    coef: np.ndarray  # (n_classes - 1, n_support)
-    intercept: np.ndarray  # (n_pairs,)
+    starts: np.ndarray  # (n_classes + 1,) int64, where the support vectors of each class begin
+    coef: np.ndarray  # (n_classes - 1, n_support) float64
+    intercept: np.ndarray  # (n_pairs,) float64
 
 
 class TreeNodes(NamedTuple):
-    """Nodes in pre-order: the left child of a node is the next one; a leaf is its own right child."""
+    """The nodes of a tree in pre-order: the left child of a node is the next node; a leaf is its own right child."""
 
-    steps: np.ndarray  # as `tree/_descend.pyx` has them, which takes categories as their codes
-    subsets: np.ndarray
+    steps: np.ndarray  # as `tree/_descend.pyx` has them; a category is its code
+    subsets: np.ndarray  # likewise
     value: np.ndarray  # (n_nodes, n_classes or n_outputs) float64
     best: np.ndarray | None  # (n_nodes,) int32: the class of each node
 
 
 class Rows(NamedTuple):
-    """Rows to search, with their index, and which of them may be found."""
+    """Rows to search, with one index, and what was fitted with them."""
 
-    index: object
-    allowed: np.ndarray | None
+    index: object  # Index
+    fitted: FittedRows
+
+    @property
+    def allowed(self):
+        """(n_rows,) uint8: 1 for each row that may be found; None: all may."""
+        return self.fitted.allowed
+
+    @property
+    def is_filter(self):
+        return type(self.index) is Filter
+
+    @property
+    def is_tree(self):
+        return type(self.index) is Tree
 
 
 def form_of(model):
@@ -81,11 +96,10 @@ def form_of(model):
         if isinstance(model, DecisionTree) and not isinstance(getattr(model, "classes_", None), list):
             return _nodes(model)
         if isinstance(model, Neighbors):
-            return Rows(model._scan.whole(), model._allowed)
-        voted, other_metric = (
-            hasattr(model, "votes_"),
-            isinstance(model, NearestCentroid) and model.metric != "euclidean",
-        )
+            fitted = model._take_fitted()
+            return Rows(fitted.rows.whole(), fitted)
+        voted = hasattr(model, "votes_")
+        other_metric = isinstance(model, NearestCentroid) and model.metric != "euclidean"
         if isinstance(model, LinearClassifier) and not voted and not other_metric:
             return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
         if type(model) in _BAYES:

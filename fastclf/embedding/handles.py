@@ -3,19 +3,16 @@
 import ctypes
 import functools
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import _simd, capi
 from ..naive_bayes.joints import in_lanes
-from ..neighbors.code_filter import Filter
-from ..neighbors.kdtree import Tree
 from ..neighbors.scan import Scan
 from ..tree import _descend
 from . import _embed
-from .forms import Linear, Machine, Rows, TreeNodes, form_of
+from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
 
 _CTYPES = {
     "int": ctypes.c_int,
@@ -27,10 +24,10 @@ _CTYPES = {
 
 
 class Embedded:
-    """A fitted model for compiled code: its arrays, kept as they are until the last reference to it is given up.
+    """A fitted model for compiled code: its arrays, kept as they are until the last reference to the model is given up.
 
-    A later `fit`, `partial_fit` or `remove` of the estimator does not change it. Only the rows of neighbours that were
-    fitted from an array are the caller's own, here as there, and must not be written to.
+    A later `fit`, `partial_fit` or `remove` of the estimator does not change it. The array that an estimator by nearest
+    neighbours was fitted to still belongs to the caller, who must not write to it.
 
     Attributes
     ----------
@@ -44,9 +41,10 @@ class Embedded:
         For SciPy's LowLevelCallable, as user_data.
     """
 
-    def __init__(self, kind, n_features, n_outputs, classes, state):
+    def __init__(self, kind, n_features, n_outputs, classes, form, addresses):
         self.kind, self.n_features, self.n_outputs, self.classes = kind, n_features, n_outputs, classes
-        self.capsule = _embed.make(kind, n_features, n_outputs, 0 if classes is None else len(classes), state)
+        n_classes = 0 if classes is None else len(classes)
+        self.capsule = _embed.make(kind, n_features, n_outputs, n_classes, form, addresses)
         self.address = _embed.pointer(self.capsule)
 
     def __repr__(self):
@@ -58,7 +56,7 @@ class Embedded:
 
 
 class Function(NamedTuple):
-    """A function of `fastclf.capi`: where it is, and what it takes.
+    """A function of `fastclf.capi`: its address and its signature.
 
     Attributes
     ----------
@@ -72,13 +70,13 @@ class Function(NamedTuple):
 
     @property
     def types(self):
-        """(result, arguments) as ctypes has them; every pointer is a void pointer, so `array.ctypes` fits."""
+        """(result, arguments) as ctypes types; each pointer is a void pointer, so that `array.ctypes` can be passed."""
         result, arguments = self.signature.removesuffix(")").split(" (")
         return _ctype(result), [_ctype(argument) for argument in arguments.split(", ") if argument != "void"]
 
     @property
     def ctypes(self):
-        """The function for ctypes, which lets go of the GIL while it runs."""
+        """The function for ctypes, which releases the GIL while the function runs."""
         result, arguments = self.types
         return ctypes.CFUNCTYPE(result, *arguments)(self.address)
 
@@ -111,7 +109,7 @@ def functions():
 
 
 def _in_c(signature):
-    """The signature in the words of `fastclf.h`: const first, as Cython has it last."""
+    """The signature as `fastclf.h` writes it, with const first; Cython writes const last."""
     result, arguments = signature.removesuffix(")").split(" (")
     words = [_const_first(word) for word in arguments.split(", ")]
     return f"{result} ({', '.join(words)})"
@@ -170,57 +168,51 @@ def embed(model):
     form = form_of(model)
     d, classes = model.n_features_in_, getattr(model, "classes_", None)
     if isinstance(form, Rows):
-        state = _neighbors_state(form)
-        return Embedded("neighbors", d, 1, None if isinstance(classes, list) else classes, state)
+        labels = None if isinstance(classes, list) else classes
+        return Embedded("neighbors", d, 1, labels, form, _search_addresses(form))
     if isinstance(form, TreeNodes):
-        state = SimpleNamespace(**form._asdict(), **_descend.ADDRESSES)
-        return Embedded("tree", d, form.value.shape[1], classes, state)
+        return Embedded("tree", d, form.value.shape[1], classes, form, _descend.ADDRESSES)
     if isinstance(form, Linear):
-        addresses = _simd.load("linear_model._scores").ADDRESSES
-        state = SimpleNamespace(**form._asdict(), **addresses)
-        return Embedded("linear", d, len(form.coef), classes, state)
+        return Embedded("linear", d, len(form.coef), classes, form, _simd.load("linear_model._scores").ADDRESSES)
     if isinstance(form, Machine):
-        state = SimpleNamespace(**form._asdict(), **_simd.load("svm._pair_scores").ADDRESSES)
-        return Embedded("machine", d, len(form.intercept), classes, state)
-    return Embedded("bayes", d, len(form.begin), classes, _bayes_state(form))
+        return Embedded("machine", d, len(form.intercept), classes, form, _simd.load("svm._pair_scores").ADDRESSES)
+    addresses = _simd.load("naive_bayes._joints").ADDRESSES
+    return Embedded("bayes", d, len(form.begin), classes, _bayes_in_lanes(form), addresses)
 
 
-def _neighbors_state(form):
-    index = form.index
-    if type(index) not in (Scan, Filter, Tree) or index.metric.function is not None:
-        metric = index.metric.shown
-        raise TypeError(
-            f"model searches by metric {metric!r}, for which compiled code has no search; a named metric of"
-            " rows in an array is wanted, and not 'jaccard', 'nan_euclidean' or 'hamming' of bools"
-        )
-    state = SimpleNamespace(X=index.X, metric=index.metric, allowed=form.allowed, coder=None)
-    state.n_findable = len(index.X) if form.allowed is None else int(np.count_nonzero(form.allowed))
-    state.panels = state.boxes = state.rows = None
-    kernels = "neighbors._scan"
-    if isinstance(index, Filter):
-        kernels = "neighbors._code_scan"
-        for name in ("coder", "width", "code", "half", "slack", "length"):
-            setattr(state, name, getattr(index, name))
-        state.encode = _simd.load("neighbors._encode").ADDRESSES["encode"]
-        state.scan = _simd.load("neighbors._scan").ADDRESSES["search"]
-    elif isinstance(index, Tree):
-        kernels = "neighbors._kdtree_search"
-        for name in ("panels", "boxes", "rows"):
-            setattr(state, name, getattr(index, name))
-    state.search = _simd.load(kernels).ADDRESSES["search"]
-    return state
+def _search_addresses(form):
+    """The kernels that search Rows; a filter has two more, to code queries and to scan where codes do not pay."""
+    metric = form.index.metric
+    scan = _simd.load("neighbors._scan").ADDRESSES["search"]
+    if form.is_filter:
+        encode = _simd.load("neighbors._encode").ADDRESSES["encode"]
+        return {"search": _simd.load("neighbors._code_scan").ADDRESSES["search"], "encode": encode, "scan": scan}
+    if form.is_tree:
+        return _simd.load("neighbors._kdtree_search").ADDRESSES
+    if type(form.index) is Scan:
+        return {"search": scan}
+    raise TypeError(
+        f"model searches by metric {metric.shown!r}, for which compiled code has no search; a named metric of rows in"
+        " an array is wanted, and not 'jaccard', 'nan_euclidean' or 'hamming' of bools"
+    )
 
 
-def _bayes_state(form):
-    state = SimpleNamespace(**form._asdict(), **_simd.load("naive_bayes._joints").ADDRESSES)
-    state.first = state.n_wanted = None
+class BayesInLanes(NamedTuple):
+    """A Bayes form as the kernels read it: classes are the last axis, whose length `width` is rounded up to lanes."""
+
+    form: Bayes  # weight (n_features, width), or (n_entries, width) of tables, one below the other; and so on
+    first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, and the number of all entries
+    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of wanted columns
+    zero: np.ndarray  # (width,) zeros
+
+
+def _bayes_in_lanes(form):
+    first = n_wanted = None
     if form.tables is not None:
-        state.first = np.concatenate([[0], np.cumsum([table.shape[1] for table in form.tables])])
-        state.weight = np.concatenate(form.tables, axis=1)
+        first = np.concatenate([[0], np.cumsum([table.shape[1] for table in form.tables])])
+        form = form._replace(weight=np.concatenate(form.tables, axis=1))
     if form.wanted is not None:
-        state.n_wanted = form.wanted.sum(axis=1).astype(np.float64)
-    for name in ("weight", "mean", "constant", "impossible", "wanted"):
-        if getattr(state, name) is not None:
-            setattr(state, name, in_lanes(getattr(state, name)))
-    state.zero = np.zeros(state.weight.shape[1])
-    return state
+        n_wanted = form.wanted.sum(axis=1).astype(np.float64)
+    arrays = {name: getattr(form, name) for name in ("weight", "mean", "constant", "impossible", "wanted")}
+    form = form._replace(**{name: in_lanes(array) for name, array in arrays.items() if array is not None})
+    return BayesInLanes(form, first, n_wanted, np.zeros(form.weight.shape[1]))

@@ -1,56 +1,117 @@
-"""Which metrics there are, and how rows and queries are checked for each."""
+"""How the arguments of `fit` become a Metric, and how rows and queries are checked for it."""
+
+import numpy as np
 
 from .._csr import as_csr, is_sparse
-from .._validation import as_array, as_matrix, require_choice
+from .._exceptions import warn
+from .._validation import as_array, as_matrix, require_choice, require_number
 from .custom_metric import as_compiled
-from .metrics import NAMED, Metric, named_norm, names_with, require_no_more, resolve_metric
+from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
+
+# The metrics of which 'minkowski' is another name, by its p.
+_NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 
 def admit(X, metric, p, metric_params, owner):
     """(rows, Metric): X, checked, in the form in which it is searched: an array, PackedRows, or Csr."""
-    params = dict(metric_params or {})
-    compiled = as_compiled(metric)
-    if compiled is not None or callable(metric):
-        triangle = params.pop("triangle", False)
-        if not isinstance(triangle, bool):
-            raise TypeError(f"metric_params['triangle'] is {triangle!r}; True or False is wanted")
-        if compiled is None:
-            return as_matrix(X, owner), Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
-        require_no_more(params, metric)
-        return as_matrix(X, owner), Metric("compiled", -1, compiled=compiled, triangle=triangle)
-    require_choice("metric", metric, sorted(NAMED))
+    if not isinstance(metric, str):
+        resolved = _resolve_function(metric, metric_params)
+        return as_matrix(X, owner), resolved
+    if metric not in NAMED:
+        require_choice("metric", metric, sorted(NAMED))
     named = NAMED[metric]
     if named.packed:
+        params = dict(metric_params or {})
         X = as_array(X, "X")
         n_bits = params.pop("n_bits", None)
         rows = as_bits(X, metric, owner) if n_bits is None else as_packed(X, n_bits, owner)
         if rows is not None:
-            require_no_more(params, metric)
+            _require_no_more(params, metric)
             return rows, Metric(metric, -1)
     if named.missing:
-        require_no_more(params, metric)
+        _require_no_more(metric_params, metric)
         return as_matrix(X, owner, allow_nan=True), Metric(metric, -1)
-    sparse = is_sparse(X)
-    rows = as_csr(X, owner) if sparse else as_matrix(X, owner)
-    resolved = resolve_metric(metric, p, metric_params, rows.shape[1])
+    resolved = resolve_metric(metric, p, metric_params)
+    sparse = not isinstance(X, np.ndarray) and is_sparse(X)
     if sparse and not resolved.named.sparse:
         raise TypeError(
             f"X is a sparse matrix, and metric is {metric!r}; one of {', '.join(names_with('sparse'))} is wanted with"
             " it, or a dense array (pass X.toarray())"
         )
+    rows = as_csr(X, owner) if sparse else as_matrix(X, owner)
+    if resolved.w is not None and resolved.w.shape != rows.shape[1:]:
+        raise ValueError(
+            f"metric_params['w'] has shape {resolved.w.shape}; {rows.shape[1:]}, a weight for each feature, is wanted"
+        )
     return rows, resolved
 
 
-def admit_queries(X, rows, metric, owner):
-    """Queries, checked, in the form in which they meet rows like those that `admit` has returned."""
+def resolve_metric(metric, p=2, metric_params=None):
+    """The Metric for the arguments `metric`, a name, `p` and `metric_params`."""
+    params = dict(metric_params or {})
+    named, w = NAMED[metric], None
+    if named.name == "minkowski":
+        if "p" in params:
+            warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
+        p, w = params.pop("p", p), params.pop("w", None)
+        w = None if w is None else _as_feature_weights(w, p)
+    _require_no_more(params, metric)
+    if named.name == "minkowski":
+        p = require_number("p", p, 0, open_low=True)
+        named = _NORMS.get(p, named) if w is None else named
+    code = kernels.CODES.get(named.name, -1)
+    return Metric(named.name, code, p if named.name == "minkowski" else 2.0, w)
+
+
+def _as_feature_weights(w, p):
+    try:
+        w = np.ascontiguousarray(w, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"metric_params['w'] is {w!r}; numbers are wanted") from None
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError("metric_params['w'] has a negative, infinite or NaN entry; weights from 0 up are wanted")
+    if p == np.inf:
+        raise ValueError("metric_params['w'] is given with p=inf, where weights have no meaning; leave it out")
+    return w
+
+
+def _resolve_function(metric, metric_params):
+    """The Metric for a function of the user's, compiled or not."""
+    params = dict(metric_params or {})
+    compiled = as_compiled(metric)
+    if compiled is None and not callable(metric):
+        require_choice("metric", metric, sorted(NAMED))
+    triangle = params.pop("triangle", False)
+    if not isinstance(triangle, bool):
+        raise TypeError(f"metric_params['triangle'] is {triangle!r}; True or False is wanted")
+    if compiled is None:
+        return Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
+    _require_no_more(params, metric)
+    return Metric("compiled", -1, compiled=compiled, triangle=triangle)
+
+
+def _require_no_more(params, metric):
+    """Refuse what is left of metric_params once the metric has taken its own."""
+    if params:
+        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
+
+
+def admit_queries(index, X, owner):
+    """Queries, checked, in the form in which they meet the rows of an index or Segments."""
+    rows, metric = index.some_rows, index.metric
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
+    if isinstance(X, np.ndarray):
+        return as_matrix(X, owner, allow_nan=metric.name == "nan_euclidean")
     if metric.named.missing:
         return as_matrix(X, owner, allow_nan=True)
     return as_csr(X, owner) if is_sparse(X) and metric.custom is None else as_matrix(X, owner)
 
 
 def takes_sparse(metric, p):
-    """Whether X may be sparse."""
-    return isinstance(metric, str) and metric in NAMED and named_norm(metric, p).sparse
+    """Whether X may be sparse, by the arguments `metric` and `p`, which may be anything."""
+    if not isinstance(metric, str) or metric not in NAMED:
+        return False
+    named = NAMED[metric]
+    return named.sparse or (named.name == "minkowski" and any(other.sparse for other in METRICS if other.norm == p))

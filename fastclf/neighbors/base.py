@@ -1,5 +1,6 @@
 """What the estimators by nearest neighbours share: parameters, fitted rows, and searches by number and by radius."""
 
+from functools import partial
 from inspect import cleandoc
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from .._state_table import Array, Instance, Size, declare, or_none
 from .._threads import Progress, n_threads
 from .._validation import (
     as_sample_weight,
+    as_targets,
     require_choice,
     require_integer,
     require_number,
@@ -20,38 +22,39 @@ from .choose_index import ALGORITHMS, Maker
 from .custom_metric import as_compiled
 from .living_rows import Segments, SpareRows
 from .metrics import NAMED, names_with
+from .search import Search
 
 _SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
-    How rows are searched; all give the same exact answer. 'brute' scans them all. 'filter' scans codes of a byte a
-    coordinate, made by `fit`, and measures the few rows that these cannot rule out. 'tree' (or 'kd_tree', 'ball_tree')
-    is for low dimension. 'auto' takes what a sample of the rows says costs least.
+    How rows are searched; all give the same exact answer. 'brute' scans all rows. 'filter' scans codes of a byte a
+    coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'tree' (or 'kd_tree',
+    'ball_tree') is for low dimension. 'auto' takes the one that costs least by a sample of the rows.
 leaf_size : int, default=30
     Accepted as scikit-learn has it; without effect.
 p : float > 0, default=2
     Power of the Minkowski metric.
 metric : str or callable, default='minkowski'
     'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski',
-    'cosine' (squared norms from 1e-290 to 1e308, or 0: at distance 1 from all), 'dot' (minus the inner product, so that
-    the largest product comes first; not for weights='distance'), 'hamming' (share of the coordinates that differ),
-    'jaccard' (of the coordinates that are not 0 in both, the share that is 0 in one; 0 where there is none; any number
-    but 0 counts as True), 'nan_euclidean' (with NaN for what is missing, in X and in queries:
-    sqrt(d / n sum (x_j - q_j)^2) over the n coordinates of d that both have; infinity, and so last, where they have
-    none), or a function of two rows, query and row, of X's dtype that returns a float. A Python function is called for
-    every pair: slow, thousands of times slower; a compiled one is called from all threads without the GIL:
+    'cosine' (rows have squared norms from 1e-290 to 1e308; a row of zeros is at distance 1 from all others), 'dot'
+    (minus the inner product, so that the largest product comes first; not for weights='distance'), 'hamming' (share of
+    the coordinates that differ), 'jaccard' (of the coordinates that are not 0 in both rows, the share that is 0 in one;
+    0 where there is none; any number but 0 counts as True), 'nan_euclidean' (X and queries have NaN for missing values:
+    sqrt(d / n sum (x_j - q_j)^2) over the n coordinates of d that both rows have; infinity, and so last, where n is 0),
+    or a function of two rows, query and row, of X's dtype that returns a float. A Python function is called for every
+    pair: slow, thousands of times slower; a compiled one is called from all threads without the GIL:
     `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without the last, as a
     Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is its context), or
-    SciPy's LowLevelCallable of one. Bools under 'hamming' and all under 'jaccard' are packed, once, into an eighth of a
-    byte each. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean', 'manhattan',
-    'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array, queries may be
-    sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and sparse rows can
-    be removed, but no rows added to them, and 'filter' and 'tree' are not for them, nor for 'nan_euclidean' and
-    functions.
+    SciPy's LowLevelCallable of one. Bools under 'hamming' and all rows under 'jaccard' are packed, once, into an eighth
+    of a byte a feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
+    'manhattan', 'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array,
+    queries may be sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and
+    sparse rows can be removed, but no rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows,
+    'nan_euclidean' and functions.
 metric_params : dict, default=None
     For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For 'hamming' and 'jaccard':
     `n_bits`, which says that X and queries are uint8, rows of that many bits packed as by np.packbits(X, axis=1).
     For a Python function: its keyword arguments. For any function: `triangle`, True where d(x, z) <= d(x, y) + d(y, z),
     d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows from up to 16 of them (128
-    bytes a row), and a search measures the rows only whose distance these do not show to be too large; not so with
+    bytes a row), and a search measures only the rows whose distance these do not show to be too large; not so with
     algorithm='brute'.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
@@ -78,20 +81,49 @@ def document(cls):
     return cls
 
 
-class Asked(NamedTuple):
-    """The queries of a search, and what they may find."""
+class FittedRows(NamedTuple):
+    """What a query needs of a fit. A call takes it once, in one step, and looks at nothing else that was fitted.
 
-    queries: np.ndarray
-    own: np.ndarray | None  # for each query the row that it is itself
-    allowed: np.ndarray | None  # (n_rows,) uint8
-    findable: int  # rows that every query may find
+    No array in it changes: `partial_fit`, `remove` and a new `fit` make others.
+    """
+
+    rows: Segments
+    n_rows: int
+    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row of a weight above 0; None: all are
+    weight: np.ndarray | None  # (n_rows,) float64; None: each is 1
+    target: np.ndarray | None  # of a classifier the codes of labels (n_rows, n_outputs) intp; of a regressor y, float64
+    classes: np.ndarray | list | None  # of a classifier the labels; a list of these for several outputs
+
+    @property
+    def classes_by_output(self):
+        """The labels of each output."""
+        return self.classes if isinstance(self.classes, list) else [self.classes]
+
+    @property
+    def target_by_output(self):
+        """The target with an axis for the outputs."""
+        return self.target.reshape(len(self.target), -1)
+
+
+class Request(NamedTuple):
+    """What a call asks, and what answers it."""
+
+    fitted: FittedRows
+    search: Search
+    n_findable: int  # rows that every query may find
+
+    def of(self, chosen):
+        """The request for some of the queries, a slice or their numbers."""
+        return self._replace(search=self.search.of(chosen))
 
 
 class Neighbors(Estimator):
     """What all estimators here share: parameters, fitted rows, how they change, and the search."""
 
-    # Attributes beside the index that have one entry a row.
-    _columns = ("_weight", "_allowed")
+    # Attributes beside the index that have one entry a row, and the one of them that holds labels or targets.
+    _columns, _target = ("_weight", "_allowed"), None
+
+    _optional_k = False  # whether n_neighbors may be None until a call
 
     _state_table = declare(
         n_samples_fit_=Size("n_rows"),
@@ -108,46 +140,60 @@ class Neighbors(Estimator):
 
     def _require_parameters(self):
         super()._require_parameters()
-        if not callable(self.metric) and as_compiled(self.metric) is None:
-            require_choice("metric", self.metric, sorted(NAMED))
+        metric = self.metric
+        if not (metric in NAMED if isinstance(metric, str) else callable(metric) or as_compiled(metric)):
+            require_choice("metric", metric, sorted(NAMED))
 
-    def _as_rows(self, X, owner):
-        return admit_queries(X, self._scan.some_rows, self._scan.metric, owner)
+    def _check_voting(self):
+        """Refuse parameters of estimators that count votes."""
 
-    def _fit_rows(self, X, sample_weight=None):
-        """(rows, sample weights, attributes) of a fit, all checked, with nothing changed in the estimator."""
+    def _fit_rows(self, X, sample_weight=None, y=None, labels=None):
+        """(attributes of a fit, y), all checked, with nothing changed in the estimator.
+
+        `labels` says whether y has labels or numbers; None: there is no y.
+        """
         name = type(self).__name__
+        self._check_voting()
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_integer("leaf_size", self.leaf_size, 1)
-        self._check_memory()
+        require_number("working_memory", self.working_memory, 0, open_low=True)
+        if self.n_neighbors is not None or not self._optional_k:
+            require_integer("n_neighbors", self.n_neighbors, 1)
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
             raise TypeError(f"metric_params is {self.metric_params!r}; a dict or None is wanted")
-        n_threads(self.n_jobs)
+        if self.n_jobs is not None:
+            n_threads(self.n_jobs)
         rows, metric = admit(X, self.metric, self.p, self.metric_params, name)
+        attributes = self._fitted_columns(X, rows)
         weight = as_sample_weight(sample_weight, len(rows))
-        allowed = _allowed(weight)
+        if labels is not None:
+            y = as_targets(y, len(rows), name, labels)
         maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
-        scan = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
         params = {} if metric.w is None else {"w": metric.w}
         if metric.name == "minkowski":
             params["p"] = metric.p
-        attributes = self._fitted_columns(X, rows) | {
+        return attributes | {
             "n_samples_fit_": len(rows),
             "effective_metric_": metric.name if self.metric in ("minkowski", "p") else self.metric,
             "effective_metric_params_": metric.keywords if metric.function is not None else params,
-            "_scan": scan,
-            "_allowed": allowed,
+            "_scan": Segments(rows, metric, maker, maker._replace(algorithm="brute")),
+            "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
             "_rooms": {},
-        }
-        return rows, weight, attributes
+        }, y
 
     def _is_fitted(self):
         return hasattr(self, "n_features_in_")
 
+    def _take_fitted(self):
+        """What a query needs of the fit, read in one step, whatever other threads do."""
+        state = vars(self).copy()
+        names = ("_scan", "n_samples_fit_", "_allowed", "_weight", self._target, "classes_")
+        return FittedRows(*map(state.get, names))
+
     def _add_rows(self, X, sample_weight=None):
         """(number of rows that are added, attributes), all checked, with nothing changed in the estimator."""
-        rows = self._new_samples(X)
+        rows = self._new_samples(X, partial(admit_queries, self._scan))
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
             weight = np.ones(len(rows))
@@ -179,11 +225,12 @@ class Neighbors(Estimator):
         attributes = {
             name: None if column is None else np.delete(column, rows, axis=0) for name, column in columns.items()
         }
-        attributes["_allowed"] = _allowed(attributes["_weight"])
+        weight = attributes["_weight"]
+        attributes["_allowed"] = None if weight is None else _allowed(weight)
         return attributes | {"_scan": self._scan.remove(rows), "n_samples_fit_": n - len(rows)}
 
     def remove(self, rows):
-        """Take rows out. The others keep their order and are numbered anew, as `numpy.delete` does.
+        """Take rows out. The other rows keep their order and are numbered anew, as by `numpy.delete`.
 
         Parameters
         ----------
@@ -196,16 +243,21 @@ class Neighbors(Estimator):
 
         Notes
         -----
-        O(n) a call, however many rows go, and as if the others alone had been fitted: a class that no row has any more
-        leaves `classes_`. The X of `fit` is neither changed nor copied; a search passes over its removed rows.
+        O(n) a call, whatever the number of rows. The estimator is then as if the other rows alone had been fitted: a
+        class without a row leaves `classes_`. The X of `fit` is neither changed nor copied; a search passes over its
+        removed rows.
         """
         vars(self).update(self._without(rows))
         return self
 
-    def _ask(self, X, mask=None):
-        """Queries and a mask, checked."""
+    def _ask(self, X, call, mask=None, share=1):
+        """The Request of a call, whose name its progress shows; X and the mask are checked.
+
+        The search may use a `share` of `working_memory`.
+        """
+        fitted = self._take_fitted()
         self._require_fitted()
-        n, allowed = self.n_samples_fit_, self._allowed
+        rows, n, allowed = fitted.rows, fitted.n_rows, fitted.allowed
         if mask is not None:
             mask = np.asarray(mask)
             if mask.shape != (n,) or mask.dtype != bool:
@@ -215,31 +267,25 @@ class Neighbors(Estimator):
                 )
             mask = np.ascontiguousarray(mask).view(np.uint8)
             allowed = mask if allowed is None else mask & allowed
-        findable = n if allowed is None else int(np.count_nonzero(allowed))
+        n_findable = n if allowed is None else int(np.count_nonzero(allowed))
         if X is None:
-            return Asked(self._scan.X, np.arange(n), allowed, findable - 1)
-        return Asked(self._new_samples(X), None, allowed, findable)
+            queries, self_row, n_findable = rows.X, np.arange(n), n_findable - 1
+        else:
+            queries, self_row = self._new_samples(X, partial(admit_queries, rows)), None
+        memory = share * require_number("working_memory", self.working_memory, 0, open_low=True)
+        total, label = len(queries) * rows.n_places, f"{type(self).__name__}.{call}"
+        progress = Progress(total, label, self.verbose, self.callback)
+        return Request(fitted, Search(queries, self_row, allowed, progress, self.n_jobs, memory), n_findable)
 
-    def _check_k(self, name, k, asked):
+    def _check_k(self, name, k, request):
         k = require_integer(name, k, 1)
-        if k > asked.findable:
+        if k > request.n_findable:
             raise ValueError(
-                f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {asked.findable}"
-                + (" without the row itself" if asked.own is not None else "")
-                + (", among the rows that mask and sample_weight leave" if asked.allowed is not None else "")
+                f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {request.n_findable}"
+                + (" without the row itself" if request.search.self_row is not None else "")
+                + (", among the rows that mask and sample_weight leave" if request.search.allowed is not None else "")
             )
         return k
-
-    def _progress(self, asked, label):
-        total = len(asked.queries) * self._scan.n_places
-        return Progress(total, f"{type(self).__name__}.{label}", self.verbose, self.callback)
-
-    def _check_memory(self):
-        require_number("working_memory", self.working_memory, 0, open_low=True)
-
-    def _limits(self, asked):
-        self._check_memory()
-        return {"own": asked.own, "allowed": asked.allowed, "n_jobs": self.n_jobs, "memory": self.working_memory}
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
         """The k nearest rows of each query.
@@ -266,18 +312,12 @@ class Neighbors(Estimator):
         -----
         O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
         """
-        asked = self._ask(X, mask)
-        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, asked)
-        indices = np.empty((len(asked.queries), k), dtype=np.intp)
-        distances = np.empty((len(asked.queries), k)) if return_distance else None
-
-        def store(start, stop, distance, index):
-            indices[start:stop] = index
-            if return_distance:
-                distances[start:stop] = distance
-
-        with self._progress(asked, "kneighbors") as progress:
-            self._scan.nearest(asked.queries, k, store, progress, **self._limits(asked))
+        request = self._ask(X, "kneighbors", mask)
+        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, request)
+        shape = len(request.search.queries), k
+        distances, indices = np.empty(shape) if return_distance else None, np.empty(shape, dtype=np.intp)
+        with request.search.progress:
+            request.fitted.rows.nearest(request.search, distances, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity", *, mask=None):
@@ -333,22 +373,17 @@ class RadiusSearch(Neighbors):
             Only with `return_distance`.
         indices : ndarray of shape (n_queries,) of intp arrays
         """
-        asked = self._ask(X, mask)
+        request = self._ask(X, "radius_neighbors", mask)
         radius = self._check_radius(radius)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        distances, indices = (np.empty(len(asked.queries), dtype=object) for _ in range(2))
-
-        def store(i, index, distance):
-            if sort_results:
-                order = np.lexsort((index, distance))
-                index, distance = index[order], distance[order]
-            indices[i] = index
-            if return_distance:
-                distances[i] = distance
-
-        with self._progress(asked, "radius_neighbors") as progress:
-            self._scan.within(asked.queries, radius, store, progress, **self._limits(asked))
+        indices, distances = (np.empty(len(request.search.queries), dtype=object) for _ in range(2))
+        with request.search.progress:
+            request.fitted.rows.within(request.search, radius, indices, distances if return_distance else None)
+        if sort_results:
+            for i, found in enumerate(zip(indices, distances)):
+                order = np.lexsort(found)
+                indices[i], distances[i] = found[0][order], found[1][order]
         return (distances, indices) if return_distance else indices
 
     def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False, *, mask=None):
@@ -373,8 +408,8 @@ class RadiusSearch(Neighbors):
 
 
 def _allowed(weight, others=None):
-    """Which rows may be found, those of a weight above 0, or None for all; `others` come before."""
-    if weight is None or weight.all():
+    """1 for each row of a weight above 0, or None if all are; `others` are the weights of rows before these."""
+    if weight.all():
         return None
     weight = weight if others is None else np.concatenate([others, weight])
     require_weight(weight)

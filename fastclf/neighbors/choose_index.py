@@ -10,31 +10,31 @@ from .code_plan import plan
 from .custom_metric import Called, Pivots
 from .inverted_index import Sparse
 from .kdtree import Tree
-from .metrics import names_with
+from .metrics import NAMED, names_with
 from .missing_values import Missing
 from .packed_bits import Bits, PackedRows
 from .scan import Scan
 
 ALGORITHMS = ("auto", "brute", "filter", "tree", "kd_tree", "ball_tree")
 
-# Fewer rows than this, or for a filter fewer numbers, are scanned sooner than an index is made.
+# A scan of fewer rows than this, or in place of a filter of fewer numbers, takes less time than making an index does.
 _FEW_ROWS = 1 << 10
 _FEW_NUMBERS = 1 << 20
 
-# Up to so many features a tree is tried before a filter.
+# Rows of up to this many features get a tree before a filter.
 _LOW_DIMENSION = 8
 
 
 class Maker(NamedTuple):
-    """Makes the index of an algorithm for some rows; 'auto' takes the one expected to cost least a query."""
+    """Makes the index of an algorithm for some rows; 'auto' takes the index whose queries should cost least."""
 
     algorithm: str
-    k: int  # neighbours that will be asked for
-    n_jobs: int | None
-    memory: float
+    k: int  # the number of neighbours that most queries will ask for
+    n_jobs: int | None  # threads that make the index
+    memory: float  # megabytes that may be used meanwhile
 
     def __call__(self, X, metric):
-        algorithm, many, low = self.algorithm, len(X) >= _FEW_ROWS, X.shape[1] <= _LOW_DIMENSION
+        algorithm = self.algorithm
         if algorithm in ("tree", "kd_tree", "ball_tree"):
             _require_metric(algorithm, metric, "tree", X)
             return Tree(X, metric, self.n_jobs)
@@ -45,20 +45,22 @@ class Maker(NamedTuple):
             return Bits(X, metric)
         if isinstance(X, Csr):
             return Sparse(X, metric)
-        if metric.named.missing:
+        if metric.name not in NAMED:
+            if metric.triangle and algorithm != "brute":
+                return Pivots(X, metric)
+            return Pivots(X, metric, 0) if metric.compiled is None else Called(X, metric)
+        named = NAMED[metric.name]
+        if named.missing:
             return Missing(X, metric)
-        if metric.triangle and algorithm != "brute":
-            return Pivots(X, metric)
-        if metric.compiled is not None:
-            return Called(X, metric)
-        if algorithm == "auto" and many and low and metric.named.tree and not isinstance(X, np.memmap):
-            return Tree(X, metric, self.n_jobs)
-        if algorithm == "auto" and many and metric.named.coded and X.size >= _FEW_NUMBERS:
-            return self._filter(X, metric)
+        if algorithm == "auto" and len(X) >= _FEW_ROWS:
+            if named.tree and X.shape[1] <= _LOW_DIMENSION and not isinstance(X, np.memmap):
+                return Tree(X, metric, self.n_jobs)
+            if named.coded and X.size >= _FEW_NUMBERS:
+                return self._filter(X, metric)
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A filter, or where 'auto' finds that none pays a scan."""
+        """A filter; or a scan, where 'auto' finds that no filter pays."""
         scan = Scan(X, metric)
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=self.algorithm == "filter")
         return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)

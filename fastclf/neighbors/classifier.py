@@ -1,18 +1,18 @@
-"""Nearest neighbours: search, classification and regression, exact for every metric."""
+"""Classification by nearest neighbours."""
 
 import numpy as np
 
 from .._estimator import Classifier
 from .._state_table import Array, List, declare, require_positions
-from .._validation import require_choice
+from .._validation import encode_labels
 from . import _votes
 from .base import document
-from .labels import as_label_lists, by_output, join, labelled, leave
-from .voting import Supervised
+from .labels import as_label_lists, join, leave
+from .voting import Voters
 
 
 @document
-class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
+class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
     """Classification by the vote of the k nearest rows.
 
     Parameters
@@ -79,7 +79,9 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns = (*Supervised._columns, "_codes")
+    _columns, _target = (*Voters._columns, "_codes"), "_codes"
+
+    _vote_choices = (("ties", ("first", "distance")),)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -104,16 +106,22 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         -------
         self
         """
-        y, attributes = self._fit_supervised(X, y, sample_weight)
-        return self._become(**labelled(y, attributes))
+        return self._become(**self._fitted_attributes(X, y, sample_weight))
+
+    def _fitted_attributes(self, X, y, sample_weight):
+        """The attributes of a fit, all checked, with nothing changed in the estimator."""
+        attributes, y = self._fit_rows(X, sample_weight, y, labels=True)
+        classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
+        return attributes | {
+            "classes_": list(classes) if y.ndim == 2 else classes[0],
+            "outputs_2d_": y.ndim == 2,
+            "_codes": np.stack(codes, axis=1),
+            "_declared": None,
+        }
 
     def _check_rest(self, sizes, entries):
         for classes, codes in zip(self._classes, self._codes.T if entries else ()):
             require_positions("_codes", codes, len(classes))
-
-    def _check_voting(self):
-        super()._check_voting()
-        require_choice("ties", self.ties, ("first", "distance"))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add rows (a copy of them) behind the others; the first call is a fit.
@@ -133,12 +141,11 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         if self._is_fitted():
             n, attributes = self._add_rows(X, sample_weight)
             y = self._more_targets(y, n, (self._codes.shape[1],) if self.outputs_2d_ else ())
-            codes, known, new = join(self._codes, self._classes, by_output(y))
+            codes, known, new = join(self._codes, self._classes, y.reshape(n, -1).T)
             self._extend(attributes, "_codes", codes, np.stack(new, axis=1))
             declared, several, update = self._declared, self.outputs_2d_, vars(self).update
         else:
-            y, attributes = self._fit_supervised(X, y, sample_weight)
-            attributes = labelled(y, attributes)
+            attributes = self._fitted_attributes(X, y, sample_weight)
             declared, several, update = None, attributes["outputs_2d_"], self._become
             known = attributes["classes_"] if several else [attributes["classes_"]]
         if classes is not None:
@@ -159,21 +166,6 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
     def _classes(self):
         return self.classes_ if self.outputs_2d_ else [self.classes_]
 
-    def _elect(self, ballot, output, rows, best_out):
-        codes, n_classes = self._codes[:, output], len(self._classes[output])
-        _votes.elect(ballot, codes, n_classes, self.ties == "distance", rows, best_out)
-
-    def _elect_each(self, ballot, weight, output, k):
-        """The code of the class that 1, 2, ..., k neighbours elect, of shape (n_queries, k)."""
-        codes, n_classes = self._codes[:, output], len(self._classes[output])
-        best = np.empty((len(ballot.index), k), dtype=np.intp)
-        _votes.elect_each(ballot, weight, codes, n_classes, self.ties == "distance", np.arange(len(best)), best)
-        return best
-
-    def _predict_each(self, X):
-        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
-        return self.classes_[self._answer_each(X, lambda ballot, k: self._elect_each(ballot, self._weight, 0, k))]
-
     def predict(self, X, *, mask=None):
         """The label of each query.
 
@@ -192,16 +184,37 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         -----
         Beside `working_memory` it takes 16 bytes a class and thread.
         """
-        asked = self._ask(X, mask)
-        best = np.empty((len(self._classes), len(asked.queries)), dtype=np.intp)
+        request, k = self._ask_voters(X, "predict", mask)
+        fitted, nearer = request.fitted, self.ties == "distance"
+        outputs = fitted.classes_by_output
+        best = np.empty((len(outputs), len(request.search.queries)), dtype=np.intp)
 
-        def count(ballot, rows):
-            for output in range(len(best)):
-                self._elect(ballot, output, rows, best[output])
+        def elect(ballot):
+            ballot = self._weigh(ballot)
+            for classes, codes, best_out in zip(outputs, fitted.target.T, best):
+                _votes.elect(ballot, codes, len(classes), nearer, best_out)
+            yield
 
-        self._poll(asked, count, "predict")
-        labels = [classes[codes] for classes, codes in zip(self._classes, best)]
-        return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
+        with request.search.progress:
+            for ballots in self._polls(request, k):
+                self._count(elect, ballots)
+        labels = [classes[codes] for classes, codes in zip(outputs, best)]
+        return np.stack(labels, axis=1) if isinstance(fitted.classes, list) else labels[0]
+
+    def _predict_each(self, X):
+        request, k = self._ask_voters(X, "predict")
+        fitted, nearer = request.fitted, self.ties == "distance"
+        weight, codes, n_classes = fitted.weight, fitted.target[:, 0], len(fitted.classes)
+        best = np.empty((len(request.search.queries), k), dtype=np.intp)
+
+        def elect(ballot):
+            _votes.elect_each(self._weigh(ballot), weight, codes, n_classes, nearer, best)
+            yield
+
+        with request.search.progress:
+            for ballots in self._polls(request, k):
+                self._count(elect, ballots)
+        return fitted.classes[best.T]
 
     def predict_proba(self, X, *, mask=None):
         """The share of the votes that each class has.
@@ -217,15 +230,20 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         -------
         shares : ndarray of shape (n_queries, n_classes), columns as in `classes_`; for several outputs a list of them
         """
-        asked = self._ask(X, mask)
-        shares = [np.empty((len(asked.queries), len(classes))) for classes in self._classes]
+        request, k = self._ask_voters(X, "predict_proba", mask)
+        fitted = request.fitted
+        shares = [np.empty((len(request.search.queries), len(classes))) for classes in fitted.classes_by_output]
 
-        def count(ballot, rows):
-            for output, share_out in enumerate(shares):
-                _votes.share(ballot, self._codes[:, output], rows, share_out)
+        def share(ballot):
+            ballot = self._weigh(ballot)
+            for codes, share_out in zip(fitted.target.T, shares):
+                _votes.share(ballot, codes, share_out)
+            yield
 
-        self._poll(asked, count, "predict_proba")
-        return shares if self.outputs_2d_ else shares[0]
+        with request.search.progress:
+            for ballots in self._polls(request, k):
+                self._count(share, ballots)
+        return shares if isinstance(fitted.classes, list) else shares[0]
 
     def leave_one_out(self, k_max):
         """The error rate of leave-one-out for every number of neighbours, by one search.
@@ -253,17 +271,11 @@ class KNeighborsClassifier(Supervised, Classifier, shortcuts=True):
         array([0. , 0.4, 0.4])
         """
 
-        def judge(ballot, weight, own, rows, errors):
-            for output in range(len(self._classes)):
-                best = self._elect_each(ballot, weight, output, errors.shape[1])
-                errors[rows] = np.maximum(errors[rows], best != self._codes[own, output][:, None])
+        return self._leave_one_out(k_max)
 
-        def judge_one(ballot, own):
-            wrong = np.zeros(len(own), dtype=bool)
-            best = np.empty(len(own), dtype=np.intp)
-            for output in range(len(self._classes)):
-                self._elect(ballot, output, np.arange(len(own)), best)
-                wrong |= best != self._codes[own, output]
-            return wrong
-
-        return self._leave_one_out(k_max, judge, judge_one)
+    def _error_each(self, fitted, ballot, row, k_max):
+        wrong, best = np.zeros((len(row), k_max), dtype=bool), np.empty((len(row), k_max), dtype=np.intp)
+        for classes, codes in zip(fitted.classes_by_output, fitted.target.T):
+            _votes.elect_each(ballot, fitted.weight, codes, len(classes), self.ties == "distance", best)
+            wrong |= best != codes[row][:, None]
+        return wrong

@@ -1,7 +1,6 @@
 """Exact search that measures few rows: codes of a byte a coordinate bound every distance from below.
 
-What is coded, and the proof of the bound, is in `src_cython/neighbors/_code_bound.pxd`; here is how much of it is worth
-having for given rows, and the two methods that every index has.
+`src_cython/neighbors/_code_bound.pxd` says what a code is and proves the bound.
 """
 
 from itertools import pairwise
@@ -15,27 +14,27 @@ from .._state_table import Array, Instance, SizeOf, Value, declare, where
 from .._threads import n_threads, ranges, run
 from .._validation import require_number
 from .metrics import MetricOf, names_with
-from .scan import Scan
+from .scan import Pass, Queries, Scan
 
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
 
-# A search is planned so that about this many blocks of rows are searched first, for small distances to start with.
+# About this many blocks of rows, evenly spread, are searched before the others: their rows make tau small early.
 _SAMPLED_BLOCKS = 64
 
-# Where more than this share of a range has to be measured, rows in order cost less.
+# Where more than this share of the rows of a range is measured, a scan of the rows in order costs less.
 _MOST_MEASURED = 1 / 8
 
 
 class Coder(NamedTuple):
-    """How rows become codes; `src_cython/neighbors/_code_bound.pxd` has the equations."""
+    """How rows become codes, in the symbols of `src_cython/neighbors/_code_bound.pxd`."""
 
     center: np.ndarray  # (d,) float64, mu
     scale: float  # g, a power of two
-    step: float
-    absolute: bool  # slacks and lengths are sums of absolute values
-    axes: np.ndarray | None = None  # (n_codes, d) float32, V', padded with a row of zeros; None: rows as they are
-    axes_t: np.ndarray | None = None  # (d, m) float32, V, d padded to a multiple of 4
+    step: float  # the length that 1 stands for in a code
+    absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan'; else Euclidean norms
+    axes: np.ndarray | None = None  # (n_codes, d) float32, V' and a row of zeros; None: rows are coded as they are
+    axes_t: np.ndarray | None = None  # (d, m) float32, V, with d padded to a multiple of 4
     shift: float = 0.0  # rho
     delta: float = 0.0
     kappa: float = 4 * 2.0**-24
@@ -58,7 +57,7 @@ class Coder(NamedTuple):
 
     @property
     def width(self):
-        """The bytes of the codes of a row, a multiple of 4, for sums of absolute values of 8."""
+        """The bytes of a row's code: a multiple of 8 for sums of absolute values, else of 4."""
         d = len(self.center)
         return d + -d % (8 if self.absolute else 4) if self.axes is None else len(self.axes)
 
@@ -68,12 +67,13 @@ class Coder(NamedTuple):
         return self.scale / self.step / np.sqrt(1 - self.delta) * (1 + 1e-12)
 
     @staticmethod
-    def work(n_rows, n_columns, dtype="float32"):
+    def scratch(n_rows, n_columns, dtype="float32"):
+        """An array in which a kernel works."""
         return aligned((n_rows, n_columns), dtype)
 
 
 def rotated(center, scale, axes, step, shift):
-    """The Coder for orthonormal columns `axes` (d, m), m + 1 a multiple of 4."""
+    """The Coder for orthonormal columns `axes` (d, m), where m + 1 is a multiple of 4."""
     d, m = axes.shape
     axes = axes.astype(np.float32)
     exact = axes.astype(np.float64)
@@ -87,15 +87,63 @@ def rotated(center, scale, axes, step, shift):
     return Coder(center, scale, step, False, padded, padded_t, shift, float(delta), 1.1 * 2.0**-24 * kappa)
 
 
+class CodedQueries(NamedTuple):
+    """A block of queries as the kernels of a filter read them; all threads share it. `_code_lists.pxd` uses each."""
+
+    plain: Queries
+    code: np.ndarray  # (n_queries, padded to a multiple of 4, width) uint8; zeros in the padding
+    base: np.ndarray  # (n_queries,) float64, as are all below
+    slack: np.ndarray
+    length: np.ndarray
+    per: np.ndarray
+    shift: np.ndarray
+
+
+class FilterPass(Pass):
+    """One thread's pass over codes with a block of queries, which have a list of near rows each."""
+
+    __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_row", "list_size", "scans", "stride")
+
+    def __init__(self, search, queries, found, panel):
+        super().__init__(search, queries.plain, found, panel)
+        n_queries, capacity = len(queries.base), _list_capacity(found.k)
+        self.codes: CodedQueries = queries
+        self.stride = 0  # every stride-th block of rows is searched before the others; 0: none is
+        self.scans = False  # whether the codes have ruled out too few rows, and the rest is scanned
+        # the lists, written by kernels
+        self.list_size = np.zeros(n_queries, np.intp)  # (n_queries,)
+        self.list_mark = np.full(n_queries, 64 + 2 * found.k)  # (n_queries,) intp: the size at which a list is refined
+        self.list_row = np.empty((n_queries, capacity), np.intp)
+        self.list_key = np.empty((n_queries, capacity), np.intc)
+        self.best_key = np.empty(capacity)  # scratch: the rows of a list that are measured next
+        self.best_row = np.empty(capacity, np.intp)
+
+
+def _list_capacity(k):
+    """The most rows of a query's list; as `list_capacity` of `_code_lists.pxd`."""
+    return 2048 + 2 * k
+
+
 class Filter(Scan):
-    """Rows and their codes. `code`, `half`, `slack` and `length` are what the kernels want.
+    """Rows and their codes.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        That of a Scan of X, with the norms that it needs.
+        The metric of a Scan of X, with the norms that it needs.
     coder : Coder
+    n_jobs : int, default=None
+        Threads that code the rows.
+
+    Attributes
+    ----------
+    code : ndarray of shape (n_blocks * unit * width,), uint8
+        The codes of the rows, in panels as `_code_bound.pxd` has them.
+    half : ndarray of shape (n_blocks * unit,), intc
+        Half of the squared norm of each code, rounded down.
+    slack, length : ndarrays of shape (n_blocks,), float32
+        For each block of `unit` rows the largest error of a code, and the largest norm of a code and its error.
     """
 
     unit = kernels.BLOCK_ROWS
@@ -126,9 +174,7 @@ class Filter(Scan):
 
         def encode(part):
             for first, last in ranges(*part, 1):
-                start, stop = first * self.unit, min(last * self.unit, n)
-                out = self.code, self.half, self.slack, self.length
-                encoder.encode(X, start, stop, coder, self.metric.norm2, self.width, *out, metric.name == "dot")
+                encoder.encode(X, first * self.unit, min(last * self.unit, n), self)
                 yield
 
         threads = n_threads(n_jobs)
@@ -142,32 +188,66 @@ class Filter(Scan):
         if width != self.width or width % 4 or width == 0:
             raise ValueError(f"codes are {self.width} bytes wide; {width} is wanted")
 
-    def nearest(self, Q, k, consume, progress, **limits):
-        if 16 * k > len(self.X):
-            return Scan(self.X, self.metric).nearest(Q, k, consume, progress, **limits)
-        return super().nearest(Q, k, consume, progress, **limits)
+    def nearest(self, search, distance_out, index_out):
+        """As `Index.nearest`; codes are not used where k is more than a sixteenth of the rows."""
+        few = 16 * index_out.shape[1] <= len(self.X)
+        (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
+
+    def _most_queries(self, k):
+        # whose lists take 6 MB, and can all be refined within a range
+        return max(4, min(256, (1 << 16) // k))
+
+    def _query_bytes(self, k):
+        return 16 * k + 12 * _list_capacity(k) + 2 * self.width + 48
+
+    def _queries(self, search):
+        plain = super()._queries(search)
+        n_queries, d = plain.query.shape
+        coder, norm2, inner = self.coder, plain.query_norm2, self.metric.name == "dot"
+        code = aligned((n_queries + -n_queries % 4, self.width), np.uint8)
+        code[n_queries:] = 0
+        queries = CodedQueries(plain, code, *np.empty((5, n_queries)))
+        if inner:
+            # unit queries, not centred; first with the largest step, to see how small it may be
+            norm = plain.query_error
+            norm2 = norm**2
+            coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
+            encoder.encode_queries(plain.query, coder, norm2, queries, inner)
+            largest = np.abs(code.view(np.int8)).max()
+            coder = coder._replace(step=(int(largest) + 1) / 127**2)
+        encoder.encode_queries(plain.query, coder, norm2, queries, inner)
+        if inner:
+            with np.errstate(divide="ignore"):
+                queries.per[:] = self.coder.scale / self.coder.step / coder.step / norm
+            far = self.metric.largest_norm + np.linalg.norm(self.coder.center)
+            errors = (self.coder.delta + 8 * (d + 4) * 2.0**-53) * 1.01 * far * norm
+            queries.shift[:] = np.where(norm > 0, plain.query @ self.coder.center + errors, np.inf)
+        else:
+            queries.per[:], queries.shift[:] = coder.per, 0
+        return queries
+
+    def _pass(self, search, queries, found):
+        return FilterPass(search, queries, found, self._panel(len(queries.base)))
 
     def _begin(self, state, first, last):
-        n_blocks = -(-last // self.unit) - first // self.unit
-        state.stride = 0 if hasattr(state, "hits") else max(2, n_blocks // _SAMPLED_BLOCKS)
-        state.plain = False
-        if state.stride:
+        if state.found.k:
+            n_blocks = -(-last // self.unit) - first // self.unit
+            state.stride = max(2, n_blocks // _SAMPLED_BLOCKS)
             self._scan_codes(state, first, last, True)
 
-    def _scan_codes(self, state, start, stop, sampled, hits=None):
-        first, last = start // self.unit, -(-stop // self.unit)
-        return kernels.scan(self.X, first, last, state.stride, sampled, self.metric, self, state, hits)
+    def _scan_codes(self, state, start, stop, sampled):
+        return kernels.scan(self.X, start // self.unit, -(-stop // self.unit), sampled, self, state)
 
-    def _step(self, state, start, stop, hits=None):
-        if state.plain:
+    def _step(self, state, start, stop):
+        if state.scans:
             return self._scan_rows(state, start, stop)
-        found = self._scan_codes(state, start, stop, False, hits)
-        if hits is None and found > _MOST_MEASURED * (stop - start) * len(state.query):
-            state.plain = True
-        return found
+        n_found = self._scan_codes(state, start, stop, False)
+        if state.found.k and n_found > _MOST_MEASURED * (stop - start) * len(state.queries.query):
+            state.scans = True
+        return n_found
 
     def _scan_rows(self, state, start, stop):
-        """Scan rows, without the blocks that were searched first."""
+        """Scan rows, but for the blocks that were searched before the others."""
         span = state.stride * self.unit
         while start < stop:
             skipped = start // span * span
@@ -178,58 +258,7 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        if hasattr(state, "hits"):
-            return  # whose lists are short-lived
-        for start, stop in ranges(0, len(state.query), 16):
-            kernels.finish(self.X, start, stop, self.metric, self, state)
-            yield
-
-    def _most_queries(self, k):
-        # whose lists take 6 MB, and can all be refined within a range
-        return max(4, min(256, (1 << 16) // k))
-
-    def _query_bytes(self, k):
-        return 16 * k + 12 * self._capacity(k) + 2 * self.width + 48
-
-    @staticmethod
-    def _capacity(k):
-        return 2048 + 2 * k
-
-    def _block(self, Q, start, stop, own, allowed):
-        block = super()._block(Q, start, stop, own, allowed)
-        n_queries, d = block.query.shape
-        coder, norm2, inner = self.coder, block.query_norm2, self.metric.name == "dot"
-        block.query_code = aligned((n_queries + -n_queries % 4, self.width), np.uint8)
-        block.query_code[n_queries:] = 0
-        block.query_base, block.query_slack, block.query_length = np.empty((3, n_queries))
-        out = block.query_code, block.query_base, block.query_slack, block.query_length, inner
-        if inner:
-            # unit queries, not centred; first with the largest step, to see how small it may be
-            norm = block.query_error
-            norm2 = norm**2
-            coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
-            encoder.encode_queries(block.query, coder, norm2, *out)
-            largest = np.abs(block.query_code.view(np.int8)).max()
-            coder = coder._replace(step=(int(largest) + 1) / 127**2)
-        encoder.encode_queries(block.query, coder, norm2, *out)
-        if inner:
-            with np.errstate(divide="ignore"):
-                block.query_per = self.coder.scale / self.coder.step / coder.step / norm
-            far = self.metric.largest_norm + np.linalg.norm(self.coder.center)
-            errors = (self.coder.delta + 8 * (d + 4) * 2.0**-53) * 1.01 * far * norm
-            block.query_shift = np.where(norm > 0, block.query @ self.coder.center + errors, np.inf)
-        else:
-            block.query_per, block.query_shift = np.full(n_queries, coder.per), np.zeros(n_queries)
-        return block
-
-    def _state(self, block, tau, **own):
-        state = super()._state(block, tau, **own)
-        n_queries = len(block.query)
-        k = own["distance"].shape[1] if "distance" in own else 0
-        capacity = self._capacity(k)
-        state.list_size = np.zeros(n_queries, np.intp)
-        state.list_mark = np.full(n_queries, 64 + 2 * k)
-        state.list_row = np.empty((n_queries, capacity), np.intp)
-        state.list_key = np.empty((n_queries, capacity), np.intc)
-        state.best_key, state.best_row = np.empty(capacity), np.empty(capacity, np.intp)
-        return state
+        if state.found.k:  # the lists of hits end with each block of rows
+            for start, stop in ranges(0, len(state.queries.query), 16):
+                kernels.finish(self.X, start, stop, self, state)
+                yield

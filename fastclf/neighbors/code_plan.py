@@ -6,6 +6,7 @@ from .. import _simd
 from .._threads import Progress
 from .code_filter import Coder, rotated
 from .scan import Scan
+from .search import Search
 
 _SAMPLE = 16384  # rows
 _LEAST_SAMPLE = 512
@@ -85,14 +86,10 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
 
 def _kth_distance(X, metric, rows, k, n_jobs, memory):
     """The distance of rows of X to the k-th nearest other row."""
-    tau = np.empty(len(rows))
-
-    def consume(start, stop, distance, index):
-        tau[start:stop] = distance[:, -1]
-
-    with Progress(len(rows) * len(X), "fit") as progress:
-        Scan(X, metric).nearest(X[rows], k, consume, progress, own=rows.astype(np.intp), n_jobs=n_jobs, memory=memory)
-    return tau
+    distances, indices = np.empty((len(rows), k)), np.empty((len(rows), k), np.intp)
+    search = Search(X[rows], rows.astype(np.intp), None, Progress(0, "fit"), n_jobs, memory)
+    Scan(X, metric).nearest(search, distances, indices)
+    return distances[:, -1]
 
 
 def _candidates(sample, sought, tau, metric, center, scale, worth):

@@ -1,16 +1,14 @@
-"""Metrics of the user's own: compiled ones, called without the GIL, and pruning by the triangle inequality."""
+"""Metrics that are functions of the user's: in Python or compiled, and pruned by the triangle inequality."""
 
 import ctypes
 import re
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from .._threads import advance, n_threads, ranges, run
 from . import _custom_scan as kernels
-from . import scan
-from .scan import Scan, require_full
+from .search import NO_ROW, Heaps, Hits, Index, Search, put_hits, require_full
 
 SIGNATURE = "double (const double *query, const double *row, ptrdiff_t d, void *user_data)"
 
@@ -18,24 +16,30 @@ _INTEGERS = ["ptrdiff_t", "Py_ssize_t", "ssize_t", "intptr_t", "npy_intp", "int6
 if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_ssize_t):
     _INTEGERS.append("long")
 
-# Rows whose distances from all others bound those of a query.
+# The most pivots: rows whose distances from all rows are kept.
 _PIVOTS = 16
 
-# A computed distance is taken to be off by at most a tenth of this, relative to itself.
+# A computed distance is taken to have a relative error of at most a tenth of this.
 _SLACK = 1e-9
+
+# Fewer multiply-adds than this take less time than waking a thread does, where a call counts as 32 at least.
+_THREAD_WORK = 1 << 20
 
 
 class Compiled(NamedTuple):
-    """A function in machine code; `source` keeps it there."""
+    """A compiled function of the user's."""
 
-    address: int
-    user_data: int
-    takes_user_data: bool
-    source: object
+    address: int  # of the machine code
+    user_data: int  # the address of what the function takes as user_data
+    takes_user_data: bool  # whether the function has that argument
+    source: object  # the object that the user passed, which keeps the machine code in memory
 
 
 def as_compiled(metric):
-    """metric as Compiled: a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable; else None."""
+    """The metric as Compiled if it is a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable.
+
+    None if it is anything else.
+    """
     capsule = tuple.__getitem__(metric, 0) if isinstance(metric, tuple) and len(metric) else metric
     if type(capsule).__name__ == "PyCapsule":
         name, address, context = kernels.unpack(capsule)
@@ -73,19 +77,27 @@ def _n_arguments(signature):
     return len(arguments)
 
 
-class Called(Scan):
+class CalledPass(NamedTuple):
+    """One thread's pass over rows with a block of queries."""
+
+    search: Search
+    query: np.ndarray  # (n_queries, d) float64
+    found: Heaps | Hits
+    buffer: np.ndarray  # (d,) float64, scratch: a row of X widened
+    bad: np.ndarray  # (2,) intp: the query and the row whose distance is NaN, written by the kernel; -1: none so far
+
+
+class Called(Index):
     """All rows of X, measured by a compiled function.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
+        One that is `compiled`.
     """
 
-    def __init__(self, X, metric):
-        self.X, self.metric = X, metric
-
-    def _costs(self, Q):
+    def _costs(self, queries):
         # few queries a block, as a call may take long
         d = self.X.shape[1]
         return max(d, 32), 1 << 15, 8 * d, 8 * d
@@ -93,32 +105,25 @@ class Called(Scan):
     def _cheap_range(self, n_queries):
         return 1
 
-    def _block(self, Q, start, stop, own, allowed):
-        return SimpleNamespace(
-            query=np.ascontiguousarray(Q[start:stop], np.float64),
-            first=start,
-            own=None if own is None else own[start:stop],
-            allowed=allowed,
-        )
+    def _queries(self, search):
+        return np.ascontiguousarray(search.queries, np.float64)
 
-    def _state(self, block, tau, **own):
-        n_queries, d = block.query.shape
-        return SimpleNamespace(
-            **vars(block), tau=np.full(n_queries, float(tau)), buffer=np.empty(d), bad=np.array([-1, -1]), **own
-        )
+    def _pass(self, search, queries, found):
+        return CalledPass(search, queries, found, np.empty(self.X.shape[1]), np.array([-1, -1]))
 
-    def _step(self, state, start, stop, hits=None):
-        n_hits = kernels.scan(self.X, start, stop, self.metric.compiled, state, state.bad, hits)
+    def _step(self, state, start, stop):
+        n_hits = kernels.scan(self.X, start, stop, self.metric.compiled, state)
         query, row = state.bad
         if query >= 0:
-            raise _no_number(self.metric.custom, state.first + query, row)
+            raise _no_number(self.metric.custom, f"query {state.search.first + query}", row)
         return n_hits
 
 
-class Pivots(Scan):
+class Pivots(Index):
     """Rows of X, of which those are measured that the triangle inequality leaves, by a function of the user's.
 
-    The distances of all rows from some of them, the pivots, are kept: 8 bytes a row and pivot. For a pivot p
+    The distances of all rows from some of them, the pivots, are kept: 8 bytes a row and pivot. Without pivots all rows
+    are measured. For a pivot p
 
         d(q, x)  >=  |d(q, p) - d(x, p)|
 
@@ -130,116 +135,130 @@ class Pivots(Scan):
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
+        A function.
+    n_pivots : int, default=16
+        The most pivots; 0 for a function without the triangle inequality.
     """
 
-    def __init__(self, X, metric):
-        self.X, self.metric = X, metric
+    def __init__(self, X, metric, n_pivots=_PIVOTS):
+        super().__init__(X, metric)
         n = len(X)
         everything = np.arange(n)
-        pivots, columns, closest = [], [], np.full(n, np.inf)
+        pivots, columns, closest = [], [np.empty((n, 0))], np.full(n, np.inf)
         pivot = 0
-        while len(pivots) < min(_PIVOTS, n):
+        while len(pivots) < min(n_pivots, n):
             pivots.append(pivot)
             column = np.empty(n)
-            for _ in self._distances(self._query(X[pivot]), f"row {pivot} of X", everything, column):
+            for _ in self._distances(X[pivot], f"row {pivot} of X", everything, column):
                 pass
-            columns.append(column)
+            columns.append(column[:, None])
             closest = np.minimum(closest, column)
             pivot = int(closest.argmax())
             if not closest[pivot] > 0:
                 break
-        self.pivots, self.from_pivots = np.array(pivots), np.stack(columns, axis=1)
+        self.pivots = np.array(pivots, np.intp)  # (n_pivots,) row numbers
+        self.from_pivots = np.concatenate(columns, axis=1)  # (n_rows, n_pivots) float64
 
-    def nearest(
-        self, Q, k, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0, extra=0, fewer=False
-    ):
-        def search(i):
-            index, distance, rest, bound = yield from self._begin_query(Q, i, own, allowed)
-            index, distance = np.append(index, np.full(k, scan.NO_ROW)), np.append(distance, np.full(k, np.inf))
-            index, distance = _first(index, distance, k)
+    def nearest(self, search, distance_out, index_out):
+        k = index_out.shape[1]
+
+        def answer(i):
+            rows, distances, rest, bound = yield from self._begin_query(search, i)
+            rows, distances = np.append(rows, np.full(k, NO_ROW)), np.append(distances, np.full(k, np.inf))
+            rows, distances = _first(rows, distances, k)
             size = max(k, _PIVOTS)
-            if len(rest) > size:
+            if len(self.pivots) and len(rest) > size:
                 order = np.argpartition(bound, size)
                 rest, bound = rest[order], bound[order]
             while len(rest):
                 part, rest, bound = rest[:size], rest[size:], bound[size:]
                 far = np.empty(len(part))
-                yield from self._distances(self._query(Q[i]), f"query {i}", part, far)
-                index, distance = _first(np.append(index, part), np.append(distance, far), k)
-                near = np.flatnonzero(bound <= distance[-1] * (1 + _SLACK))
-                near = near[np.argsort(bound[near], kind="stable")]
-                rest, bound = rest[near], bound[near]
+                yield from self._distances(search.queries[i], f"query {search.first + i}", part, far)
+                rows, distances = _first(np.append(rows, part), np.append(distances, far), k)
+                if len(self.pivots):
+                    near = np.flatnonzero(bound <= distances[-1] * (1 + _SLACK))
+                    near = near[np.argsort(bound[near], kind="stable")]
+                    rest, bound = rest[near], bound[near]
                 size = min(2 * size, 1 << 16)
-            require_full(index[None], fewer)
-            consume(i, i + 1, distance[None], index[None])
+            require_full(rows[None], search.fewer)
+            index_out[i] = rows
+            if distance_out is not None:
+                distance_out[i] = distances
+            advance(search.progress, len(self.X))
 
-        self._run(search, Q, progress, n_jobs, memory)
+        run(answer, range(len(search.queries)), self._threads(search))
 
-    def within(self, Q, radius, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0):
-        def search(i):
-            index, distance, rest, bound = yield from self._begin_query(Q, i, own, allowed)
-            rest = rest[bound <= radius * (1 + _SLACK)]
+    def within(self, search, radius, indices_out, distances_out):
+        def answer(i):
+            rows, distances, rest, bound = yield from self._begin_query(search, i)
+            rest = rest[bound <= radius * (1 + _SLACK)] if len(self.pivots) else rest
             far = np.empty(len(rest))
-            yield from self._distances(self._query(Q[i]), f"query {i}", rest, far)
-            index, distance = np.append(index, rest), np.append(distance, far)
-            near = distance <= radius
-            index, distance = index[near], distance[near]
-            order = np.argsort(index)
-            consume(i, index[order], distance[order])
+            yield from self._distances(search.queries[i], f"query {search.first + i}", rest, far)
+            rows, distances = np.append(rows, rest), np.append(distances, far)
+            near = distances <= radius
+            rows, distances = rows[near], distances[near]
+            order = np.argsort(rows)
+            put_hits(i, rows[order], distances[order], indices_out, distances_out)
+            advance(search.progress, len(self.X))
 
-        self._run(search, Q, progress, n_jobs, memory)
+        run(answer, range(len(search.queries)), self._threads(search))
 
-    def _run(self, search, Q, progress, n_jobs, memory):
-        def work(i):
-            yield from search(i)
-            advance(progress, len(self.X))
+    def _threads(self, search):
+        """The number of threads for which there are work and memory."""
+        n, d = self.X.shape
+        if self.metric.compiled is None or len(search.queries) * n * max(d, 32) < _THREAD_WORK:
+            return 1
+        return int(max(1, min(n_threads(search.n_jobs), search.memory * 1e6 / (40 * n))))
 
-        threads = 1 if self.metric.compiled is None else n_threads(n_jobs)
-        if len(Q) * len(self.X) * max(self.X.shape[1], 32) < scan._THREAD_WORK:
-            threads = 1
-        run(work, range(len(Q)), max(1, min(threads, int(min(memory * 1e6 / (40 * len(self.X)), threads)))))
-
-    def _begin_query(self, Q, i, own, allowed):
-        """(pivots that may be found, their distances, other rows that may be, their bounds)."""
+    def _begin_query(self, search, i):
+        """(pivots that may be found, their distances, the other rows that may be found, bounds of their distances)."""
         to_pivots = np.empty(len(self.pivots))
-        yield from self._distances(self._query(Q[i]), f"query {i}", self.pivots, to_pivots)
+        yield from self._distances(search.queries[i], f"query {search.first + i}", self.pivots, to_pivots)
         bound = np.empty(len(self.X))
         for start, stop in ranges(0, len(self.X), 1 << 16):
             kernels.lower_bounds(self.from_pivots, to_pivots, _SLACK, start, stop, bound)
             yield
-        left = np.ones(len(self.X), bool) if allowed is None else allowed != 0
-        if own is not None and 0 <= own[i] < len(left):  # the row may be in another segment
-            left[own[i]] = False
+        left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
+        self_row = -1 if search.self_row is None else search.self_row[i]
+        if 0 <= self_row < len(left):  # the row may be in another segment
+            left[self_row] = False
         found = left[self.pivots]
         left[self.pivots] = False
         rest = np.flatnonzero(left)
         return self.pivots[found], to_pivots[found], rest, bound[rest]
 
-    def _query(self, q):
-        return q if self.metric.compiled is None else np.ascontiguousarray(q, np.float64)
-
-    def _distances(self, q, name, rows, distance_out):
-        """Measure rows, with a stop between ranges."""
+    def _distances(self, query, name, rows, distance_out):
+        """Measure rows from a query, which a message calls by name, in ranges."""
         metric = self.metric
         buffer = np.empty(self.X.shape[1])
+        if metric.compiled is not None:
+            query = np.ascontiguousarray(query, np.float64)
         for start, stop in ranges(0, len(rows), 1):
             if metric.compiled is not None:
-                kernels.distances(self.X, rows, start, stop, metric.compiled, q, buffer, distance_out)
+                kernels.distances(self.X, rows, start, stop, metric.compiled, query, buffer, distance_out)
             else:
                 for i in range(start, stop):
-                    distance_out[i] = scan.called(metric, q, self.X[rows[i]])
+                    distance_out[i] = _call(metric, query, self.X[rows[i]])
             bad = np.isnan(distance_out[start:stop])
             if bad.any():
                 raise _no_number(metric.custom, name, rows[start + bad.argmax()])
             yield
 
 
-def _first(index, distance, k):
-    """The k smallest pairs, in order."""
-    order = np.lexsort((index, distance))[:k]
-    return index[order], distance[order]
+def _first(rows, distances, k):
+    """The k smallest pairs of (distance, row), in order."""
+    order = np.lexsort((rows, distances))[:k]
+    return rows[order], distances[order]
+
+
+def _call(metric, query, row):
+    """What the Python function gives for a pair, NaN where that is no number."""
+    value = metric.function(query, row, **metric.keywords)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _no_number(metric, query, row):
-    query = query if isinstance(query, str) else f"query {query}"
     return ValueError(f"metric {metric!r} gives no number for {query} and row {row}; one is wanted")

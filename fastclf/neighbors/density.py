@@ -1,17 +1,18 @@
 """Density by the distance to the k-th nearest neighbour."""
 
+from itertools import chain
 from math import lgamma, log
 
 import numpy as np
 
 from .._state_table import Value, declare
-from .._validation import require_integer, require_number
+from .._validation import require_number
 from .base import document
-from .voting import Supervised
+from .voting import SEARCH_SHARE, WeightedNeighbors
 
 
 @document
-class KNeighborsDensity(Supervised):
+class KNeighborsDensity(WeightedNeighbors):
     """Density estimation by the distance to the k-th nearest row: p(x) = k / (n V_d r_k(x)^d).
 
     V_d r^d is the volume of the metric's ball of radius r in d dimensions, and everything is in logs.
@@ -77,9 +78,8 @@ class KNeighborsDensity(Supervised):
         -------
         self
         """
-        require_integer("n_neighbors", self.n_neighbors, 1)
-        rows, _, attributes = self._fit_rows(X, sample_weight)
-        volume = _log_unit_ball(attributes["_scan"].metric, rows.shape[1])
+        attributes, _ = self._fit_rows(X, sample_weight)
+        volume = _log_unit_ball(attributes["_scan"].metric, attributes["n_features_in_"])
         return self._become(_log_unit_ball=volume, **attributes)
 
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -108,24 +108,22 @@ class KNeighborsDensity(Supervised):
         -------
         log_density : ndarray of shape (n_queries,), float64
         """
-        asked = self._ask(X, mask)
-        k = self._check_reach("n_neighbors", self.n_neighbors, asked)
-        radius = np.empty(len(asked.queries))
-
-        def consume(rows, distance, index, taken):
-            last = -1 if taken is None else np.count_nonzero(taken, axis=1) - 1
-            radius[rows] = distance[np.arange(len(distance)), last]
-
-        with self._progress(asked, "score_samples") as progress:
-            self._counted(asked, k, consume, progress)
-        weight = asked.allowed if self._weight is None else self._weight
-        if self._weight is not None and asked.allowed is not None:
-            weight = weight * asked.allowed
-        n = float(self.n_samples_fit_) if weight is None else weight.sum(dtype=np.float64)
-        if asked.own is not None:
+        request = self._ask(X, "score_samples", mask, share=SEARCH_SHARE)
+        k = self._check_reach("n_neighbors", self.n_neighbors, request)
+        fitted, search, log_unit_ball = request.fitted, request.search, self._log_unit_ball
+        radius = np.empty(len(search.queries))
+        with search.progress:
+            for ballot in chain.from_iterable(self._ballots(request, k)):
+                last = -1 if ballot.taken is None else np.count_nonzero(ballot.taken, axis=1) - 1
+                radius[ballot.rows] = ballot.distance[np.arange(len(ballot.rows)), last]
+        weight = search.allowed if fitted.weight is None else fitted.weight
+        if fitted.weight is not None and search.allowed is not None:
+            weight = weight * search.allowed
+        n = float(fitted.n_rows) if weight is None else weight.sum(dtype=np.float64)
+        if search.self_row is not None:
             n = n - (1 if weight is None else weight)
         with np.errstate(divide="ignore"):
-            return log(k) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)
+            return log(k) - np.log(n) - log_unit_ball - fitted.rows.shape[1] * np.log(radius)
 
     def score(self, X, y=None):
         """The sum of `score_samples(X)`: the log likelihood of the rows of X."""

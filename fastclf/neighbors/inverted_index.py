@@ -1,6 +1,6 @@
 """Sparse rows, searched exactly by an inverted index; nothing is made dense."""
 
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from .._csr import Csr, ascends
 from .._state_table import Array, DeclaredState, Instance, Starts, declare, require_positions
 from .._threads import ranges
 from .metrics import MetricOf, names_with
-from .scan import Scan
+from .scan import require_norms
+from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._inverted_scan")
 
@@ -17,11 +18,12 @@ kernels = _simd.load("neighbors._inverted_scan")
 _ENTRIES = 1 << 22
 
 
-def _norms(X, squared, norm_out=None):
-    norm_out = np.empty(len(X)) if norm_out is None else norm_out
+def _norms(X, squared):
+    """The sum over each row of x_j^2, if `squared`, or else of |x_j|."""
+    norms = np.empty(len(X))
     for start, stop in _parts(X):
-        kernels.norms(X.indptr, X.data, start, stop, squared, norm_out)
-    return norm_out
+        kernels.norms(X.indptr, X.data, start, stop, squared, norms)
+    return norms
 
 
 def _parts(X):
@@ -29,13 +31,13 @@ def _parts(X):
 
 
 class Columns(DeclaredState):
-    """The inverted index: for each column its rows, ascending, and values; for cosine, of rows of length 1."""
+    """The entries of a sparse matrix column by column; for 'cosine' with each row divided by its norm."""
 
     _state_table = declare(
-        row=Array("int32", "n_entries"),
-        value=Array("float32 or float64", "n_entries"),  # X's
+        row=Array("int32", "n_entries"),  # of each entry, ascending in a column
+        value=Array("float32 or float64", "n_entries"),  # X's dtype
         start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1]
-        shift=Array("float64", "n_rows"),  # what the screen adds to the sum of a row
+        shift=Array("float64", "n_rows"),  # what the screen adds to the sum of each row
     )
 
     def __init__(self, X, metric):
@@ -47,12 +49,12 @@ class Columns(DeclaredState):
         scale = np.ones(n)
         if metric.name == "cosine":
             scale = 1 / np.sqrt(np.where(metric.norm2 > 0, metric.norm2, 1))
-        # one entry more than there are, so that there is a first
+        # one entry more than X has, so that there is a first
         self.row, self.value = np.empty(X.size + 1, np.int32), np.empty(X.size + 1, X.dtype)
         self.row[-1] = self.value[-1] = 0
         end = self.start.copy()
         for start, stop in _parts(X):
-            kernels.transpose(X.indptr, X.indices, X.data, scale, start, stop, end, self.row, self.value)
+            kernels.transpose(X, start, stop, scale, end, self, X.data)
         if metric.name in ("cosine", "dot"):
             self.shift = np.zeros(n)
         else:
@@ -70,11 +72,24 @@ class Columns(DeclaredState):
                 raise ValueError("row does not ascend in each column")
 
 
-class Sparse(Scan):
+class SparsePass(NamedTuple):
+    """One thread's pass over rows with a block of queries. All threads share the arrays of the queries."""
+
+    search: Search
+    csr: Csr  # the queries in float64, with one entry more than they have, so that there is a first
+    weight: np.ndarray  # (n_entries + 1,) float64: the factor or number that the screen has for each entry
+    norm: np.ndarray  # (n_queries,) float64: squared norms of queries, or for 'manhattan' sums of absolute values
+    found: Heaps | Hits
+    limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
+    cursor: np.ndarray  # (n_entries + 1,) int64: the next entry of the column of each query's entry; set by `_begin`
+    sums: np.ndarray  # (PANEL_ROWS,) float64: sums of the rows of a panel; zeros between two kernel calls
+
+
+class Sparse(Index):
     """All rows of a sparse matrix, searched exactly.
 
-    Costs a pass over the entries of the columns in which a query is not zero, and 8 bytes a row for each query. Memory
-    beyond X: its columns, as large as X, 8 bytes a feature and 16 a row.
+    A query takes one pass over the entries of the columns in which it is not zero, and 8 bytes a row. Memory beyond X:
+    its columns, as large as X, 8 bytes a feature and 16 a row.
 
     Parameters
     ----------
@@ -91,71 +106,54 @@ class Sparse(Scan):
 
     def __init__(self, X, metric):
         if metric.name in ("cosine", "dot"):
-            norm2 = self._check_norms(_norms(X, True), X, metric, "row {} of X")
+            norm2 = _norms(X, True)
+            require_norms(norm2, X, metric, "row {} of X")
             if metric.name == "cosine":
                 metric = metric._replace(norm2=norm2)
         # one entry more than there are, so that there is a first
         if X.size == 0:
             X = Csr(X.indptr, np.zeros(1, np.int32), np.zeros(1, X.dtype), X.n_columns)
-        self.X, self.metric = X, metric
+        super().__init__(X, metric)
         self._columns = Columns(X, metric)
 
     def _check_rest(self, sizes, entries):
         if self._columns.value.dtype != self.X.dtype:
             raise ValueError(f"_columns has values of dtype {self._columns.value.dtype}; {self.X.dtype} is wanted")
 
-    def _costs(self, Q):
-        if isinstance(Q, Csr):
-            numbers = 1 + int(np.diff(Q.indptr).max())
+    def _costs(self, queries):
+        if isinstance(queries, Csr):
+            numbers = 1 + int(np.diff(queries.indptr).max())
             query_bytes = 80 + 40 * numbers
         else:
-            numbers = Q.shape[1]
+            numbers = queries.shape[1]
             query_bytes = 80 + 72 * numbers
         return 2, numbers, query_bytes, 8 * kernels.PANEL_ROWS
 
     def _cheap_range(self, n_queries):
         return max(1, (1 << 22) // n_queries)
 
-    def _block(self, Q, start, stop, own, allowed):
-        Q = Q[start:stop] if isinstance(Q, Csr) else Csr.from_dense(Q[start:stop])
-        # one entry more than there are, so that there is a first
-        csr = Csr(Q.indptr, np.append(Q.indices, np.int32(0)), np.append(Q.data, 0.0).astype(np.float64), Q.n_columns)
-        name = self.metric.name
-        norm = _norms(csr, name != "manhattan")
-        weight = csr.data
-        if name == "euclidean" or name == "sqeuclidean":
-            weight = -2 * weight
-        elif name == "dot":
-            self._check_norms(norm, Q, self.metric, "query {}", start)
-            weight = -weight
-        elif name == "cosine":
-            self._check_norms(norm, Q, self.metric, "query {}", start)
-            scale = np.sqrt(np.where(norm > 0, norm, 1))
-            weight = -weight
-            weight[:-1] /= np.repeat(scale, np.diff(Q.indptr))
-        return SimpleNamespace(
-            query=norm,
-            csr=csr,
-            weight=weight,
-            query_norm=norm,
-            query_norm2=norm,
-            own=None if own is None else own[start:stop],
-            allowed=allowed,
-        )
+    def _queries(self, search):
+        rows, name = search.queries, self.metric.name
+        rows = rows if isinstance(rows, Csr) else Csr.from_dense(rows)
+        data = np.append(rows.data, 0.0).astype(np.float64)
+        csr = Csr(rows.indptr, np.append(rows.indices, np.int32(0)), data, rows.n_columns)
+        norm, weight = _norms(csr, name != "manhattan"), data
+        if name in ("euclidean", "sqeuclidean"):
+            weight = -2 * data
+        elif name in ("cosine", "dot"):
+            require_norms(norm, rows, self.metric, "query {}", search.first)
+            weight = -data
+        if name == "cosine":
+            weight[:-1] /= np.repeat(np.sqrt(np.where(norm > 0, norm, 1)), np.diff(rows.indptr))
+        return csr, weight, norm
 
-    def _state(self, block, tau, **own):
-        n_queries = len(block.csr)
-        return SimpleNamespace(
-            **vars(block),
-            tau=np.full(n_queries, float(tau)),
-            limits=np.empty(n_queries),
-            cursor=np.empty(len(block.csr.indices), np.int64),
-            sums=np.zeros(kernels.PANEL_ROWS),
-            **own,
-        )
+    def _pass(self, search, queries, found):
+        csr, weight, _ = queries
+        cursor, sums = np.empty(len(weight), np.int64), np.zeros(kernels.PANEL_ROWS)
+        return SparsePass(search, *queries, found, np.empty(len(csr)), cursor, sums)
 
     def _begin(self, state, first, last):
         kernels.begin(self._columns, state.csr.indices, state.cursor, first)
 
-    def _step(self, state, start, stop, hits=None):
-        return kernels.scan(self.X, self._columns, start, stop, self.metric, state, self._columns.value, hits)
+    def _step(self, state, start, stop):
+        return kernels.scan(self, start, stop, state, self._columns.value)

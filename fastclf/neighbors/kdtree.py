@@ -6,39 +6,113 @@ coordinates of independent data, more where the data lie near a surface of fewer
 
 from itertools import pairwise
 from math import ceil
-from types import SimpleNamespace
 
 import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, SizeOf, declare
-from .._threads import advance, n_threads, ranges, run
+from .._threads import Progress, advance, n_threads, ranges, run
 from . import _kdtree_build
 from .metrics import MetricOf, names_with
-from .scan import _THREAD_WORK, NO_ROW, Scan, require_full
+from .scan import Scan
+from .search import Heaps, Hits, put_hits, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
 
-# Nodes of at most so many leaves are built by one kernel call, in about 5 ms; others in steps.
+# A node of at most this many leaves is built by one kernel call, in about 5 ms; a larger node in steps.
 _BUILD_LEAVES = 4096
 
-# A block of at most so many queries: neighbours among them share leaves in the caches.
+# The most queries of a block: neighbours among them share leaves in the caches.
 _BLOCK_QUERIES = 1 << 15
 
-# Nodes opened by the first kernel call, when it is not known yet what one takes: at most 16 leaves of 32 powers each.
+# Nodes that the first kernel call opens, as the time that one takes is not known yet: at most 16 leaves of 32 powers.
 _FIRST_NODES = 64
+
+# Fewer multiply-adds than this take less time than waking a thread does.
+_THREAD_WORK = 1 << 20
+
+
+class LeafSort:
+    """The rows of X while they are sorted into leaves; nodes that are sorted at the same time share no entries."""
+
+    def __init__(self, X, metric):
+        n, d = X.shape
+        self.X = X
+        self.scale = np.ones(d)  # (d,) float64: the side of a box times this is compared with others
+        if metric.w is not None:
+            with np.errstate(over="ignore"):
+                self.scale = metric.w ** (1 / metric.p)
+            self.scale = np.nan_to_num(self.scale, posinf=1e300)
+        self.rows = np.arange(n)  # (n,) intp: row numbers leaf by leaf, once all nodes are cut
+        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch: the rows of a node on their new places
+        self.keys, self.scratch = np.empty((2, n), X.dtype)  # (n,) scratch: the coordinate by which a node is cut
+
+    def sorted(self, n_leaves, threads):
+        """The rows leaf by leaf: the nodes of one level are cut in two, then their halves, and so on."""
+        nodes = [(0, n_leaves)]
+        while nodes:
+            halves = []
+            run(self._cut, [(*node, halves) for node in nodes], threads)
+            nodes = halves
+        return self.rows
+
+    def _cut(self, node):
+        """Cut a node (first leaf, last leaf + 1, list for its halves) in two, in steps; sort a small one at once."""
+        first, last, halves = node
+        build, leaf, rows = _kdtree_build, _kdtree_build.LEAF_ROWS, self.rows
+        if last - first <= _BUILD_LEAVES:
+            build.build_leaves(self, first, last, self.keys, self.scratch)
+            yield
+            return
+        begin, end = first * leaf, min(last * leaf, len(rows))
+        middle = build.cut_leaf(first, last)
+        at = middle * leaf
+        j = build.widest_side(self.X, rows[begin:end], self.scale)
+        for start, stop in ranges(begin, end, 1 << 18):
+            build.gather_keys(self.X, j, start, stop, rows, self.keys)
+            yield
+        pivot, n_less = build.select_key(self.keys[begin:end], at - begin, self.scratch[begin:end])
+        yield
+        cursor = np.array([begin, at, at - begin - n_less])
+        for start, stop in ranges(begin, end, 1 << 18):
+            build.partition_rows(self.keys, rows, start, stop, pivot, cursor, self.moved)
+            yield
+        for start, stop in ranges(begin, end, 1 << 18):
+            rows[start:stop] = self.moved[start:stop]
+            yield
+        halves += [(first, middle), (middle, last)]
+
+
+class Walk:
+    """One thread's walk through the tree with a block of queries; kernels write to all arrays but those of the queries.
+
+    A walk can be left after any number of nodes and taken up again.
+    """
+
+    __slots__ = ("bound", "found", "homes", "near", "node", "order", "position", "queries", "search")
+
+    def __init__(self, search, queries, found):
+        n_queries = len(queries.query)
+        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and Heaps or Hits
+        self.bound = np.full(n_queries, np.inf)  # (n_queries,) float64, as in a scan's Pass
+        self.homes = np.empty(n_queries, np.intp)  # (n_queries,): the node of level 1 where the walk of each begins
+        self.order = None  # (n_queries,) intp: the order in which queries are answered; set once homes are known
+        # (4,) intp: the number of queries begun, of nodes on the stack, of hits, and of hits of the queries done
+        self.position = np.zeros(4, np.intp)
+        self.near, self.node = np.empty(kernels.STACK_SIZE), np.empty(kernels.STACK_SIZE, np.intp)  # the stack
 
 
 class Tree(Scan):
     """A balanced tree over the rows of X, for metrics of the Minkowski family.
 
-    It takes O(n log n) to build, on all threads, and about 32 bytes a row then, besides what it keeps: the rows again.
+    To build it takes O(n log n), on all threads, and about 32 bytes a row. It keeps a copy of the rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
-    metric : Metric, one that is `tree`
+    metric : Metric
+        One that is `tree`.
     n_jobs : int, default=None
 
     Attributes
@@ -48,9 +122,9 @@ class Tree(Scan):
     panels : ndarray of shape (n_leaves, d, 32), X's dtype
         The leaves' rows coordinate by coordinate; the last leaf repeats its last row.
     boxes : ndarray of shape (n_nodes, 2, d, 16), X's dtype
-        For each node the smallest and the largest coordinates of its 16 children. First the nodes above the leaves,
-        then those above these nodes, up to the root; child c of node i of one level is number 16 i + c of the one
-        below.
+        For each node the smallest and the largest coordinates of its 16 children. The nodes above the leaves come
+        first, then the nodes of the next level, up to the root. Child c of node i of a level is number 16 i + c of the
+        level below.
     """
 
     _state_table = declare(
@@ -65,54 +139,12 @@ class Tree(Scan):
     def __init__(self, X, metric, n_jobs=None):
         super().__init__(X, metric)
         threads = n_threads(n_jobs) if X.size >= _THREAD_WORK else 1
-        self.rows = self._sorted_rows(threads)
+        self.rows = LeafSort(X, metric).sorted(self._sizes(len(X))[0], threads)
         self._pack(threads)
-
-    def _sorted_rows(self, threads):
-        X, n = self.X, len(self.X)
-        d = X.shape[1]
-        scale = np.ones(d)
-        if self.metric.w is not None:
-            with np.errstate(over="ignore"):
-                scale = self.metric.w ** (1 / self.metric.p)
-            scale = np.nan_to_num(scale, posinf=1e300)
-        rows, moved = np.arange(n), np.empty(n, np.intp)
-        keys, scratch = np.empty(n, X.dtype), np.empty(n, X.dtype)
-
-        def cut(item):
-            first, last, cuts = item
-            begin, end = first * _kdtree_build.LEAF_ROWS, min(last * _kdtree_build.LEAF_ROWS, n)
-            if last - first <= _BUILD_LEAVES:
-                _kdtree_build.build_leaves(X, first, last, scale, rows, moved, keys, scratch)
-                yield
-                return
-            middle = _kdtree_build.cut_leaf(first, last)
-            at = middle * _kdtree_build.LEAF_ROWS
-            j = _kdtree_build.widest_side(X, rows[begin:end], scale)
-            for start, stop in ranges(begin, end, 1 << 18):
-                _kdtree_build.gather_keys(X, j, start, stop, rows, keys)
-                yield
-            pivot, n_less = _kdtree_build.select_key(keys[begin:end], at - begin, scratch[begin:end])
-            yield
-            cursor = np.array([begin, at, at - begin - n_less])
-            for start, stop in ranges(begin, end, 1 << 18):
-                _kdtree_build.partition_rows(keys, rows, start, stop, pivot, cursor, moved)
-                yield
-            for start, stop in ranges(begin, end, 1 << 18):
-                rows[start:stop] = moved[start:stop]
-                yield
-            cuts += [(first, middle), (middle, last)]
-
-        nodes = [(0, ceil(n / _kdtree_build.LEAF_ROWS))]
-        while nodes:
-            cuts = []
-            run(cut, [(*node, cuts) for node in nodes], threads)
-            nodes = cuts
-        return rows
 
     @staticmethod
     def _sizes(n):
-        """Numbers of leaves, of the nodes above them, of those above these, up to the root."""
+        """The number of leaves, and of the nodes of each level above them, up to 1 for the root."""
         sizes = [ceil(n / _kdtree_build.LEAF_ROWS)]
         while len(sizes) == 1 or sizes[-1] > 1:
             sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
@@ -142,78 +174,60 @@ class Tree(Scan):
             _kdtree_build.pack_nodes(self.boxes[first : first + size], self.boxes[first + size :])
             first += size
 
-    def nearest(
-        self, Q, k, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0, extra=0, fewer=False
-    ):
-        """Call consume(start, stop, distance, index) as `Scan.nearest` does."""
-
-        def answer(item):
-            start, stop = item
-            state = self._walk_state(Q, start, stop, own, allowed, np.inf)
-            state.distance = np.full((stop - start, k), np.inf)
-            state.index = np.full((stop - start, k), NO_ROW)
-            for _ in self._walk(state, progress):
+    def nearest(self, search, distance_out, index_out):
+        def walk(block):
+            part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
+            for _ in self._walk(Walk(part, self._queries(part), heaps)):
                 yield
-            require_full(state.index, fewer)
-            consume(start, stop, state.distance, state.index)
+            require_full(heaps.index, search.fewer)
 
-        threads, blocks = self._cut(Q, 16 * k + extra, n_jobs, memory)
-        run(answer, blocks, threads)
+        threads, blocks = self._cut(search, 16 * index_out.shape[1], search.memory)
+        run(walk, blocks, threads)
 
-    def within(self, Q, radius, consume, progress, *, own=None, allowed=None, n_jobs=None, memory=256.0):
-        """Call consume(i, index, distance) as `Scan.within` does.
+    def within(self, search, radius, indices_out, distances_out):
+        """As `Index.within`.
 
-        Queries with more hits than there is room for are scanned in the end: a tree would take no less time.
+        Queries whose hits exceed the capacity of the buffer are scanned in the end: a tree would take no less time.
         """
         least = 2 * _kdtree_build.LEAF_ROWS * _kdtree_build.NODE_CHILDREN
-        capacity = max(least, int(min(1 << 18, memory * 1e6 / 2 / n_threads(n_jobs) / 80)))
+        capacity = max(least, int(min(1 << 18, search.memory * 1e6 / 2 / n_threads(search.n_jobs) / 80)))
         crowded = []
 
-        def answer(item):
-            start, stop = item
-            state = self._walk_state(Q, start, stop, own, allowed, radius)
-            state.hits = tuple(np.empty(capacity, kind) for kind in (np.intp, np.intp, np.float64))
+        def answer(block):
+            start, stop = block
+            part, hits = search.of(slice(*block)), Hits(stop - start, radius, capacity)
+            state = Walk(part, self._queries(part), hits)
             done = 0
-            for outcome in self._walk(state, progress):
+            for outcome in self._walk(state):
                 n_begun, _, _, n_kept = state.position
-                if outcome == kernels.OUT_OF_ROOM and n_begun == done:
+                if outcome == kernels.BUFFER_FULL and n_begun == done:
                     crowded.append(start + state.order[done])
                     state.position[0] = done = done + 1
                 elif outcome != kernels.PAUSED:
-                    query, index, distance = (column[:n_kept] for column in state.hits)
-                    by = np.lexsort((index, query))
-                    index, distance = index[by], distance[by]
-                    ends = np.cumsum(np.bincount(query, minlength=stop - start))
+                    rows, distances, ends = hits.by_query(n_kept)
                     for i in state.order[done:n_begun]:
                         part = slice(ends[i - 1] if i else 0, ends[i])
-                        consume(start + i, index[part].copy(), distance[part].copy())
+                        put_hits(start + i, rows[part].copy(), distances[part].copy(), indices_out, distances_out)
                     done = n_begun
                     state.position[2:] = 0
                 yield
 
-        threads, blocks = self._cut(Q, 0, n_jobs, memory / 2)
+        threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        silent = SimpleNamespace(advance=lambda amount: False)
+        unwatched = Progress(0, "")  # these queries have been told of
         for first in range(0, len(crowded), 64):
-            some = crowded[first : first + 64]
-            super().within(
-                Q[some],
-                radius,
-                lambda i, *hits, some=some: consume(some[i], *hits),
-                silent,
-                own=None if own is None else own[some],
-                allowed=allowed,
-                n_jobs=n_jobs,
-                memory=memory,
-            )
+            some = np.array(crowded[first : first + 64])
+            rows, distances = np.empty((2, len(some)), object)
+            super().within(search.of(some)._replace(progress=unwatched), radius, rows, distances)
+            put_hits(some, rows, distances, indices_out, distances_out)
 
-    def _cut(self, Q, bytes_per_query, n_jobs, memory):
-        """(threads, blocks of queries that fit the memory)."""
-        (n, d), n_queries = self.X.shape, len(Q)
-        bytes_per_query += 64 + d * (24 if Q.dtype == self.X.dtype else 64)
-        # a guess, good enough to tell microseconds from milliseconds, of how many rows a query looks at
+    def _cut(self, search, bytes_per_query, memory):
+        """(threads, blocks of queries that fit the megabytes)."""
+        (n, d), n_queries = self.X.shape, len(search.queries)
+        bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
+        # a guess of the number of rows that a query meets, good enough to tell microseconds from milliseconds
         visited = min(n, 64 * 3 ** min(d, 30))
-        threads = min(n_threads(n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
+        threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
         n_blocks = ceil(n_queries / most)
         if threads > 1:
@@ -221,31 +235,17 @@ class Tree(Scan):
         size = ceil(n_queries / n_blocks)
         return threads, [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
-    def _walk_state(self, Q, start, stop, own, allowed, tau):
-        block = self._block(Q, start, stop, own, allowed)
-        n_queries = stop - start
-        block.hits = None
-        block.tau = np.full(n_queries, float(tau))
-        block.bound = np.full(n_queries, np.inf)
-        block.homes = np.empty(n_queries, np.intp)
-        block.position = np.zeros(4, np.intp)
-        block.near = np.empty(kernels.STACK_SIZE)
-        block.node = np.empty(kernels.STACK_SIZE, np.intp)
-        return block
-
-    def _walk(self, state, progress):
-        """Answer the queries of a state, those with neighbouring homes one after the other; yields outcomes."""
-        boxes, rows, metric = self.boxes, self.rows, self.metric
-        n_queries = len(state.homes)
-        for start, stop in ranges(0, n_queries, 1 << 10):
-            kernels.homes(boxes, rows, metric, state, start, stop)
+    def _walk(self, state):
+        """Answer the queries of a Walk, those with neighbouring homes one after the other; yields outcomes."""
+        for start, stop in ranges(0, len(state.homes), 1 << 10):
+            kernels.homes(self, state, start, stop, self.boxes)
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
         for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # which is without end
-            outcome = kernels.walk(self.panels, boxes, rows, metric, state, stop - start)
+            outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
-            advance(progress, int(n_done - done) * len(rows))
+            advance(state.search.progress, int(n_done - done) * len(self.rows))
             done = n_done
             yield outcome
             if outcome == kernels.FINISHED:

@@ -7,24 +7,8 @@ import numpy as np
 from .._validation import encode_labels, require_labels
 
 
-def by_output(y):
-    """The labels of each output."""
-    return y.reshape(len(y), -1).T
-
-
-def labelled(y, attributes):
-    """The attributes of a fit with those that labels give."""
-    classes, codes = zip(*map(encode_labels, by_output(y)))
-    return attributes | {
-        "classes_": list(classes) if y.ndim == 2 else classes[0],
-        "outputs_2d_": y.ndim == 2,
-        "_codes": np.stack(codes, axis=1),
-        "_declared": None,
-    }
-
-
 def encode_more(classes, y):
-    """(the sorted union of classes and labels y, for each y its position in it)."""
+    """(the sorted union of classes and labels y, for each label its position in the union)."""
     require_labels(y)
     kinds = {"numbers" if kind in "biuf" else kind for kind in (classes.dtype.kind, y.dtype.kind)} - {"O"}
     if len(kinds) > 1:
@@ -42,7 +26,7 @@ def encode_more(classes, y):
 def join(codes, classes, labels):
     """(codes of the rows, classes, codes of the labels), by output, once the labels have joined the classes.
 
-    `codes` is an array of shape (n_rows, n_outputs), or None where there are none to be numbered anew.
+    `codes` is an array of shape (n_rows, n_outputs), numbered anew where classes are new; or None.
     """
     joined, new = zip(*(encode_more(*output) for output in zip(classes, labels)))
     if codes is not None and any(len(more) > len(old) for more, old in zip(joined, classes)):
@@ -52,7 +36,7 @@ def join(codes, classes, labels):
 
 
 def leave(codes, classes, declared):
-    """(codes, classes), by output, without the classes that no row has, but for those declared."""
+    """(codes, classes), by output, without the classes that no row has and that were not declared."""
     columns, kept = [], []
     for output, (column, names) in enumerate(zip(codes.T, classes)):
         stays = np.bincount(column, minlength=len(names)) > 0

@@ -1,11 +1,10 @@
-"""Which metrics there are, and what is known of each."""
+"""The metrics that there are, and what is known of each."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import _simd
-from .._exceptions import warn
 from .._state_table import Array, Instance, Value, declare, or_none
 from .._validation import require_choice, require_number
 
@@ -17,18 +16,18 @@ class Named(NamedTuple):
 
     name: str
     aliases: tuple[str, ...] = ()
-    norm: float | None = None  # the p of the norm of a difference that it is
-    scanned: bool = True  # `_scan.pyx` has it
-    as_it_lies: bool = False  # and measures it on a row of X without a norm or a power
-    tree: bool = False  # a kd-tree has it: boxes bound it
-    coded: bool = False  # codes of a byte a coordinate bound it
-    sparse: bool = False  # an inverted index has it
-    packed: bool = False  # it is counted on packed bits
-    missing: bool = False  # NaN is a value that is missing
+    norm: float | None = None  # the metric is the norm of a difference, with this p
+    scanned: bool = True  # `_scan.pyx` measures it
+    as_it_lies: bool = False  # `_scan.pyx` measures it on a row of X without a norm of the row and without powers
+    tree: bool = False  # a kd-tree takes it: the box of a node bounds the distances of its rows
+    coded: bool = False  # a filter takes it: codes of a byte a coordinate bound distances
+    sparse: bool = False  # an inverted index takes it
+    packed: bool = False  # rows of packed bits have it, by counting bits
+    missing: bool = False  # NaN stands for a missing value
 
     @property
     def code(self):
-        """Its number in the kernels of a scan, or -1."""
+        """The number by which the kernels of a scan know the metric, or -1."""
         return kernels.CODES.get(self.name, -1)
 
 
@@ -45,21 +44,21 @@ METRICS = (
     Named("nan_euclidean", scanned=False, missing=True),
 )
 
-# By all their names.
+# Each metric by its name and its aliases.
 NAMED = {name: metric for metric in METRICS for name in (metric.name, *metric.aliases)}
 
+# Nothing is known of a function of the user's, which a Metric calls "callable" or "compiled".
 _FUNCTION = Named("function", scanned=False)
 
 
 def names_with(column):
-    """The names, sorted, of the metrics of which a column says yes."""
+    """The names, sorted, of the metrics for which a column of the table is True."""
     return sorted(metric.name for metric in METRICS if getattr(metric, column))
 
 
-def named_norm(metric, p):
-    """The Named of a name; of 'minkowski' with a `p` that has a name of its own, this one."""
-    named = NAMED[metric]
-    return next((other for other in METRICS if other.norm == p), named) if named.name == "minkowski" else named
+def known_of(name):
+    """The Named of the name in a Metric."""
+    return NAMED.get(name, _FUNCTION)
 
 
 class Metric(NamedTuple):
@@ -75,67 +74,34 @@ class Metric(NamedTuple):
     name: str
     code: int
     p: float = 2.0
-    w: np.ndarray | None = None  # (n_features,) float64
-    norm2: np.ndarray | None = None  # (n_rows,) float64, squared norms of the rows, for cosine
-    largest_norm: float = 0.0  # of a row, for dot
-    function: object = None  # the callable metric
-    keywords: dict | None = None
-    compiled: object = None  # the compiled one
+    w: np.ndarray | None = None  # (n_features,) float64, the weights of 'minkowski'
+    norm2: np.ndarray | None = None  # (n_rows,) float64, squared norms of the rows, for 'cosine'
+    largest_norm: float = 0.0  # of a row, for 'dot'
+    function: object = None  # the Python function that is the metric
+    keywords: dict | None = None  # arguments of that function beside the two rows
+    compiled: object = None  # the compiled function that is the metric
     triangle: bool = False  # whether the user says that the triangle inequality holds
 
     @property
     def named(self):
-        """What is known of it, which of a function is nothing."""
-        return NAMED.get(self.name, _FUNCTION)
+        """What is known of the metric."""
+        return known_of(self.name)
 
     @property
     def custom(self):
-        """The function of the user's that it is, or None."""
+        """The user's function that is the metric, or None."""
         return self.function if self.compiled is None else self.compiled.source
 
     @property
     def shown(self):
-        """What an error calls it."""
+        """What a message calls the metric."""
         return self.name if self.custom is None else self.custom
 
 
-def resolve_metric(metric, p, metric_params, n_features):
-    """The Metric for the arguments `metric`, `p` and `metric_params`."""
-    params = dict(metric_params or {})
-    named, w = NAMED[metric], None
-    if named.name == "minkowski":
-        if "p" in params:
-            warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
-        p = require_number("p", params.pop("p", p), 0, open_low=True)
-        w = params.pop("w", None)
-        if w is not None:
-            try:
-                w = np.ascontiguousarray(w, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"metric_params['w'] is {w!r}; numbers are wanted") from None
-            if w.shape != (n_features,) or not (np.isfinite(w) & (w >= 0)).all():
-                raise ValueError(
-                    f"metric_params['w'] has shape {w.shape}; {n_features} finite weights, one a feature and none"
-                    " negative, are wanted"
-                )
-            if np.isinf(p):
-                raise ValueError("metric_params['w'] is given with p=inf, where weights have no meaning; leave it out")
-        else:
-            named = named_norm(metric, p)
-    require_no_more(params, metric)
-    return Metric(named.name, named.code, p if named.name == "minkowski" else 2.0, w)
-
-
-def require_no_more(params, metric):
-    """Refuse what is left of metric_params."""
-    if params:
-        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take")
-
-
 class MetricOf(Instance):
-    """In a table of state, a Metric of these names; a function, and above all an address to call, is refused.
+    """In a table of state, a Metric of one of these names, and never a function, whose address a file could forge.
 
-    If rows are `measured` with it, it must hold what was computed from them.
+    Where rows are `measured` with the metric, the metric must hold what was computed from the rows.
     """
 
     def __init__(self, names, measured=True):
@@ -144,7 +110,7 @@ class MetricOf(Instance):
 
     def require(self, name, value, sizes, entries):
         if type(value) is not Metric or value.function is not None or value.compiled is not None or value.triangle:
-            raise ValueError(f"{name} is a function, or no metric")
+            raise ValueError(f"{name} is a {type(value).__name__} or holds a function; a Metric with a name is wanted")
         require_choice(name, value.name, self.names)
         super().require(name, value, sizes, entries)
         if self.measured and value.name == "cosine":
@@ -152,5 +118,5 @@ class MetricOf(Instance):
 
 
 def numbered(metric):
-    """A Metric from a file, with this build's number."""
+    """A Metric from a file, with the number that this build's kernels give its name."""
     return metric._replace(code=metric.named.code)

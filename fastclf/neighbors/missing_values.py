@@ -1,6 +1,6 @@
 """Euclidean distances between rows with missing values."""
 
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,13 +8,23 @@ from .. import _simd
 from .._aligned import aligned
 from .._state_table import declare
 from .metrics import MetricOf, names_with
-from .scan import Scan
+from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._missing_scan")
 
 
-class Missing(Scan):
-    """All rows of X, in which NaN is a missing value, searched exactly.
+class MissingPass(NamedTuple):
+    """One thread's pass over rows with a block of queries."""
+
+    search: Search
+    query: np.ndarray  # (n_queries, d) float64, with NaN for what is missing
+    found: Heaps | Hits
+    limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
+    panel: np.ndarray  # (d, PANEL_ROWS) float64, scratch of the kernel
+
+
+class Missing(Index):
+    """All rows of X, in which NaN stands for a missing value, searched exactly.
 
     Parameters
     ----------
@@ -25,29 +35,16 @@ class Missing(Scan):
 
     _state_table = declare(metric=MetricOf(names_with("missing")))
 
-    def __init__(self, X, metric):
-        self.X, self.metric = X, metric
-
-    def _costs(self, Q):
+    def _costs(self, queries):
         d = self.X.shape[1]
         return 4 * d, d, 8 * d + 24, 8 * d * kernels.PANEL_ROWS
 
-    def _block(self, Q, start, stop, own, allowed):
-        return SimpleNamespace(
-            query=np.ascontiguousarray(Q[start:stop], np.float64),
-            own=None if own is None else own[start:stop],
-            allowed=allowed,
-        )
+    def _queries(self, search):
+        return np.ascontiguousarray(search.queries, np.float64)
 
-    def _state(self, block, tau, **own):
-        n_queries, d = block.query.shape
-        return SimpleNamespace(
-            **vars(block),
-            tau=np.full(n_queries, float(tau)),
-            limits=np.empty(n_queries),
-            panel=aligned((d, kernels.PANEL_ROWS), np.float64),
-            **own,
-        )
+    def _pass(self, search, queries, found):
+        n_queries, d = queries.shape
+        return MissingPass(search, queries, found, np.empty(n_queries), aligned((d, kernels.PANEL_ROWS), np.float64))
 
-    def _step(self, state, start, stop, hits=None):
-        return kernels.scan(self.X, start, stop, state, hits)
+    def _step(self, state, start, stop):
+        return kernels.scan(self.X, start, stop, state)

@@ -1,6 +1,5 @@
 """Search for the nearest rows."""
 
-from .._validation import require_integer
 from .base import RadiusSearch, document
 
 
@@ -54,6 +53,8 @@ class NearestNeighbors(RadiusSearch):
     ):
         self._take(locals())
 
+    _optional_k = True
+
     def fit(self, X, y=None):
         """Keep the rows to search, by reference: X must not be changed while it is searched.
 
@@ -67,11 +68,9 @@ class NearestNeighbors(RadiusSearch):
         -------
         self
         """
-        if self.n_neighbors is not None:
-            require_integer("n_neighbors", self.n_neighbors, 1)
         if self.radius is not None:
             self._check_radius(None)
-        return self._become(**self._fit_rows(X)[2])
+        return self._become(**self._fit_rows(X)[0])
 
     def partial_fit(self, X, y=None):
         """Add rows (a copy of them) behind the others; the first call is a fit.

@@ -1,6 +1,6 @@
 """Hamming and Jaccard distances on packed bits: an eighth of a byte a feature."""
 
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,12 +9,9 @@ from .._state_table import Array, DeclaredState, Instance, SizeOf, Value, declar
 from .._threads import ranges
 from .._validation import as_array, as_matrix, require_integer, require_matrix
 from .metrics import MetricOf, names_with
-from .scan import Scan
+from .search import FEW_QUERIES, Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._bits_scan")
-
-# With at most so many queries rows are read as they lie.
-_FEW_QUERIES = 2
 
 # Rows are packed and checked this many numbers at a time.
 _PACK_NUMBERS = 1 << 22
@@ -29,7 +26,7 @@ class PackedRows(DeclaredState):
     n_bits : int
         Bits of a row.
     given : bool
-        Whether the user passed them so: then the columns are bytes, else bits.
+        Whether the user passed packed rows: the features are then bytes, else bits.
     """
 
     dtype = np.dtype(bool)
@@ -73,9 +70,10 @@ def _parts(X):
 
 
 def as_bits(X, metric, owner, fitted=False):
-    """X as PackedRows: bools, and numbers of which for 'jaccard' those but 0 are True, for 'hamming' 0 and 1 are taken.
+    """X as PackedRows. Bools are bits; of numbers any but 0 is True for 'jaccard', and 0 and 1 are bits for 'hamming'.
 
-    Rows to fit (not `fitted`) that are no bools are for 'hamming' no bits: None.
+    None for rows of numbers that are to be fitted (not queries of a `fitted` estimator) with 'hamming', which measures
+    them as numbers.
     """
     array = as_array(X, "X")
     if array.dtype == bool:
@@ -100,7 +98,7 @@ def as_bits(X, metric, owner, fitted=False):
 
 
 def as_packed(X, n_bits, owner):
-    """X as PackedRows, of bits that the user has packed."""
+    """X, whose bits the user has packed, as PackedRows."""
     n_bits = require_integer("metric_params['n_bits']", n_bits, 1, 2**31 - 1)
     array = as_array(X, "X")
     require_matrix(array, "X", owner)
@@ -120,7 +118,18 @@ def as_packed(X, n_bits, owner):
     return PackedRows(array, n_bits, given=True)
 
 
-class Bits(Scan):
+class BitPass(NamedTuple):
+    """One thread's pass over rows with a block of queries."""
+
+    search: Search
+    query: np.ndarray  # (n_queries, n_words) uint64: the bits of a query, and zeros up to a whole word
+    ones: np.ndarray | None  # (n_queries,) intc, the number of ones in each query, for 'jaccard'
+    found: Heaps | Hits
+    limits: np.ndarray  # (n_queries, 2) uint64, scratch of the kernel
+    panel: np.ndarray | None  # (n_words, PANEL_ROWS) uint64, scratch of the kernel; None: rows are read as they lie
+
+
+class Bits(Index):
     """All rows of packed bits, searched exactly by counting.
 
     Parameters
@@ -138,44 +147,32 @@ class Bits(Scan):
     )
 
     def __init__(self, X, metric):
-        self.X, self.metric = X, metric
-        self._ones = X.ones() if metric.name == "jaccard" else None
+        super().__init__(X, metric)
+        self._ones = X.ones() if metric.name == "jaccard" else None  # (n_rows,) intc, the number of ones in each row
 
     def _check_rest(self, sizes, entries):
         if (self._ones is None) != (self.metric.name == "hamming"):
             raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
 
-    _check_state = DeclaredState._check_state  # whose metrics have no number
+    _check_state = DeclaredState._check_state  # kernels do not know its metrics by a number
 
-    def _costs(self, Q):
-        n_words = -(-Q.packed.shape[1] // 8)
+    def _costs(self, queries):
+        n_words = -(-queries.packed.shape[1] // 8)
         return 1 + n_words, n_words, 8 * n_words + 40, 8 * n_words * kernels.PANEL_ROWS
 
     def _cheap_range(self, n_queries):
         return max(1, (1 << 24) // (n_queries * (8 + self.X.packed.shape[1] // 4)))
 
-    def _block(self, Q, start, stop, own, allowed):
-        Q = Q[start:stop]
-        n_queries, n_bytes = Q.packed.shape
+    def _queries(self, search):
+        n_queries, n_bytes = search.queries.packed.shape
         query = np.zeros((n_queries, -(-n_bytes // 8)), np.uint64)
-        query.view(np.uint8)[:, :n_bytes] = Q.packed
-        return SimpleNamespace(
-            query=query,
-            query_ones=None if self._ones is None else Q.ones(),
-            by_rows=n_queries <= _FEW_QUERIES,
-            own=None if own is None else own[start:stop],
-            allowed=allowed,
-        )
+        query.view(np.uint8)[:, :n_bytes] = search.queries.packed
+        return query, None if self._ones is None else search.queries.ones()
 
-    def _state(self, block, tau, **own):
-        n_queries, n_words = block.query.shape
-        return SimpleNamespace(
-            **vars(block),
-            tau=np.full(n_queries, float(tau)),
-            limits=np.empty((n_queries, 2), np.uint64),
-            panel=np.empty((1 if block.by_rows else n_words, kernels.PANEL_ROWS), np.uint64),
-            **own,
-        )
+    def _pass(self, search, queries, found):
+        n_queries, n_words = queries[0].shape
+        panel = None if n_queries <= FEW_QUERIES else np.empty((n_words, kernels.PANEL_ROWS), np.uint64)
+        return BitPass(search, *queries, found, np.empty((n_queries, 2), np.uint64), panel)
 
-    def _step(self, state, start, stop, hits=None):
-        return kernels.scan(self.X.packed, start, stop, self.X.n_bits, self._ones, state, hits)
+    def _step(self, state, start, stop):
+        return kernels.scan(self.X.packed, start, stop, self.X.n_bits, self._ones, state)

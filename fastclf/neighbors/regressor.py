@@ -7,11 +7,11 @@ from .._state_table import Array
 from .._validation import as_numbers
 from . import _votes
 from .base import document
-from .voting import Supervised
+from .voting import Voters
 
 
 @document
-class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
+class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
     """Regression by the (weighted) mean of the k nearest rows' targets.
 
     Parameters
@@ -55,7 +55,7 @@ class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns = (*Supervised._columns, "_y")
+    _columns, _target = (*Voters._columns, "_y"), "_y"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -82,7 +82,7 @@ class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
         -------
         self
         """
-        y, attributes = self._fit_supervised(X, y, sample_weight, labels=False)
+        attributes, y = self._fit_rows(X, sample_weight, y, labels=False)
         return self._become(_y=as_numbers(y), **attributes)
 
     def partial_fit(self, X, y, sample_weight=None):
@@ -115,25 +115,32 @@ class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
         -------
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs), float64
         """
-        asked = self._ask(X, mask)
-        y = self._targets()
-        predicted = np.empty((len(asked.queries), y.shape[1]))
-        self._poll(asked, lambda ballot, rows: _votes.average(ballot, y, rows, predicted), "predict")
-        return predicted.reshape(-1, *self._y.shape[1:])
+        request, k = self._ask_voters(X, "predict", mask)
+        y = request.fitted.target_by_output
+        predicted = np.empty((len(request.search.queries), y.shape[1]))
 
-    def _targets(self):
-        return self._y.reshape(len(self._y), -1)
+        def average(ballot):
+            _votes.average(self._weigh(ballot), y, predicted)
+            yield
 
-    def _average_each(self, ballot, weight, k):
-        """The mean target of 1, 2, ..., k neighbours, of shape (n_queries, k, n_outputs)."""
-        y = self._targets()
-        mean = np.empty((len(ballot.index), k, y.shape[1]))
-        _votes.average_each(ballot, weight, y, np.arange(len(mean)), mean)
-        return mean
+        with request.search.progress:
+            for ballots in self._polls(request, k):
+                self._count(average, ballots)
+        return predicted.reshape(-1, *request.fitted.target.shape[1:])
 
     def _predict_each(self, X):
-        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output."""
-        return self._answer_each(X, lambda ballot, k: self._average_each(ballot, self._weight, k)[:, :, 0])
+        request, k = self._ask_voters(X, "predict")
+        y, weight = request.fitted.target_by_output, request.fitted.weight
+        predicted = np.empty((len(request.search.queries), k, y.shape[1]))
+
+        def average(ballot):
+            _votes.average_each(self._weigh(ballot), weight, y, predicted)
+            yield
+
+        with request.search.progress:
+            for ballots in self._polls(request, k):
+                self._count(average, ballots)
+        return predicted[:, :, 0].T
 
     def leave_one_out(self, k_max):
         """The mean squared error of leave-one-out for every number of neighbours, by one search.
@@ -159,15 +166,10 @@ class KNeighborsRegressor(Supervised, Regressor, shortcuts=True):
         >>> KNeighborsRegressor().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0]).leave_one_out(2)
         array([2. , 3.5])
         """
-        y = self._targets()
+        return self._leave_one_out(k_max)
 
-        def judge(ballot, weight, own, rows, errors):
-            mean = self._average_each(ballot, weight, errors.shape[1])
-            errors[rows] = ((mean - y[own][:, None]) ** 2).mean(axis=2)
-
-        def judge_one(ballot, own):
-            predicted = np.empty((len(own), y.shape[1]))
-            _votes.average(ballot, y, np.arange(len(own)), predicted)
-            return ((predicted - y[own]) ** 2).mean(axis=1)
-
-        return self._leave_one_out(k_max, judge, judge_one)
+    def _error_each(self, fitted, ballot, row, k_max):
+        y = fitted.target_by_output
+        predicted = np.empty((len(row), k_max, y.shape[1]))
+        _votes.average_each(ballot, fitted.weight, y, predicted)
+        return ((predicted - y[row][:, None]) ** 2).mean(axis=2)

@@ -7,33 +7,120 @@ import numpy as np
 
 from .._estimator import clone
 from .._folds import is_leave_one_out
+from .._threads import n_threads, run
 from .._validation import as_targets, require_choice, require_integer
 from . import _votes
 from .base import Neighbors
-from .living_rows import fit_in
+from .living_rows import Segments, fit_in
 
-# Votes are counted for so many neighbours at a time: at a cache miss each, 30 ms.
-_PIECE = 1 << 18
+# The votes of this many neighbours are counted by one kernel call: 7 ms, if each is a cache miss.
+_PIECE = 1 << 16
+
+# The share of the memory that is for the search itself; a block of its answers takes a third of that.
+SEARCH_SHARE = 3 / 4
 
 
 class Ballot(NamedTuple):
-    """Neighbours and what their votes are worth, as the kernels see it: arrays of shape (n_queries, k)."""
+    """Neighbours of some queries, and what their votes are worth, as the kernels see it."""
 
-    distance: np.ndarray
-    index: np.ndarray
-    taken: np.ndarray | None  # how often each neighbour counts; None: once
-    given: np.ndarray | None  # votes made by a function, else ...
-    by_distance: bool  # ... 1 / distance or 1
+    rows: np.ndarray  # (n,) intp: the place of each query in the answer
+    distance: np.ndarray  # (n, m) float64, ascending
+    index: np.ndarray  # (n, m) intp, row numbers
+    taken: np.ndarray | None = None  # (n, m) float64: how often each neighbour counts; None: once
+    given: np.ndarray | None = None  # (n, m) float64: votes made by a function; None: votes are ...
+    by_distance: bool = False  # ... 1 / distance, or 1
+
+    def pieces(self):
+        """The same as a list of Ballots: a kernel call on one of them takes less time than a range should."""
+        size, n = max(1, _PIECE // self.index.shape[1]), len(self.rows)
+        return [self] if 0 < n <= size else [self.of(slice(start, start + size)) for start in range(0, n, size)]
+
+    def of(self, chosen):
+        """Some of the queries, a slice or a mask; votes are not given yet."""
+        return self._replace(
+            rows=self.rows[chosen],
+            distance=self.distance[chosen],
+            index=self.index[chosen],
+            taken=None if self.taken is None else self.taken[chosen],
+        )
+
+    def first(self, k, weight):
+        """The same queries with only the neighbours that together count k times, by the weights of the rows."""
+        if weight is not None:
+            return self._replace(taken=_taken(weight, self.index, k, 1)[0])
+        distance, index = (np.ascontiguousarray(array[:, :k]) for array in (self.distance, self.index))
+        return self._replace(distance=distance, index=index)
 
 
-class Supervised(Neighbors):
-    """Neighbours that are counted with sample weights as multiplicities, and weighted by distance."""
+class WeightedNeighbors(Neighbors):
+    """Neighbours that are counted with sample weights as multiplicities."""
 
-    def _fit_supervised(self, X, y, sample_weight, labels=True):
-        require_integer("n_neighbors", self.n_neighbors, 1)
-        self._check_voting()
-        rows, _, attributes = self._fit_rows(X, sample_weight)
-        return as_targets(y, len(rows), type(self).__name__, labels), attributes
+    def _check_reach(self, name, k, request):
+        """k, if the weights of the rows that each query may find reach it."""
+        fitted, search = request.fitted, request.search
+        if fitted.weight is None:
+            return self._check_k(name, k, request)
+        k = require_integer(name, k, 1)
+        weight = fitted.weight if search.allowed is None else fitted.weight[search.allowed.astype(bool)]
+        total = weight.sum() - (0 if search.self_row is None else weight.max(initial=0))
+        if k > total * (1 + 1e-12):
+            raise ValueError(
+                f"{name} is {k}, but the sample weights add up to {total:g}"
+                + (" without the heaviest row" if search.self_row is not None else "")
+                + f"; weights of at least {name} are wanted"
+            )
+        return k
+
+    def _ballots(self, request, k, extra=0):
+        """For one block of queries after the other a list of Ballots; each query comes once.
+
+        Neighbours are taken in order until their weights reach k, the last one in part. The caller needs `extra` bytes
+        for each query. The arrays of a block are written again for the next.
+        """
+        weight, search, most = request.fitted.weight, request.search, request.n_findable
+        if weight is None:
+            for start, distance, index in self._found(request, k, extra):
+                yield Ballot(np.arange(start, start + len(index)), distance, index).pieces()
+            return
+        pending, wanted = np.arange(len(search.queries)), min(k, most)
+        while len(pending):
+            short = [pending[:0]]
+            part = request if len(pending) == len(search.queries) else request.of(pending)
+            for start, distance, index in self._found(part, wanted, extra + 36 * wanted):
+                taken, reached = _taken(weight, index, k, n_threads(self.n_jobs))
+                ballot = Ballot(pending[start : start + len(index)], distance, index, taken)
+                if wanted < most and not reached.all():
+                    short.append(ballot.rows[~reached])
+                    ballot = ballot.of(reached)
+                yield ballot.pieces()
+            pending = np.concatenate(short)
+            search.progress.extend(len(pending) * request.fitted.rows.n_places)
+            wanted = min(2 * wanted, most)
+
+    def _found(self, request, k, extra):
+        """Blocks of queries as (number of the first query, distances, row numbers).
+
+        A block takes a third of the memory of the search.
+        """
+        rows, search = request.fitted.rows, request.search
+        n_queries = len(search.queries)
+        cut_out = rows.row_bytes if isinstance(search.queries, Segments) else 0
+        size = fit_in(search.memory / 3, 16 * k + 8 + extra + cut_out, n_queries)
+        distance, index = np.empty((size, k)), np.empty((size, k), np.intp)
+        for start in range(0, n_queries, size):
+            n = min(size, n_queries - start)
+            if n < n_queries:
+                part = slice(start, start + n)
+                rows.nearest(search.of(part), distance[:n], index[:n])
+            else:
+                rows.nearest(search, distance, index)
+            yield start, distance[:n], index[:n]
+
+
+class Voters(WeightedNeighbors):
+    """Neighbours that vote on labels or numbers."""
+
+    _vote_choices = ()  # parameters of the votes beside `weights`, and their values
 
     def _more_targets(self, y, n, shape, labels=True):
         """The targets of n rows that are added, each of the shape of those before."""
@@ -45,79 +132,38 @@ class Supervised(Neighbors):
     def _check_voting(self):
         if self.weights is not None and not callable(self.weights):
             require_choice("weights", self.weights, ("uniform", "distance"))
+        for name, choices in self._vote_choices:
+            require_choice(name, getattr(self, name), choices)
         if self.weights == "distance" and self.metric == "dot":
             raise ValueError("weights='distance' with metric='dot', whose values are no distances; 'uniform' is wanted")
 
-    def _check_reach(self, name, k, asked):
-        """k, if every query has so many neighbours, by weight."""
-        if self._weight is None:
-            return self._check_k(name, k, asked)
-        k = require_integer(name, k, 1)
-        weight = self._weight if asked.allowed is None else self._weight[asked.allowed.astype(bool)]
-        total = weight.sum() - (0 if asked.own is None else weight.max(initial=0))
-        if k > total * (1 + 1e-12):
-            raise ValueError(
-                f"{name} is {k}, but the sample weights add up to {total:g}"
-                + (" without the heaviest row" if asked.own is not None else "")
-                + f"; weights of at least {name} are wanted"
-            )
-        return k
+    def _ask_voters(self, X, call, mask=None):
+        """(Request, number of neighbours) of a call that lets `n_neighbors` neighbours vote."""
+        request = self._ask(X, call, mask, share=SEARCH_SHARE)
+        self._check_voting()
+        return request, self._check_reach("n_neighbors", self.n_neighbors, request)
 
-    def _counted(self, asked, k, consume, progress, extra=0, memory=None):
-        """Call consume(rows, distance, index, taken) for blocks of queries, which are `rows` of the output.
+    def _polls(self, request, k):
+        """As `_ballots`, for votes."""
+        return self._ballots(request, k, 48 * k if callable(self.weights) else 0)
 
-        `taken` is how often each neighbour counts: neighbours are taken in order until their weights reach k, the last
-        one in part. Without sample weights it is None: each of k once. `extra` bytes are needed for each query.
-        """
-        limits = self._limits(asked) | ({} if memory is None else {"memory": memory})
+    def _count(self, count, ballots):
+        """Run count(ballot), a generator, for the Ballots of a block, on threads if there are several."""
+        run(count, ballots, 1 if len(ballots) == 1 else n_threads(self.n_jobs))
 
-        def in_pieces(rows, *arrays):
-            size = max(1, _PIECE // k)
-            for start in range(0, len(rows), size):
-                part = slice(start, start + size)
-                consume(rows[part], *(None if array is None else array[part] for array in arrays))
-
-        if self._weight is None:
-
-            def store(start, stop, distance, index):
-                in_pieces(np.arange(start, stop), distance, index, None)
-
-            self._scan.nearest(asked.queries, k, store, progress, extra=extra + 64, **limits)
-            return
-        pending = np.arange(len(asked.queries))
-        wanted = min(k, asked.findable)
-        while len(pending):
-            pending = self._count_pending(asked, pending, wanted, k, in_pieces, progress, extra, limits)
-            progress.extend(len(pending) * self._scan.n_places)
-            wanted = min(2 * wanted, asked.findable)
-
-    def _count_pending(self, asked, pending, wanted, k, consume, progress, extra, limits):
-        """Search `wanted` neighbours of the pending queries; return those whose weights do not reach k with them."""
-        short = []
-        queries = asked.queries
-        if len(pending) < len(queries):
-            queries = queries[pending]
-            limits = limits | {"own": None if asked.own is None else asked.own[pending]}
-
-        def count(start, stop, distance, index):
-            taken, done = _taken(self._weight[index], k)
-            rows = pending[start:stop]
-            if wanted < asked.findable and not done.all():
-                short.append(rows[~done])
-                rows, distance, index, taken = rows[done], distance[done], index[done], taken[done]
-            consume(rows, distance, index, taken)
-
-        self._scan.nearest(queries, wanted, count, progress, extra=extra + 96 * wanted, **limits)
-        return np.sort(np.concatenate(short)) if short else pending[:0]
-
-    def _ballot(self, distance, index, taken):
-        if self.weights == "distance" and (distance[:, 0] < 0).any():
-            raise ValueError(
-                f"metric gives {distance[:, 0].min():g} for a query and its nearest row; with weights='distance'"
-                " distances from 0 up are wanted"
-            )
-        given = self._given_votes(distance, taken) if callable(self.weights) else None
-        return Ballot(distance, index, taken, given, self.weights == "distance")
+    def _weigh(self, ballot):
+        """The Ballot with the worth of its votes."""
+        if self.weights == "distance":
+            nearest = ballot.distance[:, 0]
+            if (nearest < 0).any():
+                raise ValueError(
+                    f"metric gives {nearest.min():g} for a query and its nearest row; with weights='distance' distances"
+                    " from 0 up are wanted"
+                )
+            return ballot._replace(by_distance=True)
+        if callable(self.weights):
+            return ballot._replace(given=self._given_votes(ballot.distance, ballot.taken))
+        return ballot
 
     def _given_votes(self, distance, taken):
         """What the function `weights` makes of the distances."""
@@ -139,42 +185,6 @@ class Supervised(Neighbors):
             )
         return votes
 
-    def _poll(self, asked, count, label):
-        """Call count(ballot, rows) for blocks of queries."""
-        self._check_voting()
-        k = self._check_reach("n_neighbors", self.n_neighbors, asked)
-        with self._progress(asked, label) as progress:
-            self._counted(
-                asked,
-                k,
-                lambda rows, *neighbors: count(self._ballot(*neighbors), rows),
-                progress,
-                self._vote_bytes(k),
-            )
-
-    def _vote_bytes(self, k):
-        """Bytes that the votes of one query take."""
-        return 48 * k if callable(self.weights) else 0
-
-    def _answer_each(self, X, answer):
-        """answer(ballot, k), of shape (n_queries, k), for k = n_neighbors and all queries, with queries last.
-
-        Not for a function as `weights`, which may make other votes for other k.
-        """
-        asked = self._ask(X)
-        k = self._check_reach("n_neighbors", self.n_neighbors, asked)
-        found = []
-
-        def consume(rows, distance, index, _):
-            found.append((rows, answer(self._ballot(distance, index, None), k)))
-
-        with self._progress(asked, "predict") as progress:
-            self._counted(asked, k, consume, progress)
-        answers = np.empty((k, len(asked.queries)), found[0][1].dtype)
-        for rows, own in found:
-            answers[:, rows] = own.T
-        return answers
-
     # Shortcuts: one index, and one search for the largest k. A row is left out by a search that does not find it.
 
     _path_parameters = ("n_neighbors",)
@@ -194,52 +204,68 @@ class Supervised(Neighbors):
         ks = np.array([model.n_neighbors for model in models])
         return models[ks.argmax()]._predict_each(X)[ks - 1]
 
+    def _predict_each(self, X):
+        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output.
+
+        Not for a function as `weights`, which may make other votes for another number of neighbours.
+        """
+
     def _answers_without(self, name, values, X, y, fold):
         ks = [self.n_neighbors] if name is None else values
         if not is_leave_one_out(fold) or callable(self.weights) or max(ks) >= len(y):
             return None
         return self._predict_path(self._fit_path("n_neighbors", ks, X, y), None)
 
-    def _leave_one_out(self, k_max, judge, judge_one):
-        """Mean error for each k, by one search of k_max neighbours.
-
-        judge(ballot, weight, own, rows, errors) writes the errors of some rows for every k. With a function for
-        `weights`, which may make other votes for other k, judge_one(ballot, own) returns the errors for one k.
-        """
+    def _leave_one_out(self, k_max):
+        """The mean error for 1, 2, ..., k_max neighbours, by one search."""
+        request = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
         self._check_voting()
-        self._check_memory()
-        asked = self._ask(None)
-        k_max = self._check_reach("k_max", k_max, asked)
-        n, weight, total = len(asked.queries), self._weight, np.zeros(k_max)
-        # of the memory a quarter is for the errors of the rows between two sums
-        size = fit_in(self.working_memory / 4, 8 * k_max + self._scan.row_bytes, n)
-
-        def consume(rows, distance, index, _):
-            own = part.own[rows]
-            if not callable(self.weights):
-                judge(self._ballot(distance, index, None), weight, own, rows, errors)
-                return
-            for k in range(1, k_max + 1):
-                if weight is None:
-                    neighbors = *map(np.ascontiguousarray, (distance[:, :k], index[:, :k])), None
-                else:
-                    neighbors = distance, index, _taken(weight[index], k)[0]
-                errors[rows, k - 1] = judge_one(self._ballot(*neighbors), own)
-
-        with self._progress(asked, "leave_one_out") as progress:
+        k_max = self._check_reach("k_max", k_max, request)
+        fitted, n = request.fitted, len(request.search.queries)
+        weight, total = fitted.weight, np.zeros(k_max)
+        # a quarter of the memory is for the errors of the rows between two sums
+        size = fit_in(self.working_memory / 4, 8 * k_max + fitted.rows.row_bytes, n)
+        with request.search.progress:
             for start in range(0, n, size):
                 cut = slice(start, start + size)
-                part = asked._replace(queries=asked.queries[cut], own=asked.own[cut])
-                errors = np.zeros((len(part.own), k_max))
-                self._counted(part, k_max, consume, progress, self._vote_bytes(k_max), self.working_memory * 3 / 4)
+                errors = self._errors(request if size == n else request.of(cut), k_max)
                 _votes.add_rows(errors, None if weight is None else weight[cut], total)
         return total / (n if weight is None else weight.sum())
 
+    def _errors(self, request, k_max):
+        """The error of each query, which is a row, for 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
+        fitted, self_row = request.fitted, request.search.self_row
+        errors = np.empty((len(self_row), k_max))
 
-def _taken(weight, k):
-    """(how often each of some neighbours counts so that it makes k in all, whether their weights reach k)."""
-    before = np.zeros_like(weight)
-    np.cumsum(weight[:, :-1], axis=1, out=before[:, 1:])
-    # what is left to take; after weights that add up to k but for rounding, nothing
-    left = np.where(before < k * (1 - 1e-12), k - before, 0)
-    return np.minimum(left, weight), before[:, -1] + weight[:, -1] >= k * (1 - 1e-12)
+        def judge(ballot):
+            rows = ballot.rows
+            ballot, row = ballot._replace(rows=np.arange(len(rows))), self_row[rows]
+            if callable(self.weights):  # which may make other votes for another number of neighbours
+                for k in range(1, k_max + 1):
+                    first = self._weigh(ballot.first(k, fitted.weight))
+                    errors[rows, k - 1] = self._error_each(fitted, first, row, k)[:, -1]
+                    yield
+            else:
+                errors[rows] = self._error_each(fitted, self._weigh(ballot), row, k_max)
+                yield
+
+        for ballots in self._ballots(request, k_max, 48 * k_max):
+            self._count(judge, ballots)
+        return errors
+
+    def _error_each(self, fitted, ballot, row, k_max):
+        """The errors of what 1, 2, ..., k_max of the neighbours on a ballot elect for rows: (n, k_max)."""
+
+
+def _taken(weight, index, k, threads):
+    """(how often each of some neighbours counts so that together they count k times, whether their weights reach k)."""
+    taken, reached = np.empty(index.shape), np.empty(len(index), np.uint8)
+    size = max(1, _PIECE // index.shape[1])
+
+    def take(start):
+        cut = slice(start, start + size)
+        _votes.take(weight, index[cut], k, taken[cut], reached[cut])
+        yield
+
+    run(take, range(0, len(index), size), threads)
+    return taken, reached.view(bool)

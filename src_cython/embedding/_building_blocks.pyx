@@ -1,4 +1,4 @@
-# What solvers are built of, for compiled code of others.
+# Building blocks of solvers, for compiled code of others.
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
@@ -8,8 +8,8 @@ from tree._node_summary cimport describe
 from _finite cimport all_finite
 from tree._growth cimport ENTROPY, GINI, SQUARED_ERROR, growth_t, node_t, scratch_t
 from _model cimport (
-    axpy_double_f, axpy_float_f, dot_double_f, dot_float_f, piece, smo_first_f, smo_second_f, smo_step_f,
-    split_double_f, split_float_f,
+    axpy_double_f, axpy_float_f, column_t, dot_double_f, dot_float_f, dual_t, piece, smo_first_f, smo_second_f,
+    smo_step_f, split_double_f, split_float_f,
 )
 from linear_model._samples cimport load
 from tree._plain_split cimport split_t, try_feature
@@ -17,11 +17,11 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    MOST_BITS = 63  # one is left, so that no rank is that of what is missing
+    MOST_BITS = 63  # one bit less than an item has, so that no rank is the rank of a missing value
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
-    """x'y in float64, of two vectors side by side."""
+    """x'y in float64, summed in two vectors side by side."""
     cdef vec_d s = spread_d(0), t = s
     cdef Py_ssize_t i = 0
     cdef double total
@@ -45,37 +45,54 @@ cdef int axpy(Py_ssize_t n, floating a, const floating* x, floating* y) noexcept
 
 
 cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
-    """Bits that numbers below n need."""
+    """The number of bits of the numbers below n."""
     cdef int bits = 0
     while (n - 1) >> bits > 0:
         bits += 1
     return bits
 
 
-cdef int split_sorted(
-    const floating* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
-    int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut_out, double* threshold_out, double* score_out, char* room
+cdef int set_items(
+    const floating* x, const column_t* column, growth_t* g, uint64_t* items, double* weights
 ) noexcept nogil:
-    """The best threshold of an ascending column, by `tree/_plain_split.pxd`; `room` for 2 n + 3 n_classes numbers."""
+    """The items of `tree/_growth.pxd`, one a row, and the weights of the rows; refuses what is no ascending column."""
+    cdef uint64_t rank = 0
+    cdef Py_ssize_t i
+    for i in range(column.n):
+        weights[i] = 1 if column.weight == NULL else column.weight[i]
+        if not 0 <= weights[i] < INFINITY or (i > 0 and x[i] < x[i - 1]):
+            return FASTCLF_BAD_VALUE
+        rank += i > 0 and x[i] != x[i - 1]
+        items[i] = rank << g.rank_shift | i
+        if column.code != NULL:
+            if not 0 <= column.code[i] < column.n_classes:
+                return FASTCLF_BAD_VALUE
+            items[i] |= <uint64_t> column.code[i] << g.row_bits
+    return FASTCLF_OK
+
+
+cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
+    """The best threshold of an ascending column, by `tree/_plain_split.pxd`."""
     cdef growth_t g
     cdef node_t node
     cdef scratch_t work
     cdef split_t best
-    cdef int row_bits = bits_of(n), class_bits = 0 if code == NULL else bits_of(n_classes)
+    cdef Py_ssize_t n = column.n, n_classes = column.n_classes, i
+    cdef int row_bits = bits_of(n), class_bits = 0 if column.code == NULL else bits_of(n_classes)
+    cdef int criterion = column.criterion
     cdef int32_t[2] first_value = [0, <int32_t> n_classes]
-    cdef uint64_t* items = <uint64_t*> piece(&room, n * <Py_ssize_t> sizeof(uint64_t))
-    cdef double* weights = <double*> piece(&room, n * <Py_ssize_t> sizeof(double))
-    cdef uint64_t rank = 0
-    cdef Py_ssize_t i
+    cdef char* scratch = column.scratch
+    cdef uint64_t* items = <uint64_t*> piece(&scratch, n * <Py_ssize_t> sizeof(uint64_t))
+    cdef double* weights = <double*> piece(&scratch, n * <Py_ssize_t> sizeof(double))
     cdef double middle
     cdef bint heavy = False
-    work.sides = <double*> piece(&room, 3 * n_classes * <Py_ssize_t> sizeof(double))
+    work.sides = <double*> piece(&scratch, 3 * n_classes * <Py_ssize_t> sizeof(double))
     work.items, work.groups, work.losses = NULL, NULL, NULL
-    if (criterion == SQUARED_ERROR) != (code == NULL) or not GINI <= criterion <= SQUARED_ERROR:
+    if (criterion == SQUARED_ERROR) != (column.code == NULL) or not GINI <= criterion <= SQUARED_ERROR:
         return FASTCLF_BAD_VALUE
-    if min_leaf < 1 or 2 * row_bits + class_bits > MOST_BITS:
+    if column.min_leaf < 1 or 2 * row_bits + class_bits > MOST_BITS:
         return FASTCLF_BAD_SIZE
-    if not all_finite(x, n) or (y != NULL and not all_finite(y, n)):
+    if not all_finite(x, n) or (column.y != NULL and not all_finite(column.y, n)):
         return FASTCLF_BAD_VALUE
     memset(&g, 0, sizeof(g))
     g.items, g.n, g.n_features, g.n_values, g.n_outputs = items, n, 1, n_classes, 1
@@ -83,31 +100,24 @@ cdef int split_sorted(
     g.row_mask = (<uint64_t> 1 << row_bits) - 1
     g.class_mask = (<uint64_t> 1 << class_bits) - 1
     g.missing = ~<uint64_t> 0 >> g.rank_shift
-    g.y, g.weight, g.first_value, g.min_leaf = y, weight, first_value, min_leaf
+    g.y, g.weight, g.first_value, g.min_leaf = column.y, column.weight, first_value, column.min_leaf
     memset(&node, 0, sizeof(node))
     node.stop, node.values = n, work.sides + 2 * n_classes
+    if set_items(x, column, &g, items, weights) != FASTCLF_OK:
+        return FASTCLF_BAD_VALUE
     for i in range(n):
-        weights[i] = 1 if weight == NULL else weight[i]
-        if not 0 <= weights[i] < INFINITY or (i > 0 and x[i] < x[i - 1]):
-            return FASTCLF_BAD_VALUE
         heavy |= weights[i] > 0
-        rank += i > 0 and x[i] != x[i - 1]
-        items[i] = rank << g.rank_shift | i
-        if code != NULL:
-            if not 0 <= code[i] < n_classes:
-                return FASTCLF_BAD_VALUE
-            items[i] |= <uint64_t> code[i] << row_bits
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            g.weight = weights  # for counts there would have to be a table
+            g.weight = weights  # counts would need a table of logarithms
         describe(&g, &node, &work)
         try_feature(&g, &node, 0, &work, &best)
-    cut_out[0], score_out[0] = best.cut, best.score
+    column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2
-        # where rounding loses the middle, the left value
-        threshold_out[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
+        # the left value, where rounding makes the middle one of the two
+        column.threshold[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
     return FASTCLF_OK
 
 
@@ -115,42 +125,42 @@ cdef int split_sorted(
 #
 #     min  1/2 a'Qa - 1'a    subject to  y'a = 0,  0 <= a_i <= C_i,     Q_ij = y_i y_j K(x_i, x_j)
 #
-# grad = Qa - 1; i maximises -y_i grad_i over those that may go up, j the second-order gain over those that may go down.
+# grad = Qa - 1; i maximises -y_i grad_i among the rows whose y_i a_i may rise, and j the second-order gain among those
+# whose y_j a_j may fall.
 cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
+    """Whether y alpha may rise; it may fall where it may rise for -y."""
     return alpha < C if y > 0 else alpha > 0
 
 
-cdef int smo_first(
-    Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i_out,
-    double* violation_out
-) noexcept nogil:
+cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
+    """The row i, or -1, and the largest violation of the KKT conditions."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
-    for t in range(n):
-        v = -y[t] * grad[t]
-        if v > high and may_rise(y[t], C[t], alpha[t]):
+    for t in range(p.n):
+        v = -p.y[t] * p.grad[t]
+        if v > high and may_rise(p.y[t], p.C[t], p.alpha[t]):
             high = v
             i_out[0] = t
-        if v < low and may_rise(-y[t], C[t], alpha[t]):
+        if v < low and may_rise(-p.y[t], p.C[t], p.alpha[t]):
             low = v
     violation_out[0] = high - low if i_out[0] >= 0 and low < INFINITY else 0
     return FASTCLF_OK
 
 
 cdef int smo_second(
-    Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
-    const double* K_i, const double* diagonal, Py_ssize_t* j_out
+    const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
+    """The row j, or -1; K_i is row i of the kernel matrix."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1
-    if not 0 <= i < n:
+    if not 0 <= i < p.n:
         return FASTCLF_BAD_SIZE
-    high = -y[i] * grad[i]
-    for t in range(n):
-        v = high + y[t] * grad[t]
-        if v > 0 and may_rise(-y[t], C[t], alpha[t]):
+    high = -p.y[i] * p.grad[i]
+    for t in range(p.n):
+        v = high + p.y[t] * p.grad[t]
+        if v > 0 and may_rise(-p.y[t], p.C[t], p.alpha[t]):
             curvature = diagonal[i] + diagonal[t] - 2 * K_i[t]
             gain = v * v / (curvature if curvature > 0 else 1e-12)
             if gain > best:
@@ -160,27 +170,30 @@ cdef int smo_second(
 
 
 cdef int smo_step(
-    Py_ssize_t n, const double* y, const double* C, double* alpha, double* grad, Py_ssize_t i, Py_ssize_t j,
-    const double* K_i, const double* K_j
+    const dual_t* p, Py_ssize_t i, Py_ssize_t j, const double* K_i, const double* K_j
 ) noexcept nogil:
     """Move alpha_i and alpha_j to the minimum between the two, and grad with them."""
+    cdef const double* y = p.y
+    cdef const double* C = p.C
+    cdef double* alpha = p.alpha
+    cdef double* grad = p.grad
     cdef double curvature, step, a, b
     cdef Py_ssize_t t
-    if not (0 <= i < n and 0 <= j < n) or i == j:
+    if not (0 <= i < p.n and 0 <= j < p.n) or i == j:
         return FASTCLF_BAD_SIZE
     curvature = K_i[i] + K_j[j] - 2 * K_i[j]
     step = (y[j] * grad[j] - y[i] * grad[i]) / (curvature if curvature > 0 else 1e-12)
-    # y_i alpha_i rises by the step, y_j alpha_j falls by it, each as far as its box lets it
+    # y_i alpha_i rises by the step and y_j alpha_j falls by it, each as far as its box allows
     step = max(step, -alpha[i] if y[i] > 0 else alpha[i] - C[i])
     step = max(step, alpha[j] - C[j] if y[j] > 0 else -alpha[j])
     step = min(step, C[i] - alpha[i] if y[i] > 0 else alpha[i])
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # at a bound exactly, not but for rounding
+    # at a bound exactly, whatever the rounding
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
-    for t in range(n):
+    for t in range(p.n):
         grad[t] += y[t] * step * (K_i[t] - K_j[t])
     return FASTCLF_OK
 

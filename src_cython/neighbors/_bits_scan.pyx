@@ -9,9 +9,10 @@
 #
 #     c <= t d,               c <= t / (2 - t) (|x| + |q|)
 #
-# both at most  base + (slope |x| >> 20)  with whole base and slope, rounded up: what a row is compared with first.
+# Both bounds are at most  base + (slope |x| >> 20)  with whole numbers base and slope, rounded up. A row whose c
+# exceeds this limit is passed over.
 #
-# Many queries: rows are packed into panels, word by word side by side. Few queries: rows are read as they lie.
+# For many queries rows are packed into panels, word by word side by side. For few queries rows are read as they lie.
 from libc.math cimport ceil
 from libc.stdint cimport uint64_t
 
@@ -29,15 +30,16 @@ ctypedef struct limit_t:
 ctypedef struct bits_t:
     const unsigned char* X     # (n, n_bytes)
     Py_ssize_t n_bytes
-    Py_ssize_t n_words         # of a query: bytes from n_bytes on are 0
+    Py_ssize_t n_words         # of a query, whose bytes from n_bytes on are 0
     Py_ssize_t n_bits
-    const uint64_t* Q
-    const int* ones            # of each row, and with it Jaccard's distance is meant, or NULL
-    const int* query_ones
-    limit_t* limit             # of each query, for its tau
+    const uint64_t* Q          # (n_queries, n_words)
+    const int* ones            # (n,) the number of ones in each row for Jaccard; NULL for Hamming
+    const int* query_ones      # (n_queries,) the same of the queries
+    limit_t* limit             # (n_queries,) for the tau of each query
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
+    """The limit for the query's tau."""
     cdef double t = min(s.tau[query], 1.0) * (1 + 1e-12)
     if b.ones == NULL:
         b.limit[query].base = <uint64_t> ceil(t * b.n_bits)
@@ -51,6 +53,7 @@ cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query)
 cdef inline void take_count(
     const bits_t* b, search_t* s, Py_ssize_t count, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
+    """Take a row that differs from the query in `count` bits."""
     cdef Py_ssize_t of = b.n_bits
     if b.ones != NULL:
         of = (b.ones[row] + b.query_ones[query] + count) // 2
@@ -134,23 +137,20 @@ cdef void scan_panels(
 
 
 def scan(
-    const unsigned char[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_bits,
-    const int[::1] ones, block, hits=None,
+    const unsigned char[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_bits, const int[::1] ones, state
 ):
-    """Search rows X[start:stop] for a block of queries, by Hamming distance, or with `ones` of each row by Jaccard's.
+    """Search rows X[start:stop], with a BitPass of `fastclf/neighbors/packed_bits.py`; returns the number of hits.
 
-    `block` and `hits` are those of `fastclf/neighbors/scan.py`, but `query` is packed into words, and `query_ones` goes
-    with `ones`.
+    The distance is Jaccard's where `ones` has the number of ones in each row, and Hamming's where it is None.
     """
     cdef search_t s
     cdef bits_t b
-    cdef const uint64_t[:, ::1] Q = block.query
-    cdef const int[::1] query_ones = block.query_ones
-    cdef uint64_t[:, ::1] panel = block.panel
-    cdef uint64_t[:, ::1] limits = block.limits
-    cdef bint by_rows = block.by_rows
+    cdef const uint64_t[:, ::1] Q = state.query
+    cdef const int[::1] query_ones = state.ones
+    cdef uint64_t[:, ::1] panel = state.panel
+    cdef uint64_t[:, ::1] limits = state.limits
     cdef Py_ssize_t query
-    fill_found(&s, X.shape[0], Q.shape[0], block, hits)
+    fill_found(&s, X.shape[0], Q.shape[0], state)
     b.X = &X[0, 0]
     b.n_bytes = X.shape[1]
     b.n_words = Q.shape[1]
@@ -164,7 +164,7 @@ def scan(
     with nogil:
         for query in range(s.n_queries):
             set_limit(&b, &s, query)
-        if by_rows:
+        if panel is None:
             scan_rows(&b, &s, start, stop)
         else:
             scan_panels(&b, &s, start, stop, &panel[0, 0])

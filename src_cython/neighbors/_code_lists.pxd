@@ -1,53 +1,56 @@
-# What a search by codes has beside its `search_t`: from a Filter of `fastclf/neighbors/code_filter.py` and a state of
-# its, or for raw queries in scratch of the caller's.
+# What a search by codes has beside its `search_t`: the codes of all rows and of the queries, and for each query a list
+# of rows that may be near. It comes from a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`, or, for
+# queries over raw pointers, from a model and scratch space of the caller's.
 from libc.string cimport memset
 
 from neighbors._raw_queries cimport PANEL_BYTES
-from _model cimport asked_t, model_t, piece
+from _model cimport model_t, piece, query_codes_t
 from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 
 ctypedef struct filter_t:
     Py_ssize_t width                # bytes of a row's code
-    const unsigned char* code
-    const int* half                 # floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
-    const float* slack              # of the block of rows, the largest
-    const float* length             # the largest |c(x)| + e(x) of a block, for dot
+    const unsigned char* code       # of all rows, in panels
+    const int* half                 # (n_rows,) floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
+    const float* slack              # (n_blocks,) the largest e(x) of each block of rows
+    const float* length             # (n_blocks,) the largest |c(x)| + e(x), for dot
     const unsigned char* query_code  # (n_queries, width), padded; int8 for products, bytes of 1..255 for differences
-    const double* query_base        # what the query adds to each product; see key_limit
-    const double* query_slack
-    const double* query_length      # |c(q)|, for dot
-    const double* query_per         # units of step per unit of distance
-    const double* query_shift       # mu'q and the errors of products, for dot
+    const double* query_base        # (n_queries,) what the query adds to each product; see key_limit
+    const double* query_slack       # (n_queries,) e(q)
+    const double* query_length      # (n_queries,) |c(q)|, for dot
+    const double* query_per         # (n_queries,) units of step per unit of distance
+    const double* query_shift       # (n_queries,) mu'q and the errors of products, for dot
+    Py_ssize_t stride               # every stride-th block of rows is searched before the others; 0: none is
     Py_ssize_t capacity             # of each list
-    Py_ssize_t* list_size
-    Py_ssize_t* list_mark           # the size at which a list is refined next
-    Py_ssize_t* list_row
-    int* list_key                   # the smaller the nearer
-    double* best_key                # heap of `n_best` that are measured next
-    Py_ssize_t* best_row
+    Py_ssize_t* list_size           # (n_queries,)
+    Py_ssize_t* list_mark           # (n_queries,) the size at which a list is refined next
+    Py_ssize_t* list_row            # (n_queries, capacity)
+    int* list_key                   # (n_queries, capacity) the smaller, the nearer the row may be
+    double* best_key                # (n_best,) with best_row a heap of the rows of a list that are measured next
+    Py_ssize_t* best_row            # (n_best,)
     Py_ssize_t n_best
-    Py_ssize_t n_measured
-    Py_ssize_t n_refined
+    Py_ssize_t n_measured           # rows measured so far
+    Py_ssize_t n_refined            # lists refined so far
 
 
-cdef inline int fill_filter(filter_t* f, index, block) except -1:
-    """The codes of a Filter and what a block of its queries and its lists have."""
+cdef inline int fill_filter(filter_t* f, index, state) except -1:
+    """The codes of a Filter, and the codes of the queries and the lists of a FilterPass."""
     cdef const unsigned char[::1] code = index.code
     cdef const int[::1] half = index.half
     cdef const float[::1] slack = index.slack
     cdef const float[::1] length = index.length
-    cdef const unsigned char[:, ::1] query_code = block.query_code
-    cdef const double[::1] query_base = block.query_base
-    cdef const double[::1] query_slack = block.query_slack
-    cdef const double[::1] query_length = block.query_length
-    cdef const double[::1] query_per = block.query_per
-    cdef const double[::1] query_shift = block.query_shift
-    cdef Py_ssize_t[::1] list_size = block.list_size
-    cdef Py_ssize_t[::1] list_mark = block.list_mark
-    cdef Py_ssize_t[:, ::1] list_row = block.list_row
-    cdef int[:, ::1] list_key = block.list_key
-    cdef double[::1] best_key = block.best_key
-    cdef Py_ssize_t[::1] best_row = block.best_row
+    cdef const unsigned char[:, ::1] query_code = state.codes.code
+    cdef const double[::1] query_base = state.codes.base
+    cdef const double[::1] query_slack = state.codes.slack
+    cdef const double[::1] query_length = state.codes.length
+    cdef const double[::1] query_per = state.codes.per
+    cdef const double[::1] query_shift = state.codes.shift
+    cdef Py_ssize_t[::1] list_size = state.list_size
+    cdef Py_ssize_t[::1] list_mark = state.list_mark
+    cdef Py_ssize_t[:, ::1] list_row = state.list_row
+    cdef int[:, ::1] list_key = state.list_key
+    cdef double[::1] best_key = state.best_key
+    cdef Py_ssize_t[::1] best_row = state.best_row
+    f.stride = state.stride
     f.width = query_code.shape[1]
     f.code = &code[0]
     f.half = &half[0]
@@ -76,49 +79,42 @@ cdef inline Py_ssize_t list_capacity(Py_ssize_t k) noexcept nogil:
 
 
 cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """What `prepare_codes` needs for n queries, QUERIES at most."""
+    """The scratch space of `prepare_codes` for n queries, QUERIES at most."""
     cdef Py_ssize_t coder = PANEL_BYTES * (d + 2 * width + 4) + 12 * (d + width)
     return coder + (n + 3) * (width + 64) + (12 * n + 16) * list_capacity(k) + 2048
 
 
 cdef inline void prepare_codes(
-    const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** room
+    const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """The codes of a search's queries, and empty lists."""
+    """The codes of a search's queries, and empty lists; the caller sets the stride."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
-    cdef asked_t asked
+    cdef query_codes_t codes
     cdef const double* norm2 = NULL
-    asked.code = <unsigned char*> piece(room, padded * model.neighbors.width)
-    asked.base = <double*> piece(room, 5 * padded * <Py_ssize_t> sizeof(double))
-    asked.slack = asked.base + padded
-    asked.length = asked.slack + padded
-    asked.per = asked.length + padded
-    asked.shift = asked.per + padded
-    f.list_size = <Py_ssize_t*> piece(room, 2 * n * <Py_ssize_t> sizeof(Py_ssize_t))
+    codes.code = <unsigned char*> piece(scratch, padded * model.neighbors.width)
+    codes.base = <double*> piece(scratch, 5 * padded * <Py_ssize_t> sizeof(double))
+    codes.slack = codes.base + padded
+    codes.length = codes.slack + padded
+    codes.per = codes.length + padded
+    codes.shift = codes.per + padded
+    f.list_size = <Py_ssize_t*> piece(scratch, 2 * n * <Py_ssize_t> sizeof(Py_ssize_t))
     f.list_mark = f.list_size + n
-    f.list_row = <Py_ssize_t*> piece(room, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
-    f.list_key = <int*> piece(room, n * capacity * <Py_ssize_t> sizeof(int))
-    f.best_key = <double*> piece(room, capacity * <Py_ssize_t> sizeof(double))
-    f.best_row = <Py_ssize_t*> piece(room, capacity * <Py_ssize_t> sizeof(Py_ssize_t))
-    memset(asked.code, 0, padded * model.neighbors.width)
+    f.list_row = <Py_ssize_t*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
+    f.list_key = <int*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(int))
+    f.best_key = <double*> piece(scratch, capacity * <Py_ssize_t> sizeof(double))
+    f.best_row = <Py_ssize_t*> piece(scratch, capacity * <Py_ssize_t> sizeof(Py_ssize_t))
+    memset(codes.code, 0, padded * model.neighbors.width)
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
         norm2 = s.query_error  # not squared
-    model.neighbors.encode(model, s.query, norm2, n, &asked, room[0])
+    model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0
         f.list_mark[query] = 64 + 2 * s.k
-    f.width = model.neighbors.width
-    f.code = model.neighbors.code
-    f.half = model.neighbors.half
-    f.slack = model.neighbors.slack
-    f.length = model.neighbors.length
-    f.query_code = asked.code
-    f.query_base = asked.base
-    f.query_slack = asked.slack
-    f.query_length = asked.length
-    f.query_per = asked.per
-    f.query_shift = asked.shift
+    f.width, f.code, f.half = model.neighbors.width, model.neighbors.code, model.neighbors.half
+    f.slack, f.length = model.neighbors.slack, model.neighbors.length
+    f.query_code, f.query_base, f.query_slack, f.query_length = codes.code, codes.base, codes.slack, codes.length
+    f.query_per, f.query_shift = codes.per, codes.shift
     f.capacity = f.n_best = capacity
     f.n_measured = f.n_refined = 0

@@ -1,8 +1,8 @@
 # Exact nearest neighbours by codes of a byte a coordinate: a lower bound of each distance says which rows to measure.
 #
-# in:      the codes of all rows, a block of queries with theirs, a metric
-# changed: as in `_search.pxd`; per query a list of rows that may be near, not yet measured
-# needs:   row ranges that begin at multiples of 256 rows; one list is refined to the end before the heap is read
+# in:      the codes of all rows, a block of queries and their codes, a metric
+# changed: as in `_search.pxd`; per query a list of rows that may be near and are not yet measured
+# needs:   row ranges that begin at multiples of 256 rows; each list is refined to the end before the heap is read
 #
 # `_code_bound.pxd` says what is coded, and has the proof of the bound.
 from cython cimport floating
@@ -13,7 +13,7 @@ from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
 from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
-from _model cimport model_t, search_f
+from _model cimport model_t, raw_search_t, search_f
 from neighbors._search cimport (
     COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
     screen_row, search_t,
@@ -27,15 +27,11 @@ from _status cimport FASTCLF_OK
 
 BLOCK_ROWS = BLOCK
 
-# So many rows of a list are measured, or more than k at first, before it is looked at again.
 cdef enum:
-    FEW = 8
-    MOST_SORTED = 64
-
-# Raw queries search so many blocks between two looks at whether the codes pay; so many blocks are searched first.
-cdef enum:
-    STEP = 64
-    SAMPLED = 64
+    FEW = 8           # rows of a list that are measured before the list is searched again; k more at first
+    MOST_SORTED = 64  # the most rows that are measured in the order of their screens
+    STEP = 64         # blocks that raw queries search between two checks of whether the codes pay
+    SAMPLED = 64      # about this many blocks are searched before the others
 
 ctypedef fused coded_t:
     euclidean_t
@@ -142,9 +138,10 @@ cdef void measure_rows(
     const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
     Py_ssize_t query
 ) noexcept nogil:
-    """Measure scattered rows, the lines of the next ones asked for in advance; `near` is room for n numbers.
+    """Measure scattered rows, while the next ones are prefetched; `near` is scratch space for n numbers.
 
-    They are screened first, and few that pass go in the order of their screens: the first make tau small for the rest.
+    Rows are screened first. Up to MOST_SORTED that pass are measured in the order of their screens: the first ones make
+    tau small for the others.
     """
     cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
     cdef const floating* x
@@ -184,7 +181,9 @@ cdef inline void note(
 ) noexcept nogil:
     """Put a row on the query's list."""
     cdef Py_ssize_t at
-    if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]) or (s.own != NULL and s.own[query] == row):
+    if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]):
+        return
+    if s.self_row != NULL and s.self_row[query] == row:
         return
     if f.list_size[query] >= f.list_mark[query]:
         refine(metric, s, f, X, query, False)
@@ -333,14 +332,13 @@ cdef inline void set_limits(
 
 
 cdef void scan_blocks(
-    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
-    Py_ssize_t stride, bint sampled
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last, bint sampled
 ) noexcept nogil:
     """Blocks first..last: every stride-th if `sampled`, else all others; with a stride of 0 all."""
     cdef Py_ssize_t block, query, row, n_refined
     cdef int limit[4]
     for block in range(first, last):
-        if stride and (block % stride == 0) != sampled:
+        if f.stride and (block % f.stride == 0) != sampled:
             continue
         for query in range(0, s.n_queries, 4):
             row = block * BLOCK
@@ -364,17 +362,16 @@ cdef void scan_blocks(
 
 
 cdef void scan_metric(
-    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last,
-    Py_ssize_t stride, bint sampled
+    const metrics_t* m, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last, bint sampled
 ) noexcept nogil:
     if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-        scan_blocks(&m.euclidean, s, f, X, first, last, stride, sampled)
+        scan_blocks(&m.euclidean, s, f, X, first, last, sampled)
     elif m.code == MANHATTAN:
-        scan_blocks(&m.manhattan, s, f, X, first, last, stride, sampled)
+        scan_blocks(&m.manhattan, s, f, X, first, last, sampled)
     elif m.code == COSINE:
-        scan_blocks(&m.cosine, s, f, X, first, last, stride, sampled)
+        scan_blocks(&m.cosine, s, f, X, first, last, sampled)
     else:
-        scan_blocks(&m.dot, s, f, X, first, last, stride, sampled)
+        scan_blocks(&m.dot, s, f, X, first, last, sampled)
 
 
 cdef void refine_metric(
@@ -392,77 +389,69 @@ cdef void refine_metric(
             refine(&m.dot, s, f, X, query, True)
 
 
-def scan(
-    const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride, bint sampled, metric, index, block,
-    hits=None,
-):
-    """Search the blocks first..last of 256 rows: every stride-th if `sampled`, else all others; all if stride is 0.
+def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampled, index, state):
+    """Search the blocks first..last of 256 rows, with a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`.
 
-    `index` and `block` are those of `fastclf/neighbors/code_filter.py`, `metric` and `hits` as in `_scan.scan`. Returns
-    the number of hits, or without `hits` how many rows were measured; `finish` measures what is then left on the lists.
+    The blocks are every stride-th if `sampled`, else all others; with a stride of 0 all. Returns the number of hits
+    where all rows within tau are wanted, else the number of rows measured; `finish` then measures what is left on the
+    lists.
     """
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m
-    fill_metric(&m, metric, block)
-    fill_search(&s, X.shape[0], block, hits, X[0, 0])
-    fill_filter(&f, index, block)
+    fill_metric(&m, index.metric, state.queries.query_norm2)
+    fill_search(&s, X.shape[0], state, X[0, 0])
+    fill_filter(&f, index, state)
     with nogil:
-        scan_metric(&m, &s, &f, &X[0, 0], first, last, stride, sampled)
-    return f.n_measured if hits is None else s.n_hits
+        scan_metric(&m, &s, &f, &X[0, 0], first, last, sampled)
+    return f.n_measured if s.k else s.n_hits
 
 
-def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, metric, index, block):
-    """Measure what is left on the lists of queries first..last; returns how many rows that were."""
+def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, index, state):
+    """Measure the rows that are left on the lists of queries first..last; returns the number of these rows."""
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m
-    fill_metric(&m, metric, block)
-    fill_search(&s, X.shape[0], block, None, X[0, 0])
-    fill_filter(&f, index, block)
+    fill_metric(&m, index.metric, state.queries.query_norm2)
+    fill_search(&s, X.shape[0], state, X[0, 0])
+    fill_filter(&f, index, state)
     with nogil:
         refine_metric(&m, &s, &f, &X[0, 0], first, last)
     return f.n_measured
 
 
-cdef int find_block(
-    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
-    Py_ssize_t* index, char* room
-) noexcept nogil:
+cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m = metrics_of(model)[0]
-    cdef char* begin = room
+    cdef char* scratch = raw.scratch
     cdef Py_ssize_t n_blocks = (model.neighbors.n_rows + BLOCK - 1) // BLOCK, first, last = 0, n_before, query
-    cdef Py_ssize_t stride = max(2, n_blocks // SAMPLED)
-    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])
     if status != FASTCLF_OK:
         return status
-    prepare_codes(model, &m, &s, &f, &room)
-    scan_metric(&m, &s, &f, X, 0, n_blocks, stride, True)
+    prepare_codes(model, &m, &s, &f, &scratch)
+    f.stride = max(2, n_blocks // SAMPLED)
+    scan_metric(&m, &s, &f, X, 0, n_blocks, True)
     while last < n_blocks:
         first = last
         last = min(first + STEP, n_blocks)
         n_before = f.n_measured
-        scan_metric(&m, &s, &f, X, first, last, stride, False)
-        if 8 * (f.n_measured - n_before) > (last - first) * BLOCK * n:
-            return model.neighbors.scan(model, queries, n, k, distance, index, begin)
-    refine_metric(&m, &s, &f, X, 0, n)
-    for query in range(n):
-        sort_heap(distance + query * k, index + query * k, k)
+        scan_metric(&m, &s, &f, X, first, last, False)
+        if 8 * (f.n_measured - n_before) > (last - first) * BLOCK * raw.n:
+            return model.neighbors.scan(model, raw)
+    refine_metric(&m, &s, &f, X, 0, raw.n)
+    for query in range(raw.n):
+        sort_heap(raw.distance + query * raw.k, raw.index + query * raw.k, raw.k)
     return FASTCLF_OK
 
 
-cdef int find_rows(
-    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
-    char* room
-) noexcept nogil:
+cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
     """As `find_rows` of `_scan.pyx`, by codes where these pay."""
-    if 16 * k > model.neighbors.n_rows:
-        return model.neighbors.scan(model, queries, n, k, distance, index, room)
+    if 16 * raw.k > model.neighbors.n_rows:
+        return model.neighbors.scan(model, raw)
     if model.neighbors.narrow:
-        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
-    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+        return find_block(model, raw, <const float*> model.neighbors.X)
+    return find_block(model, raw, <const double*> model.neighbors.X)
 
 
 cdef search_f _find_rows = find_rows

@@ -2,8 +2,8 @@
 #
 #     double metric(const double* query, const double* row, ptrdiff_t d, void* user_data)
 #
-# or without user_data. Rows of float32 are widened into a buffer. A distance that is NaN ends the work: where, is
-# written to `bad`.
+# or without user_data. Rows of float32 are widened into a buffer. A distance that is NaN ends the work; its query and
+# row are written to `bad`.
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
 from cython cimport floating
 from libc.math cimport fabs, isnan
@@ -44,25 +44,27 @@ cdef function_t function_of(compiled):
     return f
 
 
-def scan(
-    const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, compiled, block, Py_ssize_t[::1] bad, hits=None
-):
-    """Search rows X[start:stop] for a block of queries; `bad` becomes the (query, row) whose distance is NaN."""
+def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, compiled, state):
+    """Search rows X[start:stop], with a Compiled and a CalledPass of `fastclf/neighbors/custom_metric.py`.
+
+    Returns the number of hits.
+    """
     cdef search_t s
     cdef function_t f = function_of(compiled)
-    cdef const double[:, ::1] Q = block.query
-    cdef double[::1] buffer = block.buffer
+    cdef const double[:, ::1] Q = state.query
+    cdef double[::1] buffer = state.buffer
+    cdef Py_ssize_t[::1] bad = state.bad
     cdef Py_ssize_t d = X.shape[1], row, query
     cdef const double* x
     cdef double distance
-    fill_found(&s, X.shape[0], Q.shape[0], block, hits)
+    fill_found(&s, X.shape[0], Q.shape[0], state)
     with nogil:
         for row in range(start, stop):
             if s.allowed != NULL and not s.allowed[row]:
                 continue
             x = widened(&X[row, 0], d, &buffer[0])
             for query in range(s.n_queries):
-                if s.own != NULL and s.own[query] == row:
+                if s.self_row != NULL and s.self_row[query] == row:
                     continue
                 distance = call(&f, &Q[query, 0], x, d)
                 if isnan(distance):
@@ -79,7 +81,7 @@ def distances(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, compiled,
     const double[::1] query, double[::1] buffer, double[::1] distance_out,
 ):
-    """The distances of rows[start:stop] of X from one query, NaN too."""
+    """The distances of rows[start:stop] of X from one query; they may be NaN."""
     cdef function_t f = function_of(compiled)
     cdef Py_ssize_t d = X.shape[1], i
     with nogil:

@@ -1,8 +1,8 @@
 # Rows and queries become codes: `_code_bound.pxd` says what these are, and has the proof that nothing is lost.
 #
 # in:      rows, a Coder of `fastclf/neighbors/code_filter.py`
-# written: the codes in panels, and what the search needs of each row and block
-# needs:   work arrays of the stated sizes; rows that begin at multiples of 256
+# written: the codes in panels, half the squared norm of each code, slack and length of each block of rows
+# needs:   scratch arrays of the stated sizes; rows that begin at multiples of 256
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport abs
@@ -10,7 +10,7 @@ from libc.stdlib cimport abs
 from neighbors._raw_queries cimport PANEL_BYTES, metrics_of
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._distance cimport ROWS_F
-from _model cimport asked_t, encode_f, model_t, piece
+from _model cimport encode_f, model_t, piece, query_codes_t
 from neighbors._search cimport DOT, MANHATTAN
 from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f, sum_f, vec_f
 
@@ -74,19 +74,23 @@ ctypedef struct coder_t:
     float step
     float shift
     double kappa
-    bint absolute
-    bint inner
-    float* w                        # work: (d, ROWS_F), (n_codes + 4, ROWS_F), (n_codes, ROWS_F), (d + n_codes,)
-    float* y
-    int* code
-    float* one
+    bint absolute                   # whether slacks and lengths are sums of absolute values; else Euclidean norms
+    bint inner                      # whether codes are for inner products
+    float* w                        # scratch: (d, ROWS_F), the centred rows of a panel
+    float* y                        # (n_codes + 4, ROWS_F), their projections
+    int* code                       # (n_codes, ROWS_F), their codes
+    float* one                      # (d + n_codes,), a single row and its projection
 
 
-cdef int fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes) except -1:
-    """A Coder of `fastclf/neighbors/code_filter.py`; the work arrays are the caller's."""
+cdef tuple fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes):
+    """A Coder of `fastclf/neighbors/code_filter.py`, and new scratch arrays, which the caller keeps."""
     cdef const double[::1] center = coder.center
     cdef const float[:, ::1] axes = coder.axes
     cdef const float[:, ::1] axes_t = coder.axes_t
+    cdef float[:, ::1] w = coder.scratch(d, ROWS_F)
+    cdef float[:, ::1] y = coder.scratch(n_codes + 4, ROWS_F)
+    cdef int[:, ::1] code = coder.scratch(n_codes, ROWS_F, "intc")
+    cdef float[:, ::1] one = coder.scratch(1, d + n_codes)
     c.d = d
     c.m = 0
     c.n_codes = n_codes
@@ -103,7 +107,8 @@ cdef int fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_co
         c.axes = &axes[0, 0]
         c.axes_t = &axes_t[0, 0]
     require(n_codes % (8 if c.absolute else 4) == 0 and (n_codes == c.m + 1 if c.m else n_codes >= d))
-    return 0
+    c.w, c.y, c.code, c.one = &w[0, 0], &y[0, 0], &code[0, 0], &one[0, 0]
+    return w.base, y.base, code.base, one.base
 
 
 cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nogil:
@@ -122,7 +127,7 @@ cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nog
 
 
 cdef void project_one(const coder_t* c) noexcept nogil:
-    """What a panel is projected to, for the first of its rows alone: 30 times less work for a single query."""
+    """The projection of a panel's first row alone: 30 times less work for a single query."""
     cdef Py_ssize_t j
     cdef float* y = c.one + c.d
     cdef float t, rest = 0
@@ -137,23 +142,17 @@ cdef void project_one(const coder_t* c) noexcept nogil:
     c.y[c.m * ROWS_F] = <float> sqrt(rest) - c.shift
 
 
-cdef void code_panel(
-    const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* slack_out, float* length_out
+cdef inline void center_rows(
+    const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* norm_out
 ) noexcept nogil:
-    """c.code[j][r], slacks and lengths |c| + e of up to ROWS_F rows."""
-    cdef Py_ssize_t r, j, d = c.d, m = c.m, n_coordinates = c.n_codes if m else d
+    """c.w[j][r] = g (x - mu) of up to ROWS_F rows, and the norms of these, which are squared unless `absolute`."""
+    cdef Py_ssize_t r, j, d = c.d
     cdef float* w = c.w
-    cdef float* y = c.y
     cdef const floating* x
-    cdef double unit, up = 1 + 1e-5 + 1.2e-7 * n_coordinates
-    cdef float inverse = 1 / c.step, v, i, t
-    cdef float far[ROWS_F]
-    cdef float near[ROWS_F]
-    cdef float norm[ROWS_F]
-    cdef float* z = w
-    cdef vec_f rest[2]
+    cdef double unit
+    cdef float t
     for r in range(ROWS_F):
-        norm[r] = far[r] = near[r] = 0
+        norm_out[r] = 0
     if n_rows < ROWS_F:
         for j in range(d * ROWS_F):
             w[j] = 0
@@ -169,17 +168,41 @@ cdef void code_panel(
     for j in range(d):
         for r in range(ROWS_F):
             t = w[j * ROWS_F + r]
-            norm[r] += (t if t > 0 else -t) if c.absolute else t * t
-    if m and n_rows == 1:
-        z = y
+            norm_out[r] += (t if t > 0 else -t) if c.absolute else t * t
+
+
+cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
+    """The coordinates of the centred rows that are coded, before they are divided by the step."""
+    cdef Py_ssize_t j, r
+    cdef vec_f rest[2]
+    if c.m == 0:
+        return c.w
+    if n_rows == 1:
         project_one(c)
-    elif m:
-        z = y
-        for j in range(0, n_coordinates, 4):
-            project(w, d, c.axes + j * d, <vec_f*> (y + j * ROWS_F))
-        remainder(w, d, y, m, c.axes_t, rest)
-        for r in range(2):
-            (<vec_f*> (y + m * ROWS_F))[r] = sqrt_f(rest[r]) - spread_f(c.shift)
+        return c.y
+    for j in range(0, c.n_codes, 4):
+        project(c.w, c.d, c.axes + j * c.d, <vec_f*> (c.y + j * ROWS_F))
+    remainder(c.w, c.d, c.y, c.m, c.axes_t, rest)
+    for r in range(2):
+        (<vec_f*> (c.y + c.m * ROWS_F))[r] = sqrt_f(rest[r]) - spread_f(c.shift)
+    return c.y
+
+
+cdef void code_panel(
+    const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* slack_out, float* length_out
+) noexcept nogil:
+    """c.code[j][r], slacks and lengths |c| + e of up to ROWS_F rows; norm2: for unit rows their squared norms."""
+    cdef Py_ssize_t r, j, n_coordinates = c.n_codes if c.m else c.d
+    cdef double up = 1 + 1e-5 + 1.2e-7 * n_coordinates
+    cdef float inverse = 1 / c.step, v, i, t
+    cdef float far[ROWS_F]
+    cdef float near[ROWS_F]
+    cdef float norm[ROWS_F]
+    cdef const float* z
+    center_rows(c, X, n_rows, norm2, norm)
+    z = project_rows(c, n_rows)
+    for r in range(ROWS_F):
+        far[r] = near[r] = 0
     for j in range(n_coordinates):
         for r in range(ROWS_F):
             v = z[j * ROWS_F + r] * inverse
@@ -204,31 +227,25 @@ cdef void code_panel(
         length_out[r] = <float> (sqrt(near[r]) * up + slack_out[r])
 
 
-def encode(
-    const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, coder, const double[::1] norm2, Py_ssize_t n_codes,
-    unsigned char[::1] code_out, int[::1] half_out, float[::1] slack_out, float[::1] length_out, bint inner,
-):
-    """Code rows start..stop (from a multiple of 256), each block of 256 with its largest slack and length.
+def encode(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, index):
+    """Code rows start..stop (from a multiple of 256) of a Filter of `fastclf/neighbors/code_filter.py`.
 
-    `n_codes` is the number of coordinates of a code, padding included; norms are squared, and only for unit rows.
+    Written: index.code, index.half, and for each block of 256 rows the largest slack and length; all were 0.
     """
     cdef coder_t c
-    cdef float[:, ::1] w = coder.work(X.shape[1], ROWS_F)
-    cdef float[:, ::1] y = coder.work(n_codes + 4, ROWS_F)
-    cdef int[:, ::1] code = coder.work(n_codes, ROWS_F, "intc")
-    cdef float[:, ::1] one = coder.work(1, X.shape[1] + n_codes)
+    cdef const double[::1] norm2 = index.metric.norm2
+    cdef unsigned char[::1] code_out = index.code
+    cdef int[::1] half_out = index.half
+    cdef float[::1] slack_out = index.slack
+    cdef float[::1] length_out = index.length
     cdef float slack[ROWS_F]
     cdef float length[ROWS_F]
-    cdef Py_ssize_t row, r, j, at, n_rows, side = 8 if coder.absolute else 4
+    cdef Py_ssize_t row = start, r, j, at, n_rows, n_codes = index.width, side
     cdef long long square
-    fill_coder(&c, coder, inner, X.shape[1], n_codes)
-    c.w = &w[0, 0]
-    c.y = &y[0, 0]
-    c.code = &code[0, 0]
-    c.one = &one[0, 0]
+    cdef tuple _kept = fill_coder(&c, index.coder, <int> index.metric.code == DOT, X.shape[1], n_codes)
+    side = 8 if c.absolute else 4
     require(start % BLOCK == 0)
     with nogil:
-        row = start
         while row < stop:
             n_rows = min(stop - row, <Py_ssize_t> ROWS_F)
             code_panel(&c, &X[row, 0], n_rows, NULL if norm2 is None else &norm2[row], slack, length)
@@ -245,9 +262,12 @@ def encode(
 
 
 cdef void code_queries(
-    const coder_t* c, const double* query, const double* norm2, Py_ssize_t n, unsigned char* code_out, double* base_out,
-    double* slack_out, double* length_out
+    const coder_t* c, const double* query, const double* norm2, Py_ssize_t n, const query_codes_t* out
 ) noexcept nogil:
+    """The codes of n queries, as int8 or, for differences, bytes of 1..255; out.base, out.slack, and out.length = |c|.
+
+    out.base is what `key_limit` takes off: half of |c|^2, but for inner products, and what the products add.
+    """
     cdef float slack[ROWS_F]
     cdef float length[ROWS_F]
     cdef Py_ssize_t row = 0, r, j, n_rows
@@ -262,43 +282,34 @@ cdef void code_queries(
                 value = c.code[j * ROWS_F + r]
                 square += value * value
                 total += value
-                code_out[(row + r) * c.n_codes + j] = <unsigned char> (value + 128 if c.absolute else value & 255)
-            slack_out[row + r] = slack[r]
-            length_out[row + r] = sqrt(square) * (1 + 1e-12)
-            base_out[row + r] = (0 if c.inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
+                out.code[(row + r) * c.n_codes + j] = <unsigned char> (value + 128 if c.absolute else value & 255)
+            out.slack[row + r] = slack[r]
+            out.length[row + r] = sqrt(square) * (1 + 1e-12)
+            out.base[row + r] = (0 if c.inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
         row += ROWS_F
 
 
-def encode_queries(
-    const double[:, ::1] query, coder, const double[::1] norm2, unsigned char[:, ::1] code_out, double[::1] base_out,
-    double[::1] slack_out, double[::1] length_out, bint inner,
-):
-    """Code queries as the kernels want them: int8, or for differences bytes of 1..255; length_out is |c|.
-
-    base_out is what `key_limit` takes off: half of |c|^2 (not if `inner`) and what the products add.
-    """
+def encode_queries(const double[:, ::1] query, coder, const double[::1] norm2, queries, bint inner):
+    """Write code, base, slack and length of CodedQueries of `fastclf/neighbors/code_filter.py`."""
     cdef coder_t c
-    cdef Py_ssize_t n_codes = code_out.shape[1]
-    cdef float[:, ::1] w = coder.work(query.shape[1], ROWS_F)
-    cdef float[:, ::1] y = coder.work(n_codes + 4, ROWS_F)
-    cdef int[:, ::1] code = coder.work(n_codes, ROWS_F, "intc")
-    cdef float[:, ::1] one = coder.work(1, query.shape[1] + n_codes)
-    fill_coder(&c, coder, inner, query.shape[1], n_codes)
-    c.w = &w[0, 0]
-    c.y = &y[0, 0]
-    c.code = &code[0, 0]
-    c.one = &one[0, 0]
+    cdef query_codes_t out
+    cdef unsigned char[:, ::1] code = queries.code
+    cdef double[::1] base = queries.base, slack = queries.slack, length = queries.length
+    cdef tuple _kept = fill_coder(&c, coder, inner, query.shape[1], code.shape[1])
+    out.code, out.base, out.slack, out.length = &code[0, 0], &base[0], &slack[0], &length[0]
     with nogil:
-        code_queries(
-            &c, &query[0, 0], NULL if norm2 is None else &norm2[0], query.shape[0], &code_out[0, 0], &base_out[0],
-            &slack_out[0], &length_out[0],
-        )
+        code_queries(&c, &query[0, 0], NULL if norm2 is None else &norm2[0], query.shape[0], &out)
 
 
-cdef void code_inner(const model_t* model, coder_t* c, const double* query, const double* norm, Py_ssize_t n,
-                     asked_t* out, char* room) noexcept nogil:
-    """Queries of inner products: of length 1, not centred, in the smallest steps that hold them all; 0 as it is."""
-    cdef double* zero = <double*> piece(&room, (model.n_features + n) * <Py_ssize_t> sizeof(double))
+cdef void code_inner(
+    const model_t* model, coder_t* c, const double* query, const double* norm, Py_ssize_t n, const query_codes_t* out,
+    char* scratch
+) noexcept nogil:
+    """Queries of inner products: scaled to length 1, not centred, in the smallest step that holds them all.
+
+    A query of norm 0 stays as it is.
+    """
+    cdef double* zero = <double*> piece(&scratch, (model.n_features + n) * <Py_ssize_t> sizeof(double))
     cdef double* norm2 = zero + model.n_features
     cdef double far = metrics_of(model).dot.largest_norm + model.neighbors.center_norm, step, s, error
     cdef Py_ssize_t i, j, d = model.n_features
@@ -311,12 +322,12 @@ cdef void code_inner(const model_t* model, coder_t* c, const double* query, cons
     c.scale = 1
     c.step = <float> (1.0 / 127)
     c.shift = 0
-    code_queries(c, query, norm2, n, out.code, out.base, out.slack, out.length)
+    code_queries(c, query, norm2, n, out)
     for i in range(n * c.n_codes):
         largest = max(largest, abs(<int> <signed char> out.code[i]))
     step = (largest + 1) / 16129.0
     c.step = <float> step
-    code_queries(c, query, norm2, n, out.code, out.base, out.slack, out.length)
+    code_queries(c, query, norm2, n, out)
     for i in range(n):
         out.per[i] = out.shift[i] = INFINITY
         if norm[i] > 0:
@@ -328,10 +339,11 @@ cdef void code_inner(const model_t* model, coder_t* c, const double* query, cons
             out.shift[i] = s + error
 
 
-cdef void code_asked(
-    const model_t* model, const double* query, const double* norms, Py_ssize_t n, asked_t* out, char* room
+cdef void code_raw(
+    const model_t* model, const double* query, const double* norms, Py_ssize_t n, const query_codes_t* out,
+    char* scratch
 ) noexcept nogil:
-    """Code queries as `Filter._block` does; norms: squared, for cosine, or not, for inner products, or NULL."""
+    """Code queries as `Filter._queries` does; norms: squared for cosine, not squared for inner products, else NULL."""
     cdef coder_t c
     cdef Py_ssize_t i
     c.d = model.n_features
@@ -346,18 +358,18 @@ cdef void code_asked(
     c.kappa = model.neighbors.kappa
     c.absolute = metrics_of(model).code == MANHATTAN
     c.inner = metrics_of(model).code == DOT
-    c.w = <float*> piece(&room, c.d * PANEL_BYTES)
-    c.y = <float*> piece(&room, (c.n_codes + 4) * PANEL_BYTES)
-    c.code = <int*> piece(&room, c.n_codes * PANEL_BYTES)
-    c.one = <float*> piece(&room, (c.d + c.n_codes) * <Py_ssize_t> sizeof(float))
+    c.w = <float*> piece(&scratch, c.d * PANEL_BYTES)
+    c.y = <float*> piece(&scratch, (c.n_codes + 4) * PANEL_BYTES)
+    c.code = <int*> piece(&scratch, c.n_codes * PANEL_BYTES)
+    c.one = <float*> piece(&scratch, (c.d + c.n_codes) * <Py_ssize_t> sizeof(float))
     if c.inner:
-        code_inner(model, &c, query, norms, n, out, room)
+        code_inner(model, &c, query, norms, n, out, scratch)
         return
-    code_queries(&c, query, norms, n, out.code, out.base, out.slack, out.length)
+    code_queries(&c, query, norms, n, out)
     for i in range(n):
         out.per[i] = model.neighbors.per
         out.shift[i] = 0
 
 
-cdef encode_f _code_asked = code_asked
-ADDRESSES = {"encode": <size_t> _code_asked}
+cdef encode_f _code_raw = code_raw
+ADDRESSES = {"encode": <size_t> _code_raw}

@@ -1,11 +1,11 @@
 # Exact nearest neighbours among sparse rows, by an inverted index: for each column its rows, ascending, and values.
 #
 # in:      rows X as CSR (canonical) and as columns, a block of queries as CSR, rows [start, stop)
-# changed: what `_search.pxd` says, and the cursors, the next entry of each query's columns: ranges must ascend
+# changed: as in `_search.pxd`; and the cursors, which hold the next entry of each column of a query: ranges must ascend
 #
 # Screen: for one query and a panel of rows, the columns of the query add to the sums of the rows that they meet, so
-# that a pair costs nothing where one of the two is zero. With N = x'x or sum |x|, the sum over the common columns is
-# turned into
+# that a coordinate that is zero in the row or in the query costs nothing. With N = x'x or sum |x|, the sum over the
+# common columns becomes
 #
 #     euclidean   x'x + q'q - 2 x'q         manhattan   |x| + |q| + sum (|x_j - q_j| - |x_j| - |q_j|)
 #     dot         - x'q                     cosine      - (x / |x|)'(q / |q|)
@@ -16,12 +16,12 @@
 #
 #     N_x (1 - e) + sums  <  S (1 + e) - N_q (1 - e) + 1e-300
 #
-# where 1e-300 covers what underflows. N_x (1 - e) is `shift`, the right side `limit`. Where a norm is above 1e290 shift
-# is -inf or limit NaN, and the comparison, made as not (limit <= ...), lets the row pass. The sum of dot is the exact
-# one, coordinate by coordinate; cosine, of vectors of length 1, has its errors in absolute terms.
+# where 1e-300 covers underflow. N_x (1 - e) is `shift`, the right side `limit`. Where a norm is above 1e290, shift is
+# -inf or limit NaN, and the comparison, made as not (limit <= ...), lets the row pass. The sum of dot is the exact sum,
+# coordinate by coordinate; the sum of cosine, of vectors of length 1, has absolute errors.
 #
-# Measured are the rows that pass: two lists of columns merged, coordinates in order. A coordinate that is zero in
-# both adds exactly 0 to the textbook's sum, so the result has its bits.
+# The rows that pass are measured: two lists of columns are merged, coordinates in order. A coordinate that is zero in
+# both adds exactly 0 to the textbook's sum, so the result has the same bits.
 from cython cimport floating
 from libc.math cimport INFINITY, NAN, fabs, nextafter
 from libc.stdint cimport int64_t
@@ -32,7 +32,7 @@ from neighbors._search cimport (
 )
 from _vector cimport LANES_D, at_most_d, lowest_bit, require, spread_d, vec_d
 
-# Rows whose sums are held at a time: they stay in the second-level cache.
+# The number of rows of a panel: their sums stay in the second-level cache.
 cdef enum:
     PANEL = 1 << 14
 PANEL_ROWS = PANEL
@@ -45,20 +45,20 @@ ctypedef fused sparse_t:
 
 ctypedef struct sparse_s:
     Py_ssize_t d
-    const int64_t* indptr
+    const int64_t* indptr        # (n + 1,) and indices: the rows of X
     const int* indices
-    const int64_t* column        # (d + 1,), where each column's entries begin
-    const int* row               # of each entry
-    const double* shift          # of each row
-    const int64_t* query_ptr
+    const int64_t* column        # (d + 1,), where the entries of each column begin
+    const int* row               # of each entry of the columns
+    const double* shift          # (n,)
+    const int64_t* query_ptr     # (n_queries + 1,) and query_indices, query: the queries
     const int* query_indices
-    const double* query          # values
-    const double* weight         # the same as the screen wants them
-    const double* query_norm
-    int64_t* cursor
-    double* limit
-    double* sums                 # (PANEL,), zeros between any two queries
-    double rounding              # of values to X's type
+    const double* query
+    const double* weight         # of each entry of the queries, for the screen
+    const double* query_norm     # (n_queries,)
+    int64_t* cursor              # of each entry of the queries, changed
+    double* limit                # (n_queries,), scratch
+    double* sums                 # (PANEL,), zeros between two queries
+    double rounding              # the relative error of values that are rounded to X's type
 
 
 cdef inline double limit_of(
@@ -176,23 +176,25 @@ cdef void scan_sparse(
         first = last
 
 
-def scan(X, columns, Py_ssize_t start, Py_ssize_t stop, metric, block, const floating[::1] values, hits=None):
-    """Search rows start to stop, which follow those of the last call for this block, or of `begin`.
+def scan(index, Py_ssize_t start, Py_ssize_t stop, state, const floating[::1] values):
+    """Search rows start to stop, which follow the rows of the last call with this state, or of `begin`.
 
-    X is a Csr of `fastclf/_csr.py`, `columns` the Columns of `fastclf/neighbors/inverted_index.py` that hold `values`.
+    `index` is a Sparse, whose columns hold these values, and `state` a SparsePass of
+    `fastclf/neighbors/inverted_index.py`. Returns the number of hits.
     """
     cdef search_t s
     cdef sparse_s x
     cdef metrics_t m
-    cdef const int64_t[::1] indptr = X.indptr, column = columns.start, query_ptr = block.csr.indptr
-    cdef const int[::1] indices = X.indices, row = columns.row, query_indices = block.csr.indices
+    X, columns, csr = index.X, index._columns, state.csr
+    cdef const int64_t[::1] indptr = X.indptr, column = columns.start, query_ptr = csr.indptr
+    cdef const int[::1] indices = X.indices, row = columns.row, query_indices = csr.indices
     cdef const floating[::1] data = X.data
-    cdef const double[::1] shift = columns.shift, query = block.csr.data
-    cdef const double[::1] weight = block.weight, query_norm = block.query_norm
-    cdef int64_t[::1] cursor = block.cursor
-    cdef double[::1] limit = block.limits, sums = block.sums
-    fill_metric(&m, metric, block)
-    fill_found(&s, indptr.shape[0] - 1, query_ptr.shape[0] - 1, block, hits)
+    cdef const double[::1] shift = columns.shift, query = csr.data
+    cdef const double[::1] weight = state.weight, query_norm = state.norm
+    cdef int64_t[::1] cursor = state.cursor
+    cdef double[::1] limit = state.limits, sums = state.sums
+    fill_metric(&m, index.metric, query_norm)
+    fill_found(&s, indptr.shape[0] - 1, query_ptr.shape[0] - 1, state)
     x.d = X.n_columns
     x.rounding = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
     x.indptr = &indptr[0]
@@ -221,7 +223,7 @@ def scan(X, columns, Py_ssize_t start, Py_ssize_t stop, metric, block, const flo
 
 
 def begin(columns, const int[::1] query_indices, int64_t[::1] cursor_out, Py_ssize_t first):
-    """Set the cursors to the first entry of each column that is in row `first` or after it."""
+    """Set the cursor of each entry of the queries to the first entry of its column in row `first` or after it."""
     cdef const int64_t[::1] column = columns.start
     cdef const int[::1] row = columns.row
     cdef int64_t low, high, middle
@@ -240,10 +242,17 @@ def begin(columns, const int[::1] query_indices, int64_t[::1] cursor_out, Py_ssi
 
 
 def transpose(
-    const int64_t[::1] indptr, const int[::1] indices, const floating[::1] data, const double[::1] scale,
-    Py_ssize_t start, Py_ssize_t stop, int64_t[::1] end, int[::1] row_out, floating[::1] value_out,
+    X, Py_ssize_t start, Py_ssize_t stop, const double[::1] scale, int64_t[::1] end, columns,
+    const floating[::1] data,
 ):
-    """Append the entries of rows start to stop, times `scale` of the row, to their columns, which end at `end`."""
+    """Append the entries of rows start to stop of a Csr, whose data are these, to the Columns, which end at `end`.
+
+    Values are multiplied by `scale` of their row.
+    """
+    cdef const int64_t[::1] indptr = X.indptr
+    cdef const int[::1] indices = X.indices
+    cdef int[::1] row_out = columns.row
+    cdef floating[::1] value_out = columns.value
     cdef Py_ssize_t row, p
     cdef int64_t at
     with nogil:
@@ -259,7 +268,7 @@ def norms(
     const int64_t[::1] indptr, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, bint squared,
     double[::1] norm_out,
 ):
-    """The sums of x_j^2, or of |x_j|, of rows start to stop, coordinates in order."""
+    """The sum over each of rows start to stop of x_j^2, if `squared`, or else of |x_j|, coordinates in order."""
     cdef Py_ssize_t row, p
     cdef double s, v
     with nogil:

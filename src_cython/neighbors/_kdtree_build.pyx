@@ -1,4 +1,4 @@
-# Rows are sorted into the leaves of a kd-tree and its boxes drawn: `_kdtree_layout.pxd` says how it lies in memory.
+# How a kd-tree is built: its rows are sorted into leaves, and its boxes made. `_kdtree_layout.pxd` has its layout.
 from cython cimport floating
 from libc.string cimport memcpy
 
@@ -20,7 +20,7 @@ cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 cdef Py_ssize_t widest(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const double* scale
 ) noexcept nogil:
-    """The coordinate with the largest range times scale, by 64 of the rows unless these are all equal."""
+    """The coordinate with the largest range times scale among 64 of the rows; if these are equal, among all rows."""
     cdef Py_ssize_t step = max(1, n // 64), i, j, best = 0
     cdef double largest = 0
     cdef floating low, high, x
@@ -44,7 +44,7 @@ cdef Py_ssize_t widest(
 cdef void bracket(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* low_out, floating* high_out
 ) noexcept nogil:
-    """Two of the keys, of which the one of that rank lies most likely between: from a sorted sample."""
+    """Two of the keys, from a sorted sample, between which the key of that rank most likely lies."""
     cdef floating sample[1024]
     cdef Py_ssize_t size = 8, i, hole, place, reach = 2
     cdef unsigned long long state = 88172645463325252
@@ -71,7 +71,7 @@ cdef void bracket(
 cdef floating select(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* scratch, Py_ssize_t* n_less_out
 ) noexcept nogil:
-    """The key of that rank (from 0), and how many are smaller. About 1.3 passes, without unpredictable branches."""
+    """The key of that rank, from 0, and the number of smaller keys. About 1.3 passes, without branches on keys."""
     cdef Py_ssize_t i, kept, up_to_low, below_low, up_to_high, below_high, less = 0
     cdef floating low, high, x
     cdef int side
@@ -91,7 +91,7 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # keep the keys on the rank's side of both, fewer each time
+        # keep the keys on the rank's side of both brackets
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):
@@ -119,9 +119,9 @@ cdef floating select(
 cdef inline void partition(
     const floating* keys, const Py_ssize_t* rows, Py_ssize_t n, floating pivot, Py_ssize_t* cursor, Py_ssize_t* out
 ) noexcept nogil:
-    """Append each row to the smaller (at out[cursor[0]]) or larger ones (out[cursor[1]]).
+    """Append each row to the rows with smaller keys (at out[cursor[0]]) or with larger ones (at out[cursor[1]]).
 
-    Of those equal to the pivot the first cursor[2] count as smaller.
+    The first cursor[2] of the rows whose keys equal the pivot count as smaller.
     """
     cdef Py_ssize_t smaller = cursor[0], greater = cursor[1], ties = cursor[2], i
     cdef bint left, tie
@@ -137,49 +137,58 @@ cdef inline void partition(
     cursor[2] = ties
 
 
+ctypedef struct leaves_t:
+    Py_ssize_t d
+    Py_ssize_t n
+    const double* scale  # (d,)
+    Py_ssize_t* rows     # (n,) row numbers, changed
+    Py_ssize_t* moved    # (n,) scratch
+
+
 cdef void sort_leaves(
-    const floating* X, Py_ssize_t d, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n, const double* scale,
-    Py_ssize_t* rows, Py_ssize_t* moved, floating* keys, floating* scratch
+    const leaves_t* s, const floating* X, Py_ssize_t first, Py_ssize_t last, floating* keys, floating* scratch
 ) noexcept nogil:
-    """Sort the rows of leaves first..last into their leaves; the arrays are those of all leaves."""
-    cdef Py_ssize_t begin = first * LEAF, end = min(last * LEAF, n), cut, i, j, n_less
+    """Sort the rows of leaves first..last into their leaves; keys and scratch are (n,), as s.rows is."""
+    cdef Py_ssize_t begin = first * LEAF, end = min(last * LEAF, s.n), cut, i, j, n_less
     cdef Py_ssize_t cursor[3]
     cdef floating pivot
     if last - first < 2:
         return
     cut = middle(first, last)
-    j = widest(X, d, rows + begin, end - begin, scale)
+    j = widest(X, s.d, s.rows + begin, end - begin, s.scale)
     for i in range(begin, end):
-        keys[i] = X[rows[i] * d + j]
+        keys[i] = X[s.rows[i] * s.d + j]
     pivot = select(keys + begin, end - begin, cut * LEAF - begin, scratch + begin, &n_less)
     cursor[0] = begin
     cursor[1] = cut * LEAF
     cursor[2] = cut * LEAF - begin - n_less
-    partition(keys + begin, rows + begin, end - begin, pivot, cursor, moved)
-    memcpy(rows + begin, moved + begin, (end - begin) * sizeof(Py_ssize_t))
-    sort_leaves(X, d, first, cut, n, scale, rows, moved, keys, scratch)
-    sort_leaves(X, d, cut, last, n, scale, rows, moved, keys, scratch)
+    partition(keys + begin, s.rows + begin, end - begin, pivot, cursor, s.moved)
+    memcpy(s.rows + begin, s.moved + begin, (end - begin) * sizeof(Py_ssize_t))
+    sort_leaves(s, X, first, cut, keys, scratch)
+    sort_leaves(s, X, cut, last, keys, scratch)
 
 
-def build_leaves(
-    const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, const double[::1] scale, Py_ssize_t[::1] rows,
-    Py_ssize_t[::1] moved, floating[::1] keys, floating[::1] scratch,
-):
-    """Sort the rows of leaves first..last into their leaves."""
+def build_leaves(leaves, Py_ssize_t first, Py_ssize_t last, floating[::1] keys, floating[::1] scratch):
+    """Sort the rows of leaves first..last of a LeafSort of `fastclf/neighbors/kdtree.py` into their leaves."""
+    cdef leaves_t s
+    cdef const floating[:, ::1] X = leaves.X
+    cdef const double[::1] scale = leaves.scale
+    cdef Py_ssize_t[::1] rows = leaves.rows, moved = leaves.moved
+    s.d, s.n, s.scale, s.rows, s.moved = X.shape[1], X.shape[0], &scale[0], &rows[0], &moved[0]
     with nogil:
-        sort_leaves(
-            &X[0, 0], X.shape[1], first, last, X.shape[0], &scale[0], &rows[0], &moved[0], &keys[0], &scratch[0]
-        )
+        sort_leaves(&s, &X[0, 0], first, last, &keys[0], &scratch[0])
 
 
 # The same cut in steps, for nodes of many rows.
 
 
 def cut_leaf(Py_ssize_t first, Py_ssize_t last):
+    """The leaf where the second half of the node of leaves first..last begins."""
     return middle(first, last)
 
 
 def widest_side(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const double[::1] scale):
+    """As `widest`."""
     return widest(&X[0, 0], X.shape[1], &rows[0], rows.shape[0], &scale[0])
 
 
@@ -187,6 +196,7 @@ def gather_keys(
     const floating[:, ::1] X, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const Py_ssize_t[::1] rows,
     floating[::1] keys,
 ):
+    """keys[i] = X[rows[i], j] for i from start to stop."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(start, stop):
@@ -206,6 +216,7 @@ def partition_rows(
     const floating[::1] keys, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, floating pivot,
     Py_ssize_t[::1] cursor, Py_ssize_t[::1] moved,
 ):
+    """As `partition`, for rows start to stop."""
     with nogil:
         partition(&keys[start], &rows[start], stop - start, pivot, &cursor[0], &moved[0])
 
@@ -214,7 +225,7 @@ def pack_leaves(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop,
     floating[:, :, ::1] panels, floating[:, :, :, ::1] boxes,
 ):
-    """The panels of leaves start..stop, and their boxes in the nodes above; the last leaf repeats its last row."""
+    """Fill the panels of leaves start..stop, and their boxes in the nodes above; the last leaf repeats its last row."""
     cdef Py_ssize_t d = X.shape[1], n = X.shape[0], leaf, j, r, row
     cdef floating low, high
     with nogil:
@@ -233,7 +244,7 @@ def pack_leaves(
 
 
 def pack_nodes(floating[:, :, :, ::1] boxes, floating[:, :, :, ::1] boxes_above):
-    """The boxes around nodes, in the nodes above. Boxes of children that are not there hold nothing: (inf, -inf)."""
+    """Fill the boxes of nodes in the nodes above. The box of a child that is not there is empty: (inf, -inf)."""
     cdef Py_ssize_t node, j, c
     cdef floating low, high
     with nogil:

@@ -1,10 +1,10 @@
-# How a balanced kd-tree of panels lies in memory, the same at every SIMD level, so that a tree can be kept.
+# How a balanced kd-tree lies in memory: the same at every SIMD level, so that a saved tree can be used at another.
 #
-# Rows are sorted into leaves of LEAF rows each, every leaf full but the last; FAN leaves that lie side by side are the
-# children of a node of level 1, FAN of those the children of a node of level 2, up to one root. So nothing points
-# anywhere: child c of node i of a level is number FAN i + c of the level below. A node holds the boxes of its children
-# coordinate by coordinate (boxes[node][low or high][j][c]), a leaf its rows (panels[leaf][j][r]): one pass of vectors
-# screens all children, or all rows.
+# Rows are sorted into leaves of LEAF rows each; only the last leaf may have fewer. FAN leaves that lie side by side are
+# the children of a node of level 1, FAN nodes of level 1 the children of a node of level 2, and so on up to one root.
+# No pointers are needed: child c of node i of a level is number FAN i + c of the level below. A node holds the boxes of
+# its children coordinate by coordinate (boxes[node][low or high][j][c]), and a leaf its rows (panels[leaf][j][r]): one
+# pass of vectors screens all children, or all rows.
 
 # Multiples of the widest vector.
 cdef enum:

@@ -5,9 +5,9 @@
 #     gap_j = max(low_j - q_j, q_j - high_j, 0)
 #
 # A row x in the box has |x_j - q_j| >= gap_j, after rounding too, and products, sums and maxima of numbers that are not
-# negative are monotone, fused or not, rounded or not. So no row's screen is smaller than its box's, and a box beyond
-# the bound of `_distance.pxd` holds only rows beyond tau. For Minkowski, whose powers need not be monotone, the box's
-# sum is off by a relative (d + 6) u as a row's is, for which that bound has room.
+# negative are monotone, fused or not, rounded or not. So no row's screen is smaller than the screen of its box, and a
+# box beyond the bound of `_distance.pxd` holds only rows beyond tau. For Minkowski, whose powers need not be monotone,
+# the sum of a box has a relative error of (d + 6) u, as the sum of a row has; that bound covers both.
 from cython cimport floating
 from libc.math cimport isnan
 
@@ -16,7 +16,7 @@ from neighbors._distance cimport (
     chebyshev_t, euclidean_t, exact_term, exact_terms, manhattan_t, minkowski_t, root, screen_bound, screen_terms,
 )
 from neighbors._kdtree_layout cimport FAN, FAN_BITS, LEAF, MAX_HEIGHT
-from _model cimport model_t, search_f
+from _model cimport model_t, raw_search_t, search_f
 from neighbors._search cimport (
     CHEBYSHEV, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, offer, search_t,
 )
@@ -32,12 +32,12 @@ cdef enum:
 
 STACK_SIZE = STACK
 
-# What a walk ends with: every query is answered; its budget is spent; the hits have no room for the next query's.
+# How a walk ends: every query is answered, its budget is spent, or the hits of the next query do not fit the buffer.
 cdef enum:
     DONE
     SPENT
     FULL
-FINISHED, PAUSED, OUT_OF_ROOM = DONE, SPENT, FULL
+FINISHED, PAUSED, BUFFER_FULL = DONE, SPENT, FULL
 
 
 ctypedef fused box_metric_t:
@@ -50,13 +50,29 @@ ctypedef fused box_metric_t:
 ctypedef struct tree_t:
     Py_ssize_t d
     Py_ssize_t n_rows
-    Py_ssize_t height                # the root's level; leaves are level 0
-    Py_ssize_t n_nodes[MAX_HEIGHT]   # of a level
-    Py_ssize_t first[MAX_HEIGHT]     # the number in `boxes` of a level's first node
-    const Py_ssize_t* rows
+    Py_ssize_t height                # the level of the root; leaves have level 0
+    Py_ssize_t n_nodes[MAX_HEIGHT]   # the number of nodes of each level
+    Py_ssize_t first[MAX_HEIGHT]     # the number in `boxes` of the first node of each level
+    const Py_ssize_t* rows           # (n_rows,) the rows of X leaf by leaf
+
+# A walk can be left and taken up again. Its stack holds nodes that may have near rows, as (screen of the box, number
+# and level); of nodes with the same parent a nearer one lies above a farther one. Below these nodes lies the path from
+# the query's home, a node of level 1, to the root: of each node on it one child is done already.
+ctypedef struct walk_t:
+    search_t* s
+    const tree_t* tree
+    const Py_ssize_t* order       # (n_queries,) the order in which queries are answered
+    const Py_ssize_t* homes       # (n_queries,) the home of each query
+    Py_ssize_t* n_begun           # the number of queries begun
+    Py_ssize_t* height            # of the stack
+    Py_ssize_t* n_hits            # in the buffer
+    Py_ssize_t* n_kept            # hits of queries that are done
+    double* near                  # (STACK,)
+    Py_ssize_t* node              # (STACK,) number, level and whether the node is on the path, packed
 
 
 cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
+    """The numbers of nodes that follow from the number of rows."""
     cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
     tree.d = d
     tree.n_rows = n_rows
@@ -104,10 +120,12 @@ cdef inline unsigned int screen_boxes(
 
 
 cdef inline unsigned int children_within(
-    const box_metric_t* metric, const tree_t* tree, const floating* boxes, Py_ssize_t level, Py_ssize_t node,
-    const search_t* s, Py_ssize_t query, double bound, double* near_out
+    const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t query,
+    Py_ssize_t level, Py_ssize_t node, double* near_out
 ) noexcept nogil:
+    """The screens of a node's children, and as bits those within the query's bound."""
     cdef Py_ssize_t d = tree.d, c, j
+    cdef double bound = s.bound[query]
     cdef const floating* low = boxes + (tree.first[level] + node) * 2 * d * FAN
     cdef const floating* q = <const floating*> s.screen_query + query * d
     cdef Py_ssize_t n = min(<Py_ssize_t> FAN, tree.n_nodes[level - 1] - node * FAN)
@@ -162,7 +180,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """As bits the rows of a leaf whose screens are within the bound, and their exact sums."""
+    """The exact sums of the rows of a leaf whose screens are within the bound, and as bits these rows."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
@@ -189,9 +207,9 @@ cdef inline unsigned int screen_leaf(
 cdef inline void take(
     const box_metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """`offer`, with the pairs of a small k in ascending order.
+    """As `offer`, but for a small k the pairs are kept in ascending order.
 
-    A short list takes a pair with one branch that is hard to predict, a heap with several, and then it is to be sorted.
+    Putting a pair into a short list takes one branch that is hard to predict. A heap takes several, and a sort later.
     """
     cdef Py_ssize_t hole = s.k - 1
     cdef double* D = s.distance + query * s.k
@@ -202,7 +220,7 @@ cdef inline void take(
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not precedes(distance, row, D[hole], index[hole]):
         return
-    if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
+    if (s.self_row != NULL and s.self_row[query] == row) or (s.allowed != NULL and not s.allowed[row]):
         return
     while hole > 0 and precedes(distance, row, D[hole - 1], index[hole - 1]):
         D[hole] = D[hole - 1]
@@ -219,6 +237,7 @@ cdef inline void visit_leaf(
     const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
     Py_ssize_t query
 ) noexcept nogil:
+    """Take the rows of a leaf that are within the bound."""
     cdef Py_ssize_t d = tree.d, r, j
     cdef const floating* panel = panels + leaf * d * LEAF
     cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
@@ -250,22 +269,10 @@ cdef inline void visit_leaf(
             take(metric, s, root(metric, sums[r], d, rows[r], query), rows[r], query, panel[0])
 
 
-# A walk can be left and taken up again. Its stack holds nodes that may have near rows, as (screen of its box, number
-# and level), a nearer one of the same parent above a farther one; and below these the path from the query's home, a
-# node of level 1, to the root, whose nodes have one child that is done already.
-ctypedef struct walk_t:
-    Py_ssize_t* n_begun           # queries of the order that were begun
-    Py_ssize_t* height            # of the stack
-    Py_ssize_t* n_hits            # in the buffer
-    Py_ssize_t* n_kept            # ... of queries that are done
-    double* near
-    Py_ssize_t* node              # its number, level and whether it is on the path, packed
-
-
 cdef inline void stack_node(
     walk_t* w, Py_ssize_t base, double near, Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Put a node on the stack, below nearer ones down to height `base`."""
+    """Put a node on the stack, below the nearer nodes that lie above height `base`."""
     cdef Py_ssize_t place = w.height[0]
     require(place < STACK)
     while place > base and w.near[place - 1] < near:
@@ -287,13 +294,15 @@ cdef inline Py_ssize_t nearest_child(const double* near, Py_ssize_t n) noexcept 
 
 
 cdef void open_node(
-    const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
-    Py_ssize_t query, Py_ssize_t home, Py_ssize_t level, Py_ssize_t node, bint on_path, walk_t* w
+    const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
+    Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Visit the leaves, or stack the nodes, that may hold rows within the bound."""
+    """Visit the leaves below a node, or stack the nodes, that may hold rows within the bound."""
+    cdef search_t* s = w.s
+    cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t c, base = w.height[0]
-    cdef unsigned int within = children_within(metric, tree, boxes, level, node, s, query, s.bound[query], near)
+    cdef unsigned int within = children_within(metric, s, tree, boxes, query, level, node, near)
     if level == 1:
         if on_path:
             c = nearest_child(near, min(<Py_ssize_t> FAN, tree.n_nodes[0] - node * FAN))
@@ -306,7 +315,7 @@ cdef void open_node(
                 visit_leaf(metric, s, tree, panels, node * FAN + c, query)
     else:
         if on_path:
-            within &= ~(<unsigned int> 1 << (home >> FAN_BITS * (level - 2) & (FAN - 1)))
+            within &= ~(<unsigned int> 1 << (w.homes[query] >> FAN_BITS * (level - 2) & (FAN - 1)))
         while within:
             c = lowest_bit(within)
             within &= within - 1
@@ -314,23 +323,23 @@ cdef void open_node(
 
 
 cdef int walk_tree(
-    const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
-    const Py_ssize_t* order, const Py_ssize_t* homes, Py_ssize_t budget, walk_t* w
+    const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t budget
 ) noexcept nogil:
-    cdef Py_ssize_t query, level, node
-    cdef Py_ssize_t k = s.k
+    """Go on with a walk until it is done, `budget` nodes are opened, or the buffer of hits is full."""
+    cdef search_t* s = w.s
+    cdef Py_ssize_t query, level, node, k = s.k
     while True:
         if w.height[0] == 0:
             if w.n_begun[0] == s.n_queries:
                 return DONE
-            query = order[w.n_begun[0]]
+            query = w.order[w.n_begun[0]]
             w.n_begun[0] += 1
             if k == 0:
                 s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, panels[0])
-            for level in range(tree.height, 0, -1):
-                stack_node(w, w.height[0], 0, level, homes[query] >> FAN_BITS * (level - 1), True)
+            for level in range(w.tree.height, 0, -1):
+                stack_node(w, w.height[0], 0, level, w.homes[query] >> FAN_BITS * (level - 1), True)
         else:
-            query = order[w.n_begun[0] - 1]
+            query = w.order[w.n_begun[0] - 1]
         while w.height[0]:
             if k == 0 and s.capacity - s.n_hits < FAN * LEAF:
                 w.n_begun[0] -= 1
@@ -344,152 +353,137 @@ cdef int walk_tree(
             if w.near[w.height[0]] <= s.bound[query]:
                 node = w.node[w.height[0]]
                 level = node // 2 % MAX_HEIGHT
-                open_node(
-                    metric, s, tree, panels, boxes, query, homes[query], level, node // (2 * MAX_HEIGHT), node & 1, w
-                )
+                open_node(metric, w, panels, boxes, query, level, node // (2 * MAX_HEIGHT), node & 1)
         w.n_kept[0] = s.n_hits
         if k > LIST:
             sort_heap(s.distance + query * k, s.index + query * k, k)
 
 
 cdef void find_homes(
-    const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t start,
-    Py_ssize_t stop, Py_ssize_t* homes_out
+    const box_metric_t* metric, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t* homes_out
 ) noexcept nogil:
+    """The home of queries start to stop: the nearest child of the nearest child, from the root down to level 1."""
+    cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t query, level, node
     for query in range(start, stop):
         node = 0
         for level in range(tree.height, 1, -1):
-            children_within(metric, tree, boxes, level, node, s, query, 0, near)
+            children_within(metric, w.s, tree, boxes, query, level, node, near)
             node = node * FAN + nearest_child(near, min(<Py_ssize_t> FAN, tree.n_nodes[level - 1] - node * FAN))
         homes_out[query] = node
 
 
 cdef void find_homes_by(
-    const metrics_t* m, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
-    Py_ssize_t* homes_out
+    const metrics_t* m, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t* homes_out
 ) noexcept nogil:
     if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-        find_homes(&m.euclidean, s, tree, boxes, start, stop, homes_out)
+        find_homes(&m.euclidean, w, boxes, start, stop, homes_out)
     elif m.code == MANHATTAN:
-        find_homes(&m.manhattan, s, tree, boxes, start, stop, homes_out)
+        find_homes(&m.manhattan, w, boxes, start, stop, homes_out)
     elif m.code == CHEBYSHEV:
-        find_homes(&m.chebyshev, s, tree, boxes, start, stop, homes_out)
+        find_homes(&m.chebyshev, w, boxes, start, stop, homes_out)
     else:
-        find_homes(&m.minkowski, s, tree, boxes, start, stop, homes_out)
+        find_homes(&m.minkowski, w, boxes, start, stop, homes_out)
 
 
 cdef int walk_tree_by(
-    const metrics_t* m, search_t* s, const tree_t* tree, const floating* panels, const floating* boxes,
-    const Py_ssize_t* order, const Py_ssize_t* homes, Py_ssize_t budget, walk_t* w
+    const metrics_t* m, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t budget
 ) noexcept nogil:
     if m.code == EUCLIDEAN or m.code == SQEUCLIDEAN:
-        return walk_tree(&m.euclidean, s, tree, panels, boxes, order, homes, budget, w)
+        return walk_tree(&m.euclidean, w, panels, boxes, budget)
     if m.code == MANHATTAN:
-        return walk_tree(&m.manhattan, s, tree, panels, boxes, order, homes, budget, w)
+        return walk_tree(&m.manhattan, w, panels, boxes, budget)
     if m.code == CHEBYSHEV:
-        return walk_tree(&m.chebyshev, s, tree, panels, boxes, order, homes, budget, w)
-    return walk_tree(&m.minkowski, s, tree, panels, boxes, order, homes, budget, w)
+        return walk_tree(&m.chebyshev, w, panels, boxes, budget)
+    return walk_tree(&m.minkowski, w, panels, boxes, budget)
 
 
-def homes(
-    const floating[:, :, :, ::1] boxes, const Py_ssize_t[::1] rows, metric, block, Py_ssize_t start, Py_ssize_t stop
-):
-    """For queries start..stop of a block the node of level 1 where a walk begins: the nearest child of the nearest."""
+def homes(index, state, Py_ssize_t start, Py_ssize_t stop, const floating[:, :, :, ::1] boxes):
+    """Find the homes of queries start to stop, with a Tree, whose boxes these are, and a Walk of `kdtree.py`."""
     cdef search_t s
     cdef metrics_t m
     cdef tree_t tree
-    cdef Py_ssize_t[::1] found = block.homes
-    fill_metric(&m, metric, block)
-    fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
+    cdef walk_t w
+    cdef const Py_ssize_t[::1] rows = index.rows
+    cdef Py_ssize_t[::1] found = state.homes
+    fill_metric(&m, index.metric, None)
+    fill_search(&s, rows.shape[0], state, boxes[0, 0, 0, 0])
     fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
+    w.s, w.tree = &s, &tree
     with nogil:
-        find_homes_by(&m, &s, &tree, &boxes[0, 0, 0, 0], start, stop, &found[0])
+        find_homes_by(&m, &w, &boxes[0, 0, 0, 0], start, stop, &found[0])
 
 
 def walk(
-    const floating[:, :, ::1] panels, const floating[:, :, :, ::1] boxes, const Py_ssize_t[::1] rows, metric, block,
-    Py_ssize_t budget,
+    index, state, Py_ssize_t budget, const floating[:, :, ::1] panels, const floating[:, :, :, ::1] boxes
 ):
-    """Answer the queries of a block in block.order, beginning where block.position says, opening `budget` nodes.
+    """Answer the queries of a Walk in state.order, beginning where state.position says, opening up to `budget` nodes.
 
-    Returns FINISHED, PAUSED, or where block.hits are full OUT_OF_ROOM: then those of the queries that are done are
-    there, block.position[3] in number, and the walk goes on with the query after them.
+    `index` is a Tree of `fastclf/neighbors/kdtree.py`, whose panels and boxes these are. Returns FINISHED, PAUSED, or
+    BUFFER_FULL. The hits of the queries that are done, state.position[3] in number, are then in the buffer, and the
+    walk goes on with the query after these.
     """
     cdef search_t s
     cdef metrics_t m
     cdef tree_t tree
     cdef walk_t w
     cdef int outcome
-    cdef const Py_ssize_t[::1] order = block.order
-    cdef const Py_ssize_t[::1] found = block.homes
-    cdef Py_ssize_t[::1] position = block.position
-    cdef double[::1] near = block.near
-    cdef Py_ssize_t[::1] node = block.node
-    fill_metric(&m, metric, block)
-    fill_search(&s, rows.shape[0], block, block.hits, boxes[0, 0, 0, 0])
+    cdef const Py_ssize_t[::1] rows = index.rows
+    cdef const Py_ssize_t[::1] order = state.order
+    cdef const Py_ssize_t[::1] found = state.homes
+    cdef Py_ssize_t[::1] position = state.position
+    cdef double[::1] near = state.near
+    cdef Py_ssize_t[::1] node = state.node
+    fill_metric(&m, index.metric, None)
+    fill_search(&s, rows.shape[0], state, boxes[0, 0, 0, 0])
     fill_tree(&tree, boxes.shape[2], rows.shape[0], &rows[0])
-    w.n_begun = &position[0]
-    w.height = &position[1]
-    w.n_hits = &position[2]
-    w.n_kept = &position[3]
-    w.near = &near[0]
-    w.node = &node[0]
+    w.s, w.tree, w.order, w.homes, w.near, w.node = &s, &tree, &order[0], &found[0], &near[0], &node[0]
+    w.n_begun, w.height, w.n_hits, w.n_kept = &position[0], &position[1], &position[2], &position[3]
     s.n_hits = w.n_hits[0]
     with nogil:
-        outcome = walk_tree_by(
-            &m, &s, &tree, &panels[0, 0, 0], &boxes[0, 0, 0, 0], &order[0], &found[0], budget, &w
-        )
+        outcome = walk_tree_by(&m, &w, &panels[0, 0, 0], &boxes[0, 0, 0, 0], budget)
     w.n_hits[0] = s.n_hits
     return outcome
 
 
 cdef int find_block(
-    const model_t* model, const floating* panels, const floating* boxes, const double* queries, Py_ssize_t n,
-    Py_ssize_t k, double* distance, Py_ssize_t* index, char* room
+    const model_t* model, const raw_search_t* raw, const floating* panels, const floating* boxes
 ) noexcept nogil:
     cdef search_t s
     cdef metrics_t m = metrics_of(model)[0]
     cdef tree_t tree
     cdef walk_t w
+    cdef char* scratch = raw.scratch
     cdef Py_ssize_t order[QUERIES]
     cdef Py_ssize_t homes[QUERIES]
     cdef Py_ssize_t position[4]
     cdef double near[STACK]
     cdef Py_ssize_t node[STACK]
     cdef Py_ssize_t i
-    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, panels[0])
+    cdef int status = prepare(model, raw, &m, &s, &scratch, panels[0])
     if status != FASTCLF_OK:
         return status
     fill_tree(&tree, model.n_features, model.neighbors.n_rows, model.neighbors.rows)
     for i in range(4):
         position[i] = 0
-    for i in range(n):
+    for i in range(raw.n):
         order[i] = i
-    w.n_begun = position
-    w.height = position + 1
-    w.n_hits = position + 2
-    w.n_kept = position + 3
-    w.near = near
-    w.node = node
-    find_homes_by(&m, &s, &tree, boxes, 0, n, homes)
-    walk_tree_by(&m, &s, &tree, panels, boxes, order, homes, PY_SSIZE_T_MAX, &w)
+    w.s, w.tree, w.order, w.homes, w.near, w.node = &s, &tree, order, homes, near, node
+    w.n_begun, w.height, w.n_hits, w.n_kept = position, position + 1, position + 2, position + 3
+    find_homes_by(&m, &w, boxes, 0, raw.n, homes)
+    walk_tree_by(&m, &w, panels, boxes, PY_SSIZE_T_MAX)
     return FASTCLF_OK
 
 
-cdef int find_rows(
-    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
-    char* room
-) noexcept nogil:
+cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
     """As `find_rows` of `_scan.pyx`."""
     cdef const void* panels = model.neighbors.panels
     cdef const void* boxes = model.neighbors.boxes
     if model.neighbors.narrow:
-        return find_block(
-            model, <const float*> panels, <const float*> boxes, queries, n, k, distance, index, room
-        )
-    return find_block(model, <const double*> panels, <const double*> boxes, queries, n, k, distance, index, room)
+        return find_block(model, raw, <const float*> panels, <const float*> boxes)
+    return find_block(model, raw, <const double*> panels, <const double*> boxes)
 
 
 cdef search_f _find_rows = find_rows

@@ -1,10 +1,10 @@
-# Euclidean distances over the coordinates that two rows both have; what is missing is NaN.
+# Euclidean distances over the coordinates that two rows both have; NaN stands for a missing value.
 #
 #     s = 0; n = 0; for j in range(d): if x[j] and q[j] are there: s = s + (x[j] - q[j])^2;  n = n + 1
 #     distance = sqrt((d / n) s),  infinite where n = 0
 #
-# A difference is NaN exactly where one of the two is, as infinity is refused; such a lane adds 0 to both sums, which
-# leaves them as they are. The rows of a panel lie side by side, and every operation is rounded once.
+# As infinity is refused, a difference is NaN exactly where one of the two values is; such a lane adds 0 to s and to n.
+# The rows of a panel lie side by side, and every operation is rounded once.
 from cython cimport cdivision, floating
 from libc.math cimport INFINITY, NAN, sqrt
 
@@ -15,7 +15,7 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """(d / n) s of a row at distance tau or less is below this: two roundings, and what underflows. NaN: any is."""
+    """More than (d / n) s of any row at distance tau or less: two roundings, and underflow. NaN: every row passes."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
@@ -23,6 +23,7 @@ cdef inline double limit_of(double tau) noexcept nogil:
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel
 ) noexcept nogil:
+    """Search rows start to stop; limit (n_queries,) and panel (d, PANEL_ROWS) are scratch space."""
     cdef Py_ssize_t d = s.d, first = start, n_rows, row, query, j
     cdef const vec_d* x
     cdef const double* q
@@ -55,7 +56,7 @@ cdef void scan_missing(
                 t1 = or_zero(t1)
                 s0 += t0 * t0
                 s1 += t1 * t1
-            # as not (limit <= ...), so that NaN, from n = 0, passes
+            # compared as not (limit <= ...), so that NaN, which n = 0 gives, passes
             near = at_most_d(spread_d(limit[query]), spread_d(<double> d) / n0 * s0)
             near |= at_most_d(spread_d(limit[query]), spread_d(<double> d) / n1 * s1) << LANES_D
             near = valid & ~near
@@ -75,13 +76,13 @@ cdef void scan_missing(
         first += 2 * LANES_D
 
 
-def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, block, hits=None):
-    """Search rows X[start:stop] for a block of queries, as `fastclf/neighbors/scan.py` makes it."""
+def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state):
+    """Search rows X[start:stop], with a MissingPass of `missing_values.py`; returns the number of hits."""
     cdef search_t s
-    cdef const double[:, ::1] Q = block.query
-    cdef double[::1] limit = block.limits
-    cdef double[:, ::1] panel = block.panel
-    fill_found(&s, X.shape[0], Q.shape[0], block, hits)
+    cdef const double[:, ::1] Q = state.query
+    cdef double[::1] limit = state.limits
+    cdef double[:, ::1] panel = state.panel
+    fill_found(&s, X.shape[0], Q.shape[0], state)
     s.d = X.shape[1]
     with nogil:
         scan_missing(&s, &X[0, 0], &Q[0, 0], &limit[0], start, stop, &panel[0, 0])

@@ -1,17 +1,18 @@
-# Raw queries made ready for a search, in scratch of the caller's: what `Scan._block` and `Scan._state` of
-# `fastclf/neighbors/scan.py` do for arrays.
+# Queries over raw pointers, made ready for a search in scratch space of the caller's, as `fastclf/neighbors/scan.py`
+# makes arrays ready in `Scan._queries` and `Pass`.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
 
 from _finite cimport all_finite
-from _model cimport model_t, piece
+from _model cimport model_t, piece, raw_search_t
 from neighbors._search cimport CHEBYSHEV, COSINE, DOT, HAMMING, MANHATTAN, MINKOWSKI, metrics_t, search_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
-# Queries that are searched together, and the bytes of a panel's coordinate: two of the widest vectors.
+# The most queries that are searched together, the bytes of a coordinate of a panel (two of the widest vectors), and the
+# most queries for which rows are read as they lie in X.
 cdef enum:
     QUERIES = 32
     PANEL_BYTES = 128
@@ -19,7 +20,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
-    """What `prepare` and a panel need, for as many queries as are searched together."""
+    """The scratch space of `prepare` and of a panel, for QUERIES queries."""
     return (8 * QUERIES + PANEL_BYTES) * d + 32 * QUERIES + 256
 
 
@@ -60,68 +61,65 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
     return largest * sqrt(total) * (1 + 1e-6)
 
 
-cdef inline int prepare(
-    const model_t* model, metrics_t* metrics, search_t* s, const double* queries, Py_ssize_t n, Py_ssize_t k,
-    double* distance, Py_ssize_t* index, char** room, floating like
+cdef inline int measure_norm(
+    int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """Up to QUERIES queries with empty heaps of k; `metrics` is the model's, with what the queries add."""
-    cdef Py_ssize_t d = model.n_features, padded = (n + 3) // 4 * 4, query, j
-    cdef floating* screen = <floating*> piece(room, padded * d * <Py_ssize_t> sizeof(floating))
-    cdef double* error = <double*> piece(room, 4 * QUERIES * sizeof(double))
+    """For cosine and dot: a query's squared norm, its `query_error`, and the number that its screen is divided by."""
+    norm2_out[0] = squared_norm(q, d)
+    error_out[0] = 0
+    scale_out[0] = 1
+    if not norm2_out[0] < INFINITY:
+        return FASTCLF_BAD_VALUE
+    if metric == COSINE:
+        if norm2_out[0] < 1e-290 and not is_zero(q, d):
+            return FASTCLF_BAD_VALUE
+        if norm2_out[0] > 0:
+            scale_out[0] = sqrt(norm2_out[0])
+    else:
+        # a query shorter than `_LEAST_NORM` of `fastclf/neighbors/scan.py` counts as 0
+        error_out[0] = sqrt(norm2_out[0])
+        if error_out[0] < 1e-140:
+            error_out[0] = 0
+        scale_out[0] = -error_out[0] if error_out[0] > 0 else -1
+    return FASTCLF_OK
+
+
+cdef inline int prepare(
+    const model_t* model, const raw_search_t* raw, metrics_t* metrics, search_t* s, char** scratch, floating like
+) noexcept nogil:
+    """The search of up to QUERIES queries, with empty heaps; `metrics` are the model's, to which norms are added."""
+    cdef Py_ssize_t d = model.n_features, n = raw.n, padded = (n + 3) // 4 * 4, query, j
+    cdef floating* screen = <floating*> piece(scratch, padded * d * <Py_ssize_t> sizeof(floating))
+    cdef double* error = <double*> piece(scratch, 4 * QUERIES * sizeof(double))
     cdef double* tau = error + QUERIES
     cdef double* bound = tau + QUERIES
     cdef double* norm2 = bound + QUERIES
     cdef const double* q
-    cdef double scale
+    cdef double scale = 1
     cdef bint by_norm = metrics.code == COSINE or metrics.code == DOT
-    if not all_finite(queries, n * d):
+    if not all_finite(raw.query, n * d):
         return FASTCLF_BAD_VALUE
-    for query in range(padded):
-        bound[query] = INFINITY if query < n else -1
-        if query >= n:
-            for j in range(d):
-                screen[query * d + j] = 0
-            continue
-        q = queries + query * d
-        tau[query] = INFINITY
-        error[query] = 0
-        scale = 1
-        if by_norm:
-            norm2[query] = squared_norm(q, d)
-            if not norm2[query] < INFINITY:
-                return FASTCLF_BAD_VALUE
-            if metrics.code == COSINE:
-                if norm2[query] < 1e-290 and not is_zero(q, d):
-                    return FASTCLF_BAD_VALUE
-                if norm2[query] > 0:
-                    scale = sqrt(norm2[query])
-            else:
-                # shorter ones are as if they were 0; see `_LEAST_NORM` of `fastclf/neighbors/scan.py`
-                error[query] = sqrt(norm2[query])
-                if error[query] < 1e-140:
-                    error[query] = 0
-                scale = -error[query] if error[query] > 0 else -1
+    for query in range(n):
+        q = raw.query + query * d
+        tau[query] = bound[query] = INFINITY
+        if by_norm and measure_norm(metrics.code, q, d, norm2 + query, error + query, &scale) != FASTCLF_OK:
+            return FASTCLF_BAD_VALUE
         for j in range(d):
             screen[query * d + j] = <floating> (q[j] / scale if by_norm else q[j])
         if not by_norm:
             error[query] = rounding(metrics.code, q, screen + query * d, d)
-    for j in range(n * k):
-        distance[j] = INFINITY
-        index[j] = PY_SSIZE_T_MAX
+    for query in range(n, padded):
+        bound[query] = -1
+        for j in range(d):
+            screen[query * d + j] = 0
+    for j in range(n * raw.k):
+        raw.distance[j] = INFINITY
+        raw.index[j] = PY_SSIZE_T_MAX
     metrics.cosine.query_norm2 = norm2
-    s.d = d
-    s.n_rows = model.neighbors.n_rows
-    s.n_queries = n
-    s.query = queries
-    s.screen_query = screen
-    s.query_error = error
-    s.tau = tau
-    s.bound = bound
-    s.k = k
-    s.distance = distance
-    s.index = index
-    s.allowed = model.neighbors.allowed
-    s.own = NULL
+    s.d, s.n_rows, s.n_queries, s.k = d, model.neighbors.n_rows, n, raw.k
+    s.query, s.screen_query, s.query_error, s.tau, s.bound = raw.query, screen, error, tau, bound
+    s.distance, s.index = raw.distance, raw.index
+    s.allowed, s.self_row = model.neighbors.allowed, NULL
     s.n_hits = s.capacity = s.n_waiting = 0
     return FASTCLF_OK
 

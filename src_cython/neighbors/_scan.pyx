@@ -3,12 +3,12 @@
 #
 # in:      rows X[start:stop], a block of queries, a metric
 # changed: per query a heap of the k best pairs (`_heap.pxd`) with its largest distance tau, or the list of hits
-# needs:   ranges of one block in any order and any cut: the answer is a set under a total order, so cutting the
-#          work differently cannot change it
+# needs:   ranges of one block in any order and any cut: the answer is a set under a total order, so that no cut of
+#          the work changes it
 #
 # Each (row, query) pair is screened, and only rows whose screen is within the bound of `_distance.pxd` are measured
-# exactly. Many queries: rows are packed into panels, 2 vectors of rows by 4 queries at a time. Few queries: rows are
-# read once as they lie (not for cosine, whose rows must be scaled). Minkowski is measured exactly throughout.
+# exactly. For many queries rows are packed into panels: 2 vectors of rows meet 4 queries at a time. For few queries
+# rows are read once as they lie in X, except for cosine, whose rows must be scaled. Minkowski has no screen.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
@@ -17,7 +17,7 @@ from neighbors._raw_queries cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, me
 from neighbors._distance cimport (
     ROWS_D, ROWS_F, cosine_t, dot_t, euclidean_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
 )
-from _model cimport distances_double_f, distances_float_f, model_t, piece, search_f
+from _model cimport distances_double_f, distances_float_f, model_t, piece, raw_search_t, search_f
 from neighbors._search cimport (
     CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, fill_metric, fill_search, measure,
     measure_waiting, metrics_t, offer, screen_row, search_t,
@@ -44,10 +44,10 @@ cdef inline void pack(
     const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
     floating* panel
 ) noexcept nogil:
-    """panel[j][r] = X[first + r][j], for cosine divided by minus the row's norm; zero from n_rows on.
+    """panel[j][r] = X[first + r][j], for cosine divided by minus the row's norm; zeros from row n_rows on.
 
-    4 rows by 4 coordinates at a time in registers, a cache line of each row after the other, while the lines of the
-    next panel are asked for: 10 queries of 1M x 128 take 5 ms each in place of 10.
+    4 rows by 4 coordinates are transposed in registers, one cache line of each row after the other, while the lines of
+    the next panel are prefetched: 10 queries of 1M x 128 take 5 ms each in place of 10.
     """
     cdef Py_ssize_t line = 64 // <Py_ssize_t> sizeof(floating), ahead = width * d
     cdef Py_ssize_t i, j = 0, r, last
@@ -96,10 +96,14 @@ cdef inline void pack(
 
 
 cdef inline void screen_tile(
-    const metric_t* metric, const vec* panel, const vec* q0, const vec* q1, const vec* q2, const vec* q3,
-    Py_ssize_t d, const double* bound, unsigned int* near_out
+    const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
+    unsigned int* near_out
 ) noexcept nogil:
-    """For 4 queries (arrays of d scalars) and one panel: the rows whose screen is within the bound, as bits."""
+    """For 4 queries (arrays of d scalars, one behind the other) and a panel: as bits the rows within the bounds."""
+    cdef const vec* q0 = queries
+    cdef const vec* q1
+    cdef const vec* q2
+    cdef const vec* q3
     cdef Py_ssize_t j
     cdef vec x0, x1, q
     cdef vec a0, a1, b0, b1, c0, c1, d0, d1
@@ -107,6 +111,9 @@ cdef inline void screen_tile(
     cdef int lanes
     if vec is vec_f:
         lanes = LANES_F
+        q1 = <const vec_f*> (<const float*> queries + d)
+        q2 = <const vec_f*> (<const float*> queries + 2 * d)
+        q3 = <const vec_f*> (<const float*> queries + 3 * d)
         a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread_f(0)
         t0 = spread_f(<float> bound[0])
         t1 = spread_f(<float> bound[1])
@@ -114,6 +121,9 @@ cdef inline void screen_tile(
         t3 = spread_f(<float> bound[3])
     else:
         lanes = LANES_D
+        q1 = <const vec_d*> (<const double*> queries + d)
+        q2 = <const vec_d*> (<const double*> queries + 2 * d)
+        q3 = <const vec_d*> (<const double*> queries + 3 * d)
         a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread_d(0)
         t0 = spread_d(bound[0])
         t1 = spread_d(bound[1])
@@ -144,7 +154,7 @@ cdef void measure_panel(
     const metric_t* metric, search_t* s, const floating* X, const floating* panel,
     Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t query, unsigned int near
 ) noexcept nogil:
-    """Measure the rows of a panel that `near` marks. From 4 marked rows on, all side by side cost less."""
+    """Measure the rows of a panel that `near` marks: from 4 on, measuring all rows side by side costs less."""
     cdef double sums[ROWS_F]
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
@@ -160,7 +170,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # else no root is needed
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # a larger sum needs no root
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
@@ -184,15 +194,9 @@ cdef void scan_panels(
             for query in range(0, s.n_queries, 4):
                 q = <const floating*> s.screen_query + query * d
                 if floating is float:
-                    screen_tile(
-                        metric, <const vec_f*> panel, <const vec_f*> q, <const vec_f*> (q + d),
-                        <const vec_f*> (q + 2 * d), <const vec_f*> (q + 3 * d), d, s.bound + query, near,
-                    )
+                    screen_tile(metric, <const vec_f*> panel, <const vec_f*> q, d, s.bound + query, near)
                 else:
-                    screen_tile(
-                        metric, <const vec_d*> panel, <const vec_d*> q, <const vec_d*> (q + d),
-                        <const vec_d*> (q + 2 * d), <const vec_d*> (q + 3 * d), d, s.bound + query, near,
-                    )
+                    screen_tile(metric, <const vec_d*> panel, <const vec_d*> q, d, s.bound + query, near)
                 if near[0] | near[1] | near[2] | near[3]:
                     for i in range(4):
                         if near[i] & valid:
@@ -204,7 +208,7 @@ cdef void scan_rows(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     cdef Py_ssize_t d = s.d, row, query, first, last
-    # of several queries each passes over rows that stay in the first-level cache
+    # where there are several queries, each passes over rows that stay in the first-level cache
     cdef Py_ssize_t n_rows = max(1, 16384 // (d * <Py_ssize_t> sizeof(floating)))
     cdef const floating* x
     cdef const floating* q
@@ -263,62 +267,59 @@ cdef void scan_metric(
         scan_range(&m.dot, s, X, start, stop, panel, by_rows)
 
 
-def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, block, hits=None):
-    """Search rows X[start:stop] for a block of queries.
+def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, state):
+    """Search rows X[start:stop], with a Metric and a Pass of `fastclf/neighbors/scan.py`.
 
-    `metric` and `block` are those of `fastclf/neighbors/scan.py`. With `hits` = (query, row, distance) arrays, long
-    enough for (stop - start) * n_queries, every row within block.tau is written there, and their number returned.
+    Returns the number of hits where all rows within tau are wanted; they must fit the buffer.
     """
     cdef search_t s
     cdef metrics_t m
-    cdef floating[:, ::1] panel = block.panel
-    cdef bint by_rows = block.by_rows
-    fill_metric(&m, metric, block)
-    fill_search(&s, X.shape[0], block, hits, X[0, 0])
+    cdef floating[:, ::1] panel = state.panel
+    cdef floating* scratch = NULL  # without a panel rows are read as they lie
+    fill_metric(&m, metric, state.queries.query_norm2)
+    fill_search(&s, X.shape[0], state, X[0, 0])
+    if panel is not None:
+        scratch = &panel[0, 0]
     with nogil:
-        scan_metric(&m, &s, &X[0, 0], start, stop, &panel[0, 0], by_rows)
+        scan_metric(&m, &s, &X[0, 0], start, stop, scratch, scratch == NULL)
     return s.n_hits
 
 
-cdef int find_block(
-    const model_t* model, const floating* X, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance,
-    Py_ssize_t* index, char* room
-) noexcept nogil:
+cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:
     """The lists of up to QUERIES queries, by one pass over all rows."""
     cdef search_t s
     cdef metrics_t m = metrics_of(model)[0]
+    cdef char* scratch = raw.scratch
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
-    # of few queries rows of two vectors or more are screened as they lie
-    cdef bint by_rows = n <= FEW_QUERIES and d >= width
-    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
-    cdef int status = prepare(model, &m, &s, queries, n, k, distance, index, &room, X[0])
+    # for few queries rows of two vectors or more are screened as they lie
+    cdef bint by_rows = raw.n <= FEW_QUERIES and d >= width
+    cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
+    cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])
     if status != FASTCLF_OK:
         return status
     scan_metric(&m, &s, X, 0, s.n_rows, panel, by_rows)
-    for query in range(n):
-        sort_heap(distance + query * k, index + query * k, k)
+    for query in range(raw.n):
+        sort_heap(raw.distance + query * raw.k, raw.index + query * raw.k, raw.k)
     return FASTCLF_OK
 
 
-cdef int find_rows(
-    const model_t* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
-    char* room
-) noexcept nogil:
-    """The k nearest rows of up to QUERIES queries, in ascending order, in scratch of `_raw_queries.pxd`'s size."""
+cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
+    """The k nearest rows of up to QUERIES queries, in ascending order."""
     if model.neighbors.narrow:
-        return find_block(model, <const float*> model.neighbors.X, queries, n, k, distance, index, room)
-    return find_block(model, <const double*> model.neighbors.X, queries, n, k, distance, index, room)
+        return find_block(model, raw, <const float*> model.neighbors.X)
+    return find_block(model, raw, <const double*> model.neighbors.X)
 
 
 cdef int measure_block(
-    const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out, char* room
+    const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out,
+    char* scratch
 ) noexcept nogil:
     """out[q][r] = |Q[q] - X[r]|^2, each the sum over the coordinates in order."""
     cdef euclidean_t metric
     cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
-    cdef floating* panel = <floating*> piece(&room, d * PANEL_BYTES)
-    cdef double* q = <double*> piece(&room, d * <Py_ssize_t> sizeof(double))
-    cdef double* sums = <double*> piece(&room, ROWS_F * <Py_ssize_t> sizeof(double))
+    cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
+    cdef double* q = <double*> piece(&scratch, d * <Py_ssize_t> sizeof(double))
+    cdef double* sums = <double*> piece(&scratch, ROWS_F * <Py_ssize_t> sizeof(double))
     cdef Py_ssize_t first = 0, query, j, r, n
     metric.squared = True
     while first < n_rows:
@@ -347,13 +348,14 @@ ADDRESSES = {
 def find(
     const floating[:, ::1] X, const floating[:, ::1] Q, int code, double[:, ::1] distance, Py_ssize_t[:, ::1] index
 ):
-    """Search all rows for one query, Q[0], at little cost beside: for few rows, and metrics without norms or powers.
+    """Search all rows for one query, Q[0], at little cost beside: for few rows, and metrics without norms and powers.
 
-    Fills and sorts the lists, and tells whether rows fill them.
+    Fills the lists, in ascending order, and returns whether rows fill them.
     """
     cdef model_t model
     cdef metrics_t metrics
-    cdef Py_ssize_t k = index.shape[1], d = X.shape[1], j
+    cdef raw_search_t raw
+    cdef Py_ssize_t d = X.shape[1], j
     cdef double* query = <double*> malloc(d * sizeof(double) + scratch_bytes(d))
     if query == NULL:
         raise MemoryError
@@ -365,22 +367,26 @@ def find(
     model.neighbors.metrics = &metrics
     metrics.code = code
     metrics.euclidean.squared = code == SQEUCLIDEAN
+    raw.query, raw.n, raw.k, raw.scratch = query, 1, index.shape[1], <char*> (query + d)
+    raw.distance, raw.index = &distance[0, 0], &index[0, 0]
     with nogil:
-        find_block(&model, &X[0, 0], query, 1, k, &distance[0, 0], &index[0, 0], <char*> (query + d))
+        find_block(&model, &raw, &X[0, 0])
         free(query)
-    return index[0, k - 1] != PY_SSIZE_T_MAX
+    return index[0, raw.k - 1] != PY_SSIZE_T_MAX
 
 
 def merge(
-    double[:, ::1] distance, Py_ssize_t[:, ::1] index,
-    const double[:, ::1] other_distance, const Py_ssize_t[:, ::1] other_index,
+    double[:, ::1] distance, Py_ssize_t[:, ::1] index, const double[:, ::1] other_distance,
+    const Py_ssize_t[:, ::1] other_index, Py_ssize_t first
 ):
-    """Push the pairs of others, heaps or lists, into these heaps, query by query."""
-    cdef Py_ssize_t k = distance.shape[1], query, i
+    """Push the pairs of others, heaps or lists of rows numbered from `first`, into these heaps, query by query."""
+    cdef Py_ssize_t k = distance.shape[1], query, i, row
     with nogil:
         for query in range(distance.shape[0]):
             for i in range(other_distance.shape[1]):
-                push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], other_index[query, i])
+                row = other_index[query, i]
+                if row != PY_SSIZE_T_MAX:
+                    push(&distance[query, 0], &index[query, 0], k, other_distance[query, i], first + row)
 
 
 def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):

@@ -1,8 +1,8 @@
-# One search: a block of queries, the best pairs or the hits so far, and how a row comes to be measured and offered.
+# One search: a block of queries, and for each the best pairs, or the hits, that one thread has found so far.
 #
-# Whatever finds the rows that may be near (a scan, the codes of a filter, the leaves of a tree) calls `measure` for
-# each, or `offer` with a distance that it has measured itself, and `measure_waiting` in the end. A search with
-# distances and bounds of its own calls `take`.
+# Each part of the library that finds rows which may be near (a scan, the codes of a filter, the leaves of a tree) calls
+# `measure` for each of them, or `offer` with the distance of a row that it has measured, and `measure_waiting` in the
+# end. A search that has distances and bounds of its own calls `take`.
 from cython cimport floating
 from libc.math cimport isnan
 
@@ -17,17 +17,17 @@ ctypedef struct search_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     Py_ssize_t n_queries
-    const double* query           # (n_queries, d), what is measured
-    const void* screen_query      # the same in X's type, padded to a multiple of 4 queries
-    const double* query_error     # distance between the two
-    double* tau                   # a row farther than this is of no use
-    double* bound                 # ... which shows where its screen exceeds this; padded, with -1
-    Py_ssize_t k                  # 0: collect hits within tau instead
-    double* distance              # (n_queries, k) heaps
-    Py_ssize_t* index
-    const unsigned char* allowed  # rows that may be found, or NULL for all
-    const Py_ssize_t* own         # the row that each query itself is, or NULL
-    Py_ssize_t* hit_query
+    const double* query           # (n_queries, d): what is measured
+    const void* screen_query      # (n_queries, d) in X's type: what is screened; padded to a multiple of 4 queries
+    const double* query_error     # (n_queries,): distance between the two; for dot the norm of the query
+    double* tau                   # (n_queries,): a row farther than this is of no use
+    double* bound                 # (n_queries,): a row whose screen exceeds this is farther than tau; padded, with -1
+    Py_ssize_t k                  # pairs wanted of each query; 0: all hits within tau
+    double* distance              # (n_queries, k): with `index` a heap of pairs for each query
+    Py_ssize_t* index             # (n_queries, k)
+    const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
+    const Py_ssize_t* self_row    # (n_queries,): the row that each query itself is, which it does not find, or NULL
+    Py_ssize_t* hit_query         # (capacity,) each: the hits
     Py_ssize_t* hit_row
     double* hit_distance
     Py_ssize_t n_hits
@@ -38,12 +38,12 @@ ctypedef struct search_t:
 
 
 cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
-    """Take a measured row into the query's heap or list; say whether its tau became smaller."""
+    """Put a measured row into the query's heap or among its hits; return whether the query's tau became smaller."""
     cdef Py_ssize_t k = s.k
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
         return False
-    if (s.own != NULL and s.own[query] == row) or (s.allowed != NULL and not s.allowed[row]):
+    if (s.self_row != NULL and s.self_row[query] == row) or (s.allowed != NULL and not s.allowed[row]):
         return False
     if k == 0:
         require(s.n_hits < s.capacity)
@@ -61,12 +61,13 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Take a measured row, and with a smaller tau a smaller bound."""
+    """Take a measured row; where tau becomes smaller, so does the bound."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 
 
 cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
+    """Measure the pairs that wait, side by side."""
     cdef const floating* x[4]
     cdef const double* q[4]
     cdef double sums[4]
@@ -87,7 +88,7 @@ cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floa
 cdef inline void measure(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Measure a row, now or with the next three: what waits only keeps tau larger for a while."""
+    """Measure a row, at once or with the next three: while a row waits, tau is only larger than it might be."""
     require(s.n_waiting < 4)
     if s.allowed != NULL and not s.allowed[row]:
         return
@@ -101,7 +102,7 @@ cdef inline void measure(
 cdef inline double screen_row(
     const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
 ) noexcept nogil:
-    """The screen of one row (arrays of d scalars): coordinates side by side, what is left over in float64."""
+    """The screen of one row (x and q are arrays of d scalars): whole vectors of coordinates, the rest in float64."""
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t i = 0, n = d // lanes, j
     cdef vec a, b, c, e
@@ -132,7 +133,7 @@ cdef inline double screen_row(
     return s
 
 
-# The metrics by number, as `fastclf/neighbors/scan.py` gives them.
+# The metrics by number: `CODES` of `_scan.pyx` has their names.
 cdef enum:
     EUCLIDEAN
     SQEUCLIDEAN
@@ -154,11 +155,13 @@ ctypedef struct metrics_t:
     dot_t dot
 
 
-cdef inline int fill_metric(metrics_t* metrics, metric, block) except -1:
-    """The structs of a Metric of `fastclf/neighbors/scan.py`; pointers into its arrays and the block's."""
+cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_norm2) except -1:
+    """The structs of a Metric of `fastclf/neighbors/metrics.py`, which point into its arrays.
+
+    For cosine `query_norm2` has the squared norms of the queries; None where a caller puts them in later.
+    """
     cdef const double[::1] w = metric.w
     cdef const double[::1] norm2 = metric.norm2
-    cdef const double[::1] query_norm2 = block.query_norm2
     metrics.code = metric.code
     metrics.euclidean.squared = metrics.code == SQEUCLIDEAN
     metrics.minkowski.p = metric.p
@@ -169,52 +172,54 @@ cdef inline int fill_metric(metrics_t* metrics, metric, block) except -1:
     metrics.cosine.norm2 = metrics.cosine.query_norm2 = NULL
     if norm2 is not None:
         metrics.cosine.norm2 = &norm2[0]
+    if query_norm2 is not None:
         metrics.cosine.query_norm2 = &query_norm2[0]
     return 0
 
 
-cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, block, hits, floating like) except -1:
-    """A state of `fastclf/neighbors/scan.py`, and with `hits` = (query, row, distance) arrays a search by radius."""
-    cdef const double[:, ::1] query = block.query
-    cdef const floating[:, ::1] screen_query = block.screen_query
-    cdef const double[::1] query_error = block.query_error
-    cdef double[::1] bound = block.bound
+cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like) except -1:
+    """The search of a Pass of `fastclf/neighbors/scan.py` or a Walk of `kdtree.py`."""
+    cdef const double[:, ::1] query = state.queries.query
+    cdef const floating[:, ::1] screen_query = state.queries.screen_query
+    cdef const double[::1] query_error = state.queries.query_error
+    cdef double[::1] bound = state.bound
     s.d = query.shape[1]
     s.query = &query[0, 0]
     s.screen_query = &screen_query[0, 0]
     s.query_error = &query_error[0]
     s.bound = &bound[0]
-    return fill_found(s, n_rows, query.shape[0], block, hits)
+    return fill_found(s, n_rows, query.shape[0], state)
 
 
-cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, block, hits) except -1:
-    """What `take` needs of a state, whatever its queries are."""
-    cdef double[::1] tau = block.tau
+cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, state) except -1:
+    """What `take` needs of the state of any index: state.search, a Search, and state.found, Heaps or Hits."""
+    cdef double[::1] tau = state.found.tau
     cdef double[:, ::1] distance
     cdef Py_ssize_t[:, ::1] index
     cdef Py_ssize_t[::1] hit_query, hit_row
     cdef double[::1] hit_distance
-    cdef const unsigned char[::1] allowed = block.allowed
-    cdef const Py_ssize_t[::1] own = block.own
+    cdef const unsigned char[::1] allowed = state.search.allowed
+    cdef const Py_ssize_t[::1] self_row = state.search.self_row
     s.n_rows = n_rows
     s.n_queries = n_queries
     s.tau = &tau[0]
     s.allowed = NULL
     if allowed is not None:
         s.allowed = &allowed[0]
-    s.own = NULL
-    if own is not None:
-        s.own = &own[0]
+    s.self_row = NULL
+    if self_row is not None:
+        s.self_row = &self_row[0]
     s.n_hits = s.capacity = s.n_waiting = 0
-    if hits is None:
-        distance = block.distance
-        index = block.index
-        s.k = distance.shape[1]
+    s.k = state.found.k
+    if s.k:
+        distance = state.found.distance
+        index = state.found.index
         s.distance = &distance[0, 0]
         s.index = &index[0, 0]
     else:
-        hit_query, hit_row, hit_distance = hits
-        s.k = 0
+        hit_query = state.found.query
+        hit_row = state.found.row
+        hit_distance = state.found.distance
         s.capacity = hit_row.shape[0]
         s.hit_query = &hit_query[0]
         s.hit_row = &hit_row[0]

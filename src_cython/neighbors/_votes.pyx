@@ -1,36 +1,36 @@
 # Votes of neighbours: labels, shares of the votes, and means.
 #
-# in:      for each query its neighbours in order, as distance[q, j] and row index[q, j], and what each vote is worth
+# in:      for each query its neighbours in order, as distance[q, j] and row index[q, j], and the worth of each vote
 # out:     per query a class, a share for each class, or a mean of targets; written at out[rows[q]]
 # order:   every sum runs over the neighbours in their order, in float64: sum = sum + term
 #
-# The vote of neighbour j is v_j taken_j. v_j is 1, or d_0 / d_j (1 where d_j = d_0: that is 1 / d_j times the nearest
-# distance, so that it cannot overflow, and rows at distance 0 outvote all others), or given. taken_j, how often the row
-# counts, is 1 or given. Classes are counted in an array of all classes, of which only the neighbours' are touched: O(k)
-# a query, however many classes there are.
+# The vote of neighbour j is v_j taken_j. v_j is 1, or d_0 / d_j, or given; d_0 / d_j, which is 1 where d_j = d_0, is
+# 1 / d_j times the nearest distance: it cannot overflow, and rows at distance 0 outvote all others. taken_j, how often
+# the row counts, is 1 or given. Votes are counted in an array of all classes, of which only the entries of the
+# neighbours' classes are touched: O(k) a query, whatever the number of classes.
 #
-# Leave-one-out finds the prediction for every k from one list of neighbours: from k to k + 1 the sums take in the
-# neighbours that now count whole, and for the moment of the prediction the next one in part. Only the class that
-# gains a vote can become the best, which makes it O(k_max) a row.
+# Leave-one-out finds the prediction for every k from one list of neighbours. From k to k + 1 the sums take in the
+# neighbours that now count whole; for the prediction alone they also take in the next neighbour in part. Only the class
+# that gains a vote can become the best, so that a row takes O(k_max).
 import numpy as np
 
 ctypedef struct ballot_t:
     Py_ssize_t k
-    const double* distance
-    const Py_ssize_t* index
-    const double* given      # (m, k) votes, or NULL
-    const double* taken      # (m, k) how often each neighbour counts, or NULL for once
-    bint by_distance
+    const double* distance   # (n, k)
+    const Py_ssize_t* index  # (n, k)
+    const double* given      # (n, k) votes, or NULL
+    const double* taken      # (n, k) how often each neighbour counts; NULL: once
+    bint by_distance         # whether votes are worth d_0 / d_j; else 1
 
 ctypedef struct count_t:
-    double* count            # votes of each class; 0 between two queries
-    double* far              # total distance of each class's voters; 0 between two queries
-    bint nearer              # of equal counts, less distance wins
-    Py_ssize_t best          # -1 before the first vote
+    double* count            # (n_classes,) votes of each class; 0 between two queries
+    double* far              # (n_classes,) total distance of each class's voters; 0 between two queries
+    bint nearer              # whether of equal counts the one with less distance wins
+    Py_ssize_t best          # class; -1 before the first vote
 
 
 cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept nogil:
-    """v_j, before it is taken."""
+    """v_j of a query."""
     cdef Py_ssize_t i = q * b.k
     if b.given != NULL:
         return b.given[i + j]
@@ -40,6 +40,7 @@ cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept 
 
 
 cdef inline bint beats(const count_t* c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    """Whether class a comes before class b."""
     if c.count[a] != c.count[b]:
         return c.count[a] > c.count[b]
     if c.nearer and c.far[a] != c.far[b]:
@@ -84,7 +85,7 @@ cdef int fill(ballot_t* b, ballot) except -1:
 cdef inline Py_ssize_t winner(
     const count_t* c, const Py_ssize_t* code, Py_ssize_t k, Py_ssize_t n_classes
 ) noexcept nogil:
-    """The best class among k codes, by sums without branches, which nobody could foretell: 36 ns in place of 90."""
+    """The best class among k codes, without branches, which could not be predicted: 36 ns in place of 90."""
     cdef double most = 0
     cdef Py_ssize_t j, best = 0, last = 0
     cdef bint tied
@@ -102,11 +103,30 @@ cdef inline Py_ssize_t winner(
     return best
 
 
-def elect(
-    ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, const Py_ssize_t[::1] rows,
-    Py_ssize_t[::1] best_out,
+def take(
+    const double[::1] weight, const Py_ssize_t[:, ::1] index, Py_ssize_t k, double[:, ::1] taken_out,
+    unsigned char[::1] reached_out,
 ):
-    """The class with the most votes: of several the first, or with `nearer` the one of nearer voters in total."""
+    """How often each neighbour of a query counts: as its weight says, in order, until together they count k times.
+
+    The last neighbour is taken in part. reached_out says whether the weights of a query's neighbours reach k.
+    """
+    cdef Py_ssize_t q, j
+    cdef double before, left, w, enough = k * (1 - 1e-12)  # weights may add up to k but for rounding
+    with nogil:
+        for q in range(index.shape[0]):
+            before = 0
+            for j in range(index.shape[1]):
+                w = weight[index[q, j]]
+                left = k - before if before < enough else 0
+                taken_out[q, j] = min(left, w)
+                before += w
+            reached_out[q] = before >= enough
+
+
+def elect(ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, Py_ssize_t[::1] best_out):
+    """The class with the most votes: of several the first, or with `nearer` the class of nearer voters in total."""
+    cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef Py_ssize_t[::1] code = np.empty(ballot.index.shape[1], np.intp)
     cdef ballot_t b
@@ -130,8 +150,9 @@ def elect(
                 clear(&c, code[j])
 
 
-def share(ballot, const Py_ssize_t[:] codes, const Py_ssize_t[::1] rows, double[:, ::1] share_out):
+def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
     """The share of the votes that each class has."""
+    cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, n_classes = share_out.shape[1]
     cdef double part, total
@@ -151,8 +172,9 @@ def share(ballot, const Py_ssize_t[:] codes, const Py_ssize_t[::1] rows, double[
                 out[j] /= total
 
 
-def average(ballot, const double[:, ::1] y, const Py_ssize_t[::1] rows, double[:, ::1] mean_out):
+def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
     """The mean target of each output."""
+    cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, o, n_outputs = y.shape[1]
     cdef const double* target
@@ -184,14 +206,14 @@ cdef inline double weigh(const double* weight, Py_ssize_t row) noexcept nogil:
 cdef inline void gain(
     count_t* c, const Py_ssize_t[:] codes, const Py_ssize_t* index, Py_ssize_t j, double votes, double distance
 ) noexcept nogil:
-    """Give the class of neighbour j its votes, and say which class of the neighbours 0..j is the best."""
+    """Give the class of neighbour j its votes, and set c.best to the best class of the neighbours 0..j."""
     cdef Py_ssize_t code = codes[index[j]], i
     cdef double before = c.count[code]
     add(c, code, votes, distance)
     if c.best < 0 or (c.best != code and beats(c, code, c.best)):
         c.best = code
     elif c.best == code and c.nearer and c.count[code] == before:
-        # a vote worth nothing (all but those at distance 0) that only makes its class farther
+        # the vote is worth 0, as others are at distance 0, and only adds distance to its class
         for i in range(j):
             if beats(c, codes[index[i]], c.best):
                 c.best = codes[index[i]]
@@ -199,9 +221,10 @@ cdef inline void gain(
 
 def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
-    const Py_ssize_t[::1] rows, Py_ssize_t[:, ::1] best_out,
+    Py_ssize_t[:, ::1] best_out,
 ):
-    """Set best_out[rows[q], k - 1] to the class that k neighbours elect."""
+    """best_out[rows[q], k - 1] = the class that k neighbours elect; `weight` of the rows, None: each is 1."""
+    cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
     cdef count_t c
@@ -244,10 +267,9 @@ def elect_each(
                 clear(&c, codes[index[i]])
 
 
-def average_each(
-    ballot, const double[::1] weight, const double[:, ::1] y, const Py_ssize_t[::1] rows, double[:, :, ::1] mean_out,
-):
-    """mean_out[rows[q], k - 1] = the mean target of k neighbours."""
+def average_each(ballot, const double[::1] weight, const double[:, ::1] y, double[:, :, ::1] mean_out):
+    """mean_out[rows[q], k - 1] = the mean target of k neighbours; `weight` of the rows, None: each is 1."""
+    cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)
     cdef ballot_t b
@@ -285,7 +307,7 @@ def average_each(
 
 
 def add_rows(const double[:, ::1] errors, const double[::1] weight, double[::1] total):
-    """total[k] += sum_i weight[i] errors[i, k], one row after the other, in whatever pieces the rows come."""
+    """total[k] += sum_i weight[i] errors[i, k], one row after the other, so that the cut of the rows changes no bit."""
     cdef Py_ssize_t i, k
     with nogil:
         for i in range(errors.shape[0]):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_neighbors import peak_memory
 
 from fastclf import KNeighborsClassifier, NearestNeighbors, _simd
-from fastclf.neighbors import packed_bits, scan
+from fastclf.neighbors import packed_bits, search
 
 pytestmark = pytest.mark.levels
 
@@ -115,7 +115,7 @@ def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, monkeypatc
         for got, want in zip(model.radius_neighbors(Q, radius), within):
             assert all(map(np.array_equal, got, want))
 
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
     for params in ({"n_jobs": 3}, {"n_jobs": 2, "working_memory": 0.2}):
         model.set_params(**params)
         assert_same()

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from fastclf import KNeighborsClassifier, NearestNeighbors, cross_validate
 from fastclf._estimator import clone
-from fastclf.neighbors import scan
+from fastclf.neighbors import custom_metric, search
 
 pytestmark = pytest.mark.once
 
@@ -102,7 +102,8 @@ def test_a_numba_cfunc_is_called_from_threads_and_can_be_cloned(rng, monkeypatch
             s += abs(x[j] - q[j])
         return s
 
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(custom_metric, "_THREAD_WORK", 0)
     X, Q = rng.standard_normal((4000, 5)), rng.standard_normal((90, 5))
     expected = NearestNeighbors(metric="manhattan").fit(X)
     for triangle in (False, True):
@@ -129,7 +130,8 @@ def test_a_compiled_metric_goes_through_cross_validations_and_searches(rng):
 
 
 def test_a_compiled_metric_is_called_from_several_threads(rng, monkeypatch):
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(custom_metric, "_THREAD_WORK", 0)
     seen, together = set(), threading.Barrier(2, timeout=20)
 
     @PLAIN

@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fastclf import NearestNeighbors, _simd, load, save
+from fastclf._threads import Progress
+from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.code_filter import Coder, Filter, rotated
 from fastclf.neighbors.code_plan import plan
-from fastclf.neighbors.metrics import names_with, resolve_metric
+from fastclf.neighbors.metrics import names_with
 from fastclf.neighbors.scan import Scan
+from fastclf.neighbors.search import Search
 
 pytestmark = pytest.mark.levels
 
@@ -54,7 +57,7 @@ def lower_bounds(index, Q):
 
     The distance tau at which the row would be kept, by the inequalities in `_code_bound.pxd`, computed apart.
     """
-    block = index._block(Q, 0, len(Q), None, None)
+    queries = index._queries(Search(Q, None, None, Progress(0, "")))
     side = 8 if index.coder.absolute else 4
     n, width = len(index.X), index.width
     code = index.code.reshape(-1, width // side, 16, side).transpose(0, 2, 1, 3).reshape(-1, width)[:n]
@@ -63,17 +66,17 @@ def lower_bounds(index, Q):
     length = np.repeat(index.length.astype(np.float64), index.unit)[:n]
     assert (np.abs(c) <= 127).all()
     if index.coder.absolute:
-        q = block.query_code[: len(Q)].astype(np.int64) - 128
+        q = queries.code[: len(Q)].astype(np.int64) - 128
         far = np.abs(c - q[:, None]).sum(axis=2)
     else:
-        q = block.query_code[: len(Q)].view(np.int8).astype(np.int64)
+        q = queries.code[: len(Q)].view(np.int8).astype(np.int64)
         assert ((c * c).sum(axis=1) // 2 == index.half[:n]).all()
         far = np.sqrt(((c - q[:, None]) ** 2).sum(axis=2))
     with np.errstate(invalid="ignore", over="ignore"):
         if index.metric.name == "dot":
-            most = q @ c.T + block.query_length[:, None] * slack + block.query_slack[:, None] * length
-            return -most / block.query_per[:, None] - block.query_shift[:, None]
-        tau = (far - slack - block.query_slack[:, None]) / block.query_per[:, None]
+            most = q @ c.T + queries.length[:, None] * slack + queries.slack[:, None] * length
+            return -most / queries.per[:, None] - queries.shift[:, None]
+        tau = (far - slack - queries.slack[:, None]) / queries.per[:, None]
     return np.maximum(tau, 0)
 
 
@@ -81,7 +84,7 @@ def assert_bounded(X, Q, metric, rng):
     D = reference.distances(X, Q, metric)
     checked = 0
     for coder in coders(X, metric, rng):
-        index = Filter(X, Scan(X, resolve_metric(metric, 2, None, X.shape[1])).metric, coder)
+        index = Filter(X, Scan(X, resolve_metric(metric)).metric, coder)
         # a query alone is coded by other code
         bound = np.concatenate([lower_bounds(index, Q[:1]), lower_bounds(index, Q)[1:]])
         if metric == "sqeuclidean":
@@ -130,7 +133,7 @@ def test_no_bound_exceeds_a_distance_in_5000_dimensions(rng, metric):
 
 def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
     d, step, ulp = 5000, 2.0**-7, 2.0**-13
-    metric = resolve_metric("manhattan", 2, None, d)
+    metric = resolve_metric("manhattan")
     for lost in np.linspace(0.25, 0.49, 8):
         # a code of 11, and what is left over loses nearly half an ulp in each addition once the sum is above 1024
         X = np.full((1, d), (11 - (np.floor(lost / ulp) + 0.49) * ulp) * step)
@@ -140,7 +143,7 @@ def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
 
 
 def test_no_bound_exceeds_a_distance_where_the_sample_of_the_plan_was_constant():
-    metric = resolve_metric("euclidean", 2, None, 8)
+    metric = resolve_metric("euclidean")
     coder = plan(np.zeros((600, 8)), metric, force=True)
     Q = np.zeros((2, 8))
     for size in (2.0**-100, 2.0**-80, 2.0**-60, 2.0**-30, 1.0):
@@ -221,12 +224,12 @@ def test_codes_take_a_third_of_the_rows_bytes_at_most(rng):
 
 def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(rng):
     few = rng.standard_normal((40_000, 5)) @ rng.standard_normal((5, 100)) + 0.01 * rng.standard_normal((40_000, 100))
-    metric = resolve_metric("euclidean", 2, None, 100)
+    metric = resolve_metric("euclidean")
     coder = plan(few.astype(np.float32), metric)
     assert len(coder.axes) <= 16
     # distances that are all but equal: no bound can tell the nearest
     same = np.eye(600, dtype=np.float32)
-    assert plan(same, resolve_metric("euclidean", 2, None, 600)) is None
+    assert plan(same, resolve_metric("euclidean")) is None
 
 
 def test_rows_too_wide_for_the_proof_are_scanned(rng):

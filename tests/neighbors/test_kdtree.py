@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from fastclf import _simd
 from fastclf._threads import Progress
 from fastclf.neighbors import _kdtree_build, kdtree
+from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.kdtree import Tree
-from fastclf.neighbors.metrics import resolve_metric
 from fastclf.neighbors.scan import Scan
+from fastclf.neighbors.search import Search
 
 pytestmark = pytest.mark.levels
 
@@ -27,8 +28,8 @@ LEAF = _kdtree_build.LEAF_ROWS
 def make_metric(name, d):
     if name in MINKOWSKI:
         p, w = MINKOWSKI[name]
-        return resolve_metric("minkowski", p, None if w is None else {"w": w[:d]}, d)
-    return resolve_metric(name, 2, None, d)
+        return resolve_metric("minkowski", p, None if w is None else {"w": w[:d]})
+    return resolve_metric(name)
 
 
 def reference_distances(X, Q, metric):
@@ -41,30 +42,25 @@ def progress(Q, X, callback=None):
     return Progress(len(Q) * len(X), "search", callback=callback)
 
 
+def asked(index, Q, self_row=None, allowed=None, seen=None, **means):
+    """A Search of all rows of an index."""
+    return Search(Q, self_row, allowed, seen or progress(Q, index.X), **means)
+
+
 def nearest(index, Q, k, **limits):
-    """(distances, indices) of an index, each query answered once."""
-    distances, indices = np.full((len(Q), k), np.nan), np.full((len(Q), k), -1)
-    answered = np.zeros(len(Q), int)
-
-    def consume(start, stop, distance, rows):
-        answered[start:stop] += 1
-        distances[start:stop], indices[start:stop] = distance, rows
-
-    index.nearest(Q, k, consume, progress(Q, index.X), **limits)
-    assert (answered == 1).all()
+    """(distances, indices) of an index; the indices are the same where distances are not wanted."""
+    distances, indices, others = np.full((len(Q), k), np.nan), *np.full((2, len(Q), k), -1)
+    index.nearest(asked(index, Q, **limits), distances, indices)
+    index.nearest(asked(index, Q, **limits), None, others)
+    np.testing.assert_array_equal(indices, others)
     return distances, indices
 
 
 def within(index, Q, radius, **limits):
-    """For each query (indices, distances), each answered once."""
-    found = {}
-
-    def consume(i, rows, distance):
-        assert i not in found
-        found[i] = rows, distance
-
-    index.within(Q, radius, consume, progress(Q, index.X), **limits)
-    return [found[i] for i in range(len(Q))]
+    """For each query (indices, distances)."""
+    indices, distances = np.empty((2, len(Q)), object)
+    index.within(asked(index, Q, **limits), radius, indices, distances)
+    return list(zip(indices, distances))
 
 
 def assert_same(got, expected):
@@ -117,7 +113,7 @@ def test_leaves_are_cut_at_the_median_of_the_widest_side(rng):
 
 def test_a_coordinate_of_weight_zero_is_never_cut(rng):
     X = rng.random((64 * LEAF, 2)) * [1, 1e6]
-    metric = resolve_metric("minkowski", 2, {"w": [1.0, 0.0]}, 2)
+    metric = resolve_metric("minkowski", 2, {"w": [1.0, 0.0]})
     by_first = X[Tree(X, metric).rows, 0].reshape(-1, LEAF)
     assert (by_first[:-1].max(axis=1) <= by_first[1:].min(axis=1)).all()
 
@@ -258,9 +254,9 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     metric = make_metric(metric, d)
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)
-    own = None if rng.random() < 0.5 else rng.integers(0, n, n_queries)
-    limits = {"own": own, "allowed": allowed}
-    findable = (n if allowed is None else int(allowed.sum())) - (own is not None)
+    self_row = None if rng.random() < 0.5 else rng.integers(0, n, n_queries)
+    limits = {"self_row": self_row, "allowed": allowed}
+    findable = (n if allowed is None else int(allowed.sum())) - (self_row is not None)
     assume(findable > 0)
     k = int(rng.integers(1, min(findable, 50) + 1))
     tree, scan = Tree(X, metric), Scan(X, metric)
@@ -306,9 +302,9 @@ def test_only_allowed_rows_are_found_however_few(rng, n_allowed):
 
 def test_each_row_leaves_itself_out_by_row(rng):
     X = rng.integers(0, 9, (2000, 2)).astype(float)
-    own = np.arange(2000)
-    expected = reference.nearest(reference.fast_distances(X, X), 4, own=own)
-    assert_same(nearest(Tree(X, make_metric("euclidean", 2)), X, 4, own=own), expected)
+    rows = np.arange(2000)
+    expected = reference.nearest(reference.fast_distances(X, X), 4, own=rows)
+    assert_same(nearest(Tree(X, make_metric("euclidean", 2)), X, 4, self_row=rows), expected)
     assert (expected[0] == 0).any(), "duplicates of a row must be found"
 
 
@@ -347,12 +343,17 @@ def test_memory_of_a_search_is_bounded(rng, n_jobs):
     X, Q = rng.standard_normal((20_000, 3)), rng.standard_normal((30_000, 3))
     tree = Tree(X, make_metric("euclidean", 3))
     nearest(tree, Q[:2000], 5, n_jobs=n_jobs)  # what is made once, such as the pool of threads, is not counted
+    distances, indices = np.empty((30_000, 50)), np.empty((30_000, 50), np.intp)
+    hits = np.empty(50, object)
+    for answer in (distances, None):
+        tracemalloc.start()
+        tree.nearest(asked(tree, Q, n_jobs=n_jobs, memory=8), answer, indices)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert used < 8e6
     tracemalloc.start()
-    tree.nearest(Q, 50, lambda *answer: None, progress(Q, X), n_jobs=n_jobs, memory=8)
-    used = tracemalloc.get_traced_memory()[1]
-    tracemalloc.reset_peak()
-    tree.within(Q[:50], 99.0, lambda *hits: None, progress(Q[:50], X), n_jobs=n_jobs, memory=8)
-    used = max(used, tracemalloc.get_traced_memory()[1])
+    tree.within(asked(tree, Q[:50], n_jobs=n_jobs, memory=8), 99.0, hits, None)
+    used = tracemalloc.get_traced_memory()[1] - sum(found.nbytes for found in hits)
     tracemalloc.stop()
     assert used < 8e6
 
@@ -361,9 +362,9 @@ def test_progress_ends_at_the_total_and_a_callback_can_stop_a_search(rng):
     X = rng.standard_normal((3000, 2))
     tree = Tree(X, make_metric("euclidean", 2))
     for search in (
-        lambda seen: tree.nearest(X, 5, lambda *answer: None, seen),
-        lambda seen: tree.within(X, 0.1, lambda *hits: None, seen),
-        lambda seen: tree.within(X[:99], 9.0, lambda *hits: None, seen, memory=0.1),
+        lambda seen: tree.nearest(asked(tree, X, seen=seen), None, np.empty((3000, 5), np.intp)),
+        lambda seen: within(tree, X, 0.1, seen=seen),
+        lambda seen: within(tree, X[:99], 9.0, seen=seen, memory=0.1),
     ):
         with progress(X, X, lambda *step: False) as seen:
             search(seen)
@@ -375,12 +376,14 @@ def test_progress_ends_at_the_total_and_a_callback_can_stop_a_search(rng):
 WORK_FOR_LONG = """
 import sys, time
 import numpy as np
+from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.kdtree import Tree
-from fastclf.neighbors.metrics import resolve_metric
+from fastclf.neighbors.search import Search
 from fastclf._threads import Progress
 X = np.random.default_rng(0).standard_normal((300_000, 8), dtype=np.float32)
-tree = Tree(X, resolve_metric("minkowski", 3, None, 8))
-seen = Progress(1, "search")
+tree = Tree(X, resolve_metric("minkowski", 3))
+search = Search(X, None, None, Progress(1, "search"), {n_jobs})
+indices, hits = np.empty((300_000, 100), np.intp), np.empty(300_000, object)
 print("ready", flush=True)
 try:
     while True:
@@ -396,11 +399,11 @@ except KeyboardInterrupt:
     "work",
     [
         "Tree(X, tree.metric, n_jobs={n_jobs})",
-        "tree.nearest(X, 100, lambda *answer: None, seen, n_jobs={n_jobs})",
-        "tree.within(X, 1.0, lambda *hits: None, seen, n_jobs={n_jobs})",
-        "tree.within(X, 9.0, lambda *hits: None, seen, n_jobs={n_jobs})",
+        "tree.nearest(search, None, indices)",
+        "tree.within(search, 1.0, hits, None)",
+        "tree.within(search, 9.0, hits, None)",
     ],
 )
 def test_ctrl_c_ends_work_at_once(n_jobs, work):
-    code = WORK_FOR_LONG.format(work=work.format(n_jobs=n_jobs))
+    code = WORK_FOR_LONG.format(work=work.format(n_jobs=n_jobs), n_jobs=n_jobs)
     assert seconds_to_obey_ctrl_c(code) < 1.0

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
 from fastclf._threads import Progress
-from fastclf.neighbors import living_rows, scan
-from fastclf.neighbors.metrics import resolve_metric
+from fastclf.neighbors import living_rows, search
+from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.scan import Scan
 
 METRICS = ["euclidean", "manhattan", "cosine", "dot", "hamming", "minkowski", "nan_euclidean"]
@@ -219,7 +219,7 @@ def test_threads_and_memory_change_nothing_in_a_living_search(rng, monkeypatch):
     fresh = NearestNeighbors(n_neighbors=7, radius=1.0).fit(X)
     mask = rng.random(len(X)) < 0.5
     want = [fresh.kneighbors(Q), fresh.kneighbors(Q, mask=mask), fresh.radius_neighbors(Q), fresh.kneighbors()]
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
     monkeypatch.setattr(living_rows, "_BLOCK_QUERIES", 33)
     for n_jobs, memory in ((1, 256), (2, 256), (3, 0.05), (1, 1e-9), (2, np.inf)):
         model.set_params(n_jobs=n_jobs, working_memory=memory)
@@ -296,9 +296,9 @@ def test_a_row_costs_a_move_of_the_buffer_only_now_and_then(rng):
     moves = set()
     for i in range(1000, 2000):
         model.partial_fit(X[i : i + 1], [i % 7], sample_weight=[1.0])
-        moves.add(tuple(id(column) for column in (model._scan._own.base, model._codes.base, model._weight.base)))
+        moves.add(tuple(id(column) for column in (model._scan._added.base, model._codes.base, model._weight.base)))
     assert len(moves) < 20
-    assert len(model._scan._own.base) <= 1.5 * 1000 + 16
+    assert len(model._scan._added.base) <= 1.5 * 1000 + 16
     np.testing.assert_array_equal(model.predict(X), np.arange(2000) % 7)
 
 
@@ -369,7 +369,7 @@ def test_an_index_is_made_anew_only_as_often_as_the_buffer_moves(rng):
         made.append(len(rows))
         return Scan(rows, metric)
 
-    segments = living_rows.Segments(X[:100], resolve_metric("euclidean", 2, None, 3), build)
+    segments = living_rows.Segments(X[:100], resolve_metric("euclidean"), build)
     for row in X[100:]:
         segments = segments.add(row[None])
     assert made[0] == 100
@@ -395,10 +395,10 @@ def test_rows_that_are_no_array_can_be_removed_but_not_added_to(rng):
             self.nearest, self.X = Scan(X.rows, metric).nearest, X
 
     X = rng.standard_normal((20, 3))
-    segments = living_rows.Segments(Rows(X), resolve_metric("euclidean", 2, None, 3), Index).remove(np.arange(15))
-    found = []
-    segments.nearest(X, 2, lambda start, stop, distance, index: found.append(index), Progress(1, ""))
-    assert_same(found[0], NearestNeighbors(n_neighbors=2).fit(X[15:]).kneighbors(X)[1])
+    segments = living_rows.Segments(Rows(X), resolve_metric("euclidean"), Index).remove(np.arange(15))
+    found = np.empty((20, 2), np.intp)
+    segments.nearest(search.Search(X, None, None, Progress(1, "")), None, found)
+    assert_same(found, NearestNeighbors(n_neighbors=2).fit(X[15:]).kneighbors(X)[1])
     with pytest.raises(TypeError, match="rows are added to rows in another form; an array is wanted"):
         segments.add(X)
 
@@ -729,7 +729,7 @@ def test_threads_and_memory_change_no_bit_of_leave_one_out(rng, kind, monkeypatc
     X, y = rng.standard_normal((700, 3)), rng.integers(0, 5, 700)
     weight = rng.random(700)
     expected = kind(n_jobs=1).fit(X, y, weight).leave_one_out(9)
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
     for n_jobs, memory in ((2, 256), (3, 0.01), (1, 1e-9), (2, np.inf)):
         np.testing.assert_array_equal(
             kind(n_jobs=n_jobs, working_memory=memory).fit(X, y, weight).leave_one_out(9), expected

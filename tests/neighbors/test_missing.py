@@ -15,7 +15,7 @@ from fastclf import (
     NearestNeighbors,
     _simd,
 )
-from fastclf.neighbors import missing_values, scan
+from fastclf.neighbors import missing_values, search
 
 pytestmark = pytest.mark.levels
 
@@ -107,7 +107,7 @@ def test_threads_batches_memory_and_levels_change_no_bit(rng, monkeypatch):
         for got, want in zip(model.radius_neighbors(Q, 1.0), within):
             assert all(map(np.array_equal, got, want))
 
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
     for params in ({"n_jobs": 3}, {"n_jobs": 2, "working_memory": 0.2}):
         model.set_params(**params)
         assert_same()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors, _simd
-from fastclf.neighbors import scan
+from fastclf.neighbors import scan, search
 from fastclf.neighbors.metrics import METRICS, NAMED
 from fastclf.neighbors.packed_bits import PackedRows
 
@@ -228,7 +228,8 @@ def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, dtype, mon
         np.testing.assert_array_equal(answer[0], expected[0])
         np.testing.assert_array_equal(answer[1], expected[1])
 
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(scan, "_AT_ONCE", 0)
     for n_jobs in (2, 3, 7):
         assert_same(model.set_params(n_jobs=n_jobs).kneighbors(Q))
         for size in (1, 2, 6):
@@ -282,7 +283,8 @@ def test_a_radius_search_can_find_nothing_or_leave_itself_out(rng):
 def test_a_radius_search_is_the_same_in_any_cut(rng, monkeypatch):
     X, Q = rng.standard_normal((4000, 3)), rng.standard_normal((70, 3))
     expected = NearestNeighbors(radius=0.5, n_jobs=1).fit(X).radius_neighbors(Q)
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(scan, "_AT_ONCE", 0)
     for n_jobs, memory, n_queries in ((2, 256, 70), (3, 0.2, 70), (3, 256, 5), (2, 0.01, 1)):
         got = NearestNeighbors(radius=0.5, n_jobs=n_jobs, working_memory=memory).fit(X).radius_neighbors(Q[:n_queries])
         for i in range(n_queries):

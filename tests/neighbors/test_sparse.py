@@ -13,7 +13,7 @@ from test_neighbors import HOSTILE, peak_memory
 
 from fastclf import KNeighborsClassifier, KNeighborsDensity, NearestNeighbors, _csr, _simd, load, save
 from fastclf._csr import as_csr
-from fastclf.neighbors import inverted_index, scan
+from fastclf.neighbors import inverted_index, search
 
 pytestmark = pytest.mark.levels
 
@@ -170,7 +170,7 @@ def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, dtype, mon
             assert all(map(np.array_equal, got, want))
 
     assert_same()
-    monkeypatch.setattr(scan, "_THREAD_WORK", 0)
+    monkeypatch.setattr(search, "_THREAD_WORK", 0)
     for params in ({"n_jobs": 3}, {"n_jobs": 2, "working_memory": 1}):
         model.set_params(**params)
         assert_same()

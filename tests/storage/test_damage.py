@@ -323,7 +323,7 @@ def test_no_address_from_a_file_is_called(lie, where, path):
     assert (scan["_given"] is None) == (where == "added")
     (scan if where == "added" else given(attributes(header)))["metric"]["object"][1].update(lie)
     path.write_bytes(assemble(header, arrays))
-    with pytest.raises(ValueError, match=r"model\.fclf is damaged: metric is a function, or no metric"):
+    with pytest.raises(ValueError, match=r"model\.fclf is damaged: metric is a Metric or holds a function;"):
         load(path)
 
 

@@ -28,7 +28,7 @@ from fastclf import (
     load,
     save,
 )
-from fastclf.neighbors import metrics, scan
+from fastclf.neighbors import admit, scan
 from fastclf.storage import file, state
 
 pytestmark = pytest.mark.once
@@ -245,8 +245,8 @@ class Index:
 
     def __init__(self, X):
         self.X, self.codes, self.scale = X, (X > 0).astype(np.int8), np.float32(0.1)
-        self.metric = metrics.resolve_metric("euclidean", 2, None, X.shape[1])
-        self.plain = scan.Scan(X, metrics.resolve_metric("cosine", 2, None, X.shape[1]))
+        self.metric = admit.resolve_metric("euclidean")
+        self.plain = scan.Scan(X, admit.resolve_metric("cosine"))
         self.nearest, self.checked = [(1, None), [float("nan")]], 0
 
     def _check_state(self):

@@ -1,0 +1,318 @@
+"""A search: what is asked of an index, what its threads find, and how the work is cut among them.
+
+A block of queries meets ranges of rows, one kernel call each. Many queries are split among threads by queries. Few
+queries are split by rows, and the heaps of the threads are merged: as (distance, row) pairs have a total order, the
+answer is the same.
+"""
+
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._state_table import Array, DeclaredState, declare
+from .._threads import Progress, advance, n_threads, ranges, run
+from .metrics import numbered
+
+kernels = _simd.load("neighbors._scan")
+
+# The most queries of a block, and the most numbers in them: a kernel call for a single row then takes less time than a
+# range should, even where every coordinate costs a power (20 ns).
+_BLOCK_QUERIES = 1024
+_BLOCK_NUMBERS = 1 << 18
+
+# The most queries of a block of a search by radius: the hits of a block are held in pieces until the block is done.
+_RADIUS_QUERIES = 64
+
+# For up to this many queries rows are read as they lie in X: packing a panel costs as much as screening 3 queries.
+FEW_QUERIES = 2
+
+# Fewer multiply-adds than this take less time than waking a thread does.
+_THREAD_WORK = 1 << 20
+
+# The row number of a heap's entry that no row has taken yet; its distance is infinity.
+NO_ROW = np.iinfo(np.intp).max
+
+
+class Search(NamedTuple):
+    """What is asked of an index: queries, the rows that they may find, and the means to be used."""
+
+    queries: object  # (n_queries, d) rows: an array, PackedRows, Csr, or Segments, which can be cut into such
+    self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
+    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
+    progress: Progress  # told of the (query, row) pairs that are done
+    n_jobs: int | None = None
+    memory: float = 256.0  # megabytes to be used beside the arrays of the answer, over all threads
+    fewer: bool = False  # whether a query may find fewer than k rows; NO_ROW at infinity then fills its list
+    first: int = 0  # the number by which a message calls the first query
+
+    def of(self, chosen):
+        """The search by some of the queries, a slice or their numbers."""
+        queries, self_row, *others, first = self
+        self_row = None if self_row is None else self_row[chosen]
+        first = first + chosen.start if isinstance(chosen, slice) else first
+        return Search(queries[chosen], self_row, *others, first)
+
+
+class Heaps:
+    """The k nearest rows of each query of a block, as far as one thread has found them."""
+
+    __slots__ = ("distance", "index", "k", "tau")
+
+    most_rows = None  # a range may have any number of rows
+
+    def __init__(self, distance, index):
+        # kernels push pairs of a distance and a row number into these heaps, one a query (`_heap.pxd`)
+        self.distance = distance  # (n_queries, k) float64
+        self.index = index  # (n_queries, k) intp
+        self.k = index.shape[1]
+        self.tau = np.full(len(index), np.inf)  # (n_queries,) float64: a row farther than this is of no use; lowered
+        distance.fill(np.inf)
+        index.fill(NO_ROW)
+
+    @classmethod
+    def of(cls, distance_out, index_out, start, stop, first=True):
+        """Empty heaps of queries start to stop; those of the first thread lie in the arrays of the answer."""
+        shape = stop - start, index_out.shape[1]
+        inside = first and distance_out is not None
+        distance = distance_out[start:stop] if inside else np.empty(shape)
+        return cls(distance, index_out[start:stop] if first else np.empty(shape, np.intp))
+
+    @property
+    def first_rows(self):
+        """Rows that can be pushed within the time of a range."""
+        return (1 << 20) // (len(self.tau) * self.k.bit_length())
+
+    def keep(self, n_hits):
+        """After a kernel call: the heaps have all that was found."""
+
+    def finish(self, others, fewer):
+        """Merge the heaps of other threads into these, and turn them into ascending lists, in steps."""
+        size = max(1, (1 << 16) // self.k)
+        for start in range(0, len(self.tau), size):
+            part = slice(start, start + size)
+            for other in others:
+                kernels.merge(self.distance[part], self.index[part], other.distance[part], other.index[part], 0)
+            kernels.sort(self.distance[part], self.index[part])
+            require_full(self.index[part], fewer)
+            yield
+
+
+class Hits:
+    """All rows within a radius of each query of a block, as far as one thread has found them.
+
+    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from there to the pieces.
+    """
+
+    __slots__ = ("distance", "most_rows", "pieces", "query", "row", "tau")
+
+    k = 0  # by which kernels know that all rows within tau are wanted
+
+    def __init__(self, n_queries, radius, capacity, unit=1):
+        self.most_rows = max(unit, capacity // n_queries // unit * unit)  # of a range, so that its hits fit the buffer
+        capacity = max(capacity, self.most_rows * n_queries)
+        self.tau = np.full(n_queries, float(radius))  # (n_queries,) float64
+        self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,) intp each
+        self.distance = np.empty(capacity)  # (capacity,) float64
+        self.pieces = [[] for _ in range(n_queries)]  # of each query (rows, distances)
+
+    @property
+    def first_rows(self):
+        """Rows of the first range."""
+        return self.most_rows
+
+    def by_query(self, n_hits):
+        """(rows, distances, ends): the hits in the buffer query by query, in ascending order of rows.
+
+        Those of query i end before ends[i].
+        """
+        query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
+        order = np.lexsort((row, query))
+        return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
+
+    def keep(self, n_hits):
+        """After a kernel call: move the hits that it has left in the buffer to the pieces."""
+        rows, distances, ends = self.by_query(n_hits)
+        for i in np.unique(self.query[:n_hits]):
+            part = slice(ends[i - 1] if i else 0, ends[i])
+            self.pieces[i].append((rows[part].copy(), distances[part].copy()))
+
+
+class Index(DeclaredState):
+    """Rows X and a way to search them by a metric. An object does not change.
+
+    A class derived from this one either has its own `nearest` and `within`, or steps through ranges of rows. It then
+    has `_costs`, `_queries`, `_pass` and `_step`, and those that it needs of the other methods below them.
+    """
+
+    unit = 1  # ranges of rows are cut at multiples of this
+
+    _state_table = declare(X=Array("float32 or float64", "n_rows", "n_features", least=1))
+
+    def __init__(self, X, metric):
+        self.X, self.metric = X, metric
+
+    def _check_state(self, entries=True):
+        super()._check_state(entries)
+        if entries:
+            self.metric = numbered(self.metric)
+
+    def nearest(self, search, distance_out, index_out):
+        """Write the k nearest rows of each query, by ascending (distance, row).
+
+        Parameters
+        ----------
+        search : Search
+        distance_out : ndarray of shape (n_queries, k), float64; or None
+            None: the distances are not wanted.
+        index_out : ndarray of shape (n_queries, k), intp
+        """
+        k = index_out.shape[1]
+
+        def finish(start, stop, found):
+            return found[0].finish(found[1:], search.fewer)
+
+        plan = self._plan(search, self._query_bytes(k), self._most_queries(k), search.memory)
+        self._run(search, plan, partial(Heaps.of, distance_out, index_out), finish)
+
+    def within(self, search, radius, indices_out, distances_out):
+        """Write all rows within the radius of each query, by ascending row.
+
+        Parameters
+        ----------
+        search : Search
+        radius : float
+        indices_out : ndarray of shape (n_queries,), object
+            Each item becomes an array of shape (n_found,), intp.
+        distances_out : ndarray of shape (n_queries,), object; or None
+            Each item becomes an array of shape (n_found,), float64. None: the distances are not wanted.
+        """
+        memory = search.memory / 2
+        capacity = max(1, int(min(1 << 18, memory * 1e6 / n_threads(search.n_jobs) / 80)))
+
+        def begin(start, stop, first=True):
+            return Hits(stop - start, radius, capacity, self.unit)
+
+        def finish(start, stop, found):
+            for i in range(start, stop):
+                pieces = [piece for hits in found for piece in hits.pieces[i - start]]
+                pieces = pieces or [(np.empty(0, np.intp), np.empty(0))]
+                put_hits(i, *map(np.concatenate, zip(*pieces)), indices_out, distances_out)
+                for hits in found:
+                    hits.pieces[i - start] = None
+                yield
+
+        most = max(1, min(capacity // self.unit, _RADIUS_QUERIES))
+        self._run(search, self._plan(search, 256 + self._query_bytes(0), most, memory), begin, finish)
+
+    def _run(self, search, plan, begin, finish):
+        """Answer all queries, threads taking blocks of queries or, for few queries, parts of the rows.
+
+        begin(start, stop, first) makes the Heaps or Hits of a thread for queries start to stop; finish(start, stop,
+        found) makes the answer of those of all threads, in steps.
+        """
+        threads, blocks, parts = plan
+
+        def whole(block):
+            found, part = begin(*block), search.of(slice(*block))
+            yield from self._pass_over(part, self._queries(part), found, *parts[0])
+            yield from finish(*block, [found])
+
+        if len(parts) == 1:
+            run(whole, blocks, threads)
+            return
+        for block in blocks:
+            part = search.of(slice(*block))
+            queries, found = self._queries(part), [begin(*block, rows == parts[0]) for rows in parts]
+            items = [(part, queries, each, *rows) for each, rows in zip(found, parts)]
+            run(lambda item: self._pass_over(*item), items, threads)
+            for _ in finish(*block, found):
+                pass
+
+    def _pass_over(self, search, queries, found, first, last):
+        """Step through rows first to last with a block of queries, in ranges; a generator for `run`."""
+        n_queries, unit = len(found.tau), self.unit
+        state = self._pass(search, queries, found)
+        self._begin(state, first, last)
+        size = max(1, min(self._cheap_range(n_queries), found.first_rows) // unit)
+        most = found.most_rows and found.most_rows // unit
+        for start, stop in ranges(first // unit, -(-last // unit), size, most):
+            start, stop = start * unit, min(stop * unit, last)
+            found.keep(self._step(state, start, stop))
+            advance(search.progress, (stop - start) * n_queries)
+            yield
+        yield from self._end(state)
+
+    def _plan(self, search, bytes_per_query, most, memory):
+        """(threads, blocks of queries, parts of the rows): blocks of at most `most` queries that fit the megabytes."""
+        n, n_queries = len(self.X), len(search.queries)
+        work, numbers, query_bytes, panel = self._costs(search.queries)
+        bytes_per_query += query_bytes
+        threads = n_threads(search.n_jobs) if n_queries * n * work >= _THREAD_WORK else 1
+        while threads > 1 and memory * 1e6 < threads * (panel + kernels.GROUP * bytes_per_query):
+            threads -= 1
+        split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
+        fit = max(0, (memory * 1e6 / threads - panel) / bytes_per_query)
+        size = int(min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // numbers, fit))
+        if size >= kernels.GROUP:
+            size -= size % kernels.GROUP
+            if not split_rows:
+                # each thread gets the same number of blocks, of nearly the same size
+                n_blocks = -(-n_queries // size)
+                size = -(-n_queries // (-(-n_blocks // threads) * threads))
+                size += -size % kernels.GROUP
+        else:
+            size = max(1, min(size, FEW_QUERIES))
+        blocks = [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
+        n_parts = threads if split_rows else 1
+        cuts = [n * part // n_parts // self.unit * self.unit for part in range(n_parts)]
+        return threads, blocks, list(pairwise([*cuts, n]))
+
+    def _costs(self, queries):
+        """(multiply-adds of a pair, numbers of a query, bytes of a query, bytes of a thread)."""
+
+    def _queries(self, search):
+        """The queries of a block as the kernels read them; threads share them."""
+
+    def _pass(self, search, queries, found):
+        """What one thread has for its pass: its search, the queries, what it finds, and scratch arrays."""
+
+    def _begin(self, state, first, last):
+        """Before the ranges of rows first to last."""
+
+    def _step(self, state, start, stop):
+        """Search rows start to stop; return the number of hits in the buffer, if there is one."""
+
+    def _end(self, state):
+        """After the last range, in steps."""
+        return ()
+
+    def _most_queries(self, k):
+        """The most queries of a block that looks for k neighbours."""
+        return _BLOCK_QUERIES
+
+    def _query_bytes(self, k):
+        """Bytes that the k neighbours of a query take while they are searched, beside the query itself."""
+        return 16 * k
+
+    def _cheap_range(self, n_queries):
+        """Rows that take no longer to meet these queries than a range should."""
+        return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
+
+
+def put_hits(i, rows, distances, indices_out, distances_out):
+    """Write the hits of query i, or of some queries."""
+    indices_out[i] = rows
+    if distances_out is not None:
+        distances_out[i] = distances
+
+
+def require_full(index, fewer=False):
+    """Refuse ascending lists in which an entry has no row, unless rows may be `fewer`."""
+    if not fewer and index.size and (index[:, -1] == NO_ROW).any():
+        raise ValueError(
+            f"a query has fewer than {index.shape[1]} neighbours at a distance that is a number: X, or what was"
+            " computed from it, has changed since fit, in memory or in its file; an unchanged X is wanted, or a new fit"
+        )
