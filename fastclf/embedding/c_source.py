@@ -7,6 +7,8 @@ import numpy as np
 
 from .. import __version__
 from ..kernels.values import KINDS
+from ..neighbors.classifier import KNeighborsClassifier
+from ..neighbors.voting import Voters
 from ..tree.nodes import split_steps
 from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
 
@@ -331,36 +333,43 @@ _TERMS = {
 
 
 def _neighbors(model, form):
-    X, metric, fitted = form.index.X, form.index.metric, form.fitted
-    target = fitted.target
-    if target is None or fitted.weight is not None or target.size != len(target):
+    X, metric = form.index.X, form.index.metric
+    classifies = isinstance(model, KNeighborsClassifier)
+    target = (model._codes if classifies else model._y) if isinstance(model, Voters) else np.empty(0)
+    if target.size != len(X) or model._weight is not None:
         raise TypeError(
             f"model is {model!r}; a classifier or regressor with one output, fitted without sample_weight, is wanted"
         )
-    weights = "function" if callable(model.weights) else model.weights
-    if not isinstance(X, np.ndarray) or metric.name not in _TERMS or weights == "function":
+    if not isinstance(X, np.ndarray) or metric.name not in _TERMS or callable(model.weights):
         raise ValueError(
             f"model searches by metric {metric.shown!r} with weights {model.weights!r}; a metric among"
             f" {', '.join(map(repr, _TERMS))} of rows in an array and weights 'uniform' or 'distance' are wanted"
         )
     if X.size > _MOST_NUMBERS:
         raise ValueError(f"X has {X.size} numbers; at most {_MOST_NUMBERS} are wanted for a C file")
-    narrow = X.dtype == np.float32
-    kind, suffix = ("float", "f") if narrow else ("double", "")
-    term, root = _TERMS[metric.name]
-    k = model.n_neighbors
-    if k > len(X):
-        raise ValueError(f"n_neighbors is {k}; at most the {len(X)} fitted rows are wanted")
+    if model.n_neighbors > len(X):
+        raise ValueError(f"n_neighbors is {model.n_neighbors}; at most the {len(X)} fitted rows are wanted")
+    kind, suffix = ("float", "f") if X.dtype == np.float32 else ("double", "")
     values = np.ravel(X).tolist()
     lines = [", ".join(_number(v, suffix) for v in values[i : i + 4]) for i in range(0, len(values), 4)]
     rows = f"static const {kind} rows[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
-    search = f"""    double distance[{k}];
+    search = _search(metric.name, len(X), model.n_neighbors)
+    if classifies:
+        far = ["    double far[PREFIX_CLASSES] = {0};"] if model.ties == "distance" else []
+        return len(model.classes_), [rows, _integers("code", target), _BEGIN, *far, search, _election(model)]
+    return 1, [rows, _doubles("target", target), _BEGIN, search, _mean(model)]
+
+
+def _search(metric, n_rows, k):
+    """The loop that finds the k nearest of the rows, in order."""
+    term, root = _TERMS[metric]
+    return f"""    double distance[{k}];
     size_t index[{k}];
     size_t found = 0;
-    for (size_t row = 0; row < {len(X)}; row++) {{
+    for (size_t row = 0; row < {n_rows}; row++) {{
         double s = 0;
         for (size_t j = 0; j < PREFIX_FEATURES; j++) {{
-            const double t = {"(double)" if narrow else ""}rows[row * PREFIX_FEATURES + j] - x[j];
+            const double t = (double)rows[row * PREFIX_FEATURES + j] - x[j];
             {term}
         }}
         s = {root};
@@ -373,13 +382,17 @@ def _neighbors(model, form):
         distance[place] = s;
         index[place] = row;
     }}"""
-    vote = "1.0"
-    if model.weights == "distance":
-        vote = "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])"
-    if fitted.classes is None:
-        count = f"""    double total = 0, sum = 0;
-    for (size_t i = 0; i < {k}; i++) {{
-        const double vote = {vote};
+
+
+def _vote(model):
+    """The worth of the vote of neighbour i."""
+    return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
+
+
+def _mean(model):
+    return f"""    double total = 0, sum = 0;
+    for (size_t i = 0; i < {model.n_neighbors}; i++) {{
+        const double vote = {_vote(model)};
         total += vote;
         sum += vote * target[index[i]];
     }}
@@ -387,14 +400,15 @@ def _neighbors(model, form):
     return 0;
 }}
 """
-        return 1, [rows, _doubles("target", target), _BEGIN, search, count]
+
+
+def _election(model):
     nearer = model.ties == "distance"
-    far = ["    double far[PREFIX_CLASSES] = {0};"] if nearer else []
     better = "out[c] > out[best]" + (" || (out[c] == out[best] && far[c] < far[best])" if nearer else "")
-    count = f"""    double total = 0;
+    return f"""    double total = 0;
     for (size_t c = 0; c < PREFIX_CLASSES; c++) out[c] = 0;
-    for (size_t i = 0; i < {k}; i++) {{
-        const double vote = {vote};
+    for (size_t i = 0; i < {model.n_neighbors}; i++) {{
+        const double vote = {_vote(model)};
         out[code[index[i]]] += vote;
         total += vote;{" far[code[index[i]]] += distance[i];" if nearer else ""}
     }}
@@ -405,7 +419,6 @@ def _neighbors(model, form):
     return best;
 }}
 """
-    return len(fitted.classes), [rows, _integers("code", target), _BEGIN, *far, search, count]
 
 
 def export_onnx(model, path):

@@ -11,7 +11,7 @@ from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier
 from ..naive_bayes.base import NaiveBayesBase
 from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from ..neighbors.base import FittedRows, Neighbors
+from ..neighbors.base import Neighbors
 from ..neighbors.centroid import NearestCentroid
 from ..neighbors.code_filter import Filter
 from ..neighbors.kdtree import Tree
@@ -68,15 +68,10 @@ class TreeNodes(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows to search, with one index, and what was fitted with them."""
+    """Rows to search, with one index."""
 
     index: object  # Index
-    fitted: FittedRows
-
-    @property
-    def allowed(self):
-        """(n_rows,) uint8: 1 for each row that may be found; None: all may."""
-        return self.fitted.allowed
+    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
 
     @property
     def is_filter(self):
@@ -96,8 +91,7 @@ def form_of(model):
         if isinstance(model, DecisionTree) and not isinstance(getattr(model, "classes_", None), list):
             return _nodes(model)
         if isinstance(model, Neighbors):
-            fitted = model._take_fitted()
-            return Rows(fitted.rows.whole(), fitted)
+            return Rows(model._scan.whole(), model._allowed)
         voted = hasattr(model, "votes_")
         other_metric = isinstance(model, NearestCentroid) and model.metric != "euclidean"
         if isinstance(model, LinearClassifier) and not voted and not other_metric:

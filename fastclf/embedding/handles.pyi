@@ -13,14 +13,15 @@ def embed(model: Any) -> Any: ...
 def get_include() -> str: ...
 
 class Embedded:
-    state: Any
+    form: Any
+    addresses: Any
     kind: Literal['neighbors', 'linear', 'bayes', 'tree', 'machine']
     n_features: int
     n_outputs: int
     classes: NDArray[Any] | None
     address: int
     capsule: Any
-    def __init__(self, kind: Any, n_features: Any, n_outputs: Any, classes: Any, state: Any) -> None: ...
+    def __init__(self, kind: Any, n_features: Any, n_outputs: Any, classes: Any, form: Any, addresses: Any) -> None: ...
     def scratch_size(self, n: Any = 1, k: Any = 1) -> Any: ...
 
 class Function:

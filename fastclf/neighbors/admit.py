@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import as_csr, is_sparse
 from .._exceptions import warn
-from .._validation import as_array, as_matrix, require_choice, require_number
+from .._validation import as_array, as_float64, as_matrix, require_number
 from .custom_metric import as_compiled
 from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
@@ -16,10 +16,8 @@ _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 def admit(X, metric, p, metric_params, owner):
     """(rows, Metric): X, checked, in the form in which it is searched: an array, PackedRows, or Csr."""
     if not isinstance(metric, str):
-        resolved = _resolve_function(metric, metric_params)
+        resolved = _resolve_function(metric, dict(metric_params or {}))
         return as_matrix(X, owner), resolved
-    if metric not in NAMED:
-        require_choice("metric", metric, sorted(NAMED))
     named = NAMED[metric]
     if named.packed:
         params = dict(metric_params or {})
@@ -49,39 +47,29 @@ def admit(X, metric, p, metric_params, owner):
 
 def resolve_metric(metric, p=2, metric_params=None):
     """The Metric for the arguments `metric`, a name, `p` and `metric_params`."""
-    params = dict(metric_params or {})
-    named, w = NAMED[metric], None
-    if named.name == "minkowski":
-        if "p" in params:
-            warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
-        p, w = params.pop("p", p), params.pop("w", None)
-        w = None if w is None else _as_feature_weights(w, p)
+    params, named, w = dict(metric_params or {}), NAMED[metric], None
+    if named.name != "minkowski":
+        _require_no_more(params, metric)
+        return Metric(named.name, kernels.CODES[named.name])
+    if "p" in params:
+        warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
+    p, w = params.pop("p", p), params.pop("w", None)
     _require_no_more(params, metric)
-    if named.name == "minkowski":
-        p = require_number("p", p, 0, open_low=True)
-        named = _NORMS.get(p, named) if w is None else named
-    code = kernels.CODES.get(named.name, -1)
-    return Metric(named.name, code, p if named.name == "minkowski" else 2.0, w)
-
-
-def _as_feature_weights(w, p):
-    try:
-        w = np.ascontiguousarray(w, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"metric_params['w'] is {w!r}; numbers are wanted") from None
+    p = require_number("p", p, 0, open_low=True)
+    if w is None:
+        named = _NORMS.get(p, named)
+        return Metric(named.name, kernels.CODES[named.name], p if named.name == "minkowski" else 2.0)
+    w = as_float64(w, "metric_params['w']")
     if not (np.isfinite(w) & (w >= 0)).all():
         raise ValueError("metric_params['w'] has a negative, infinite or NaN entry; weights from 0 up are wanted")
     if p == np.inf:
         raise ValueError("metric_params['w'] is given with p=inf, where weights have no meaning; leave it out")
-    return w
+    return Metric(named.name, kernels.CODES[named.name], p, w)
 
 
-def _resolve_function(metric, metric_params):
+def _resolve_function(metric, params):
     """The Metric for a function of the user's, compiled or not."""
-    params = dict(metric_params or {})
     compiled = as_compiled(metric)
-    if compiled is None and not callable(metric):
-        require_choice("metric", metric, sorted(NAMED))
     triangle = params.pop("triangle", False)
     if not isinstance(triangle, bool):
         raise TypeError(f"metric_params['triangle'] is {triangle!r}; True or False is wanted")

@@ -1,8 +1,6 @@
 """What the estimators by nearest neighbours share: parameters, fitted rows, and searches by number and by radius."""
 
-from functools import partial
 from inspect import cleandoc
-from typing import NamedTuple
 
 import numpy as np
 
@@ -81,47 +79,11 @@ def document(cls):
     return cls
 
 
-class FittedRows(NamedTuple):
-    """What a query needs of a fit. A call takes it once, in one step, and looks at nothing else that was fitted.
-
-    No array in it changes: `partial_fit`, `remove` and a new `fit` make others.
-    """
-
-    rows: Segments
-    n_rows: int
-    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row of a weight above 0; None: all are
-    weight: np.ndarray | None  # (n_rows,) float64; None: each is 1
-    target: np.ndarray | None  # of a classifier the codes of labels (n_rows, n_outputs) intp; of a regressor y, float64
-    classes: np.ndarray | list | None  # of a classifier the labels; a list of these for several outputs
-
-    @property
-    def classes_by_output(self):
-        """The labels of each output."""
-        return self.classes if isinstance(self.classes, list) else [self.classes]
-
-    @property
-    def target_by_output(self):
-        """The target with an axis for the outputs."""
-        return self.target.reshape(len(self.target), -1)
-
-
-class Request(NamedTuple):
-    """What a call asks, and what answers it."""
-
-    fitted: FittedRows
-    search: Search
-    n_findable: int  # rows that every query may find
-
-    def of(self, chosen):
-        """The request for some of the queries, a slice or their numbers."""
-        return self._replace(search=self.search.of(chosen))
-
-
 class Neighbors(Estimator):
     """What all estimators here share: parameters, fitted rows, how they change, and the search."""
 
-    # Attributes beside the index that have one entry a row, and the one of them that holds labels or targets.
-    _columns, _target = ("_weight", "_allowed"), None
+    # Attributes beside the index that have one entry a row.
+    _columns = ("_weight", "_allowed")
 
     _optional_k = False  # whether n_neighbors may be None until a call
 
@@ -185,15 +147,9 @@ class Neighbors(Estimator):
     def _is_fitted(self):
         return hasattr(self, "n_features_in_")
 
-    def _take_fitted(self):
-        """What a query needs of the fit, read in one step, whatever other threads do."""
-        state = vars(self).copy()
-        names = ("_scan", "n_samples_fit_", "_allowed", "_weight", self._target, "classes_")
-        return FittedRows(*map(state.get, names))
-
     def _add_rows(self, X, sample_weight=None):
         """(number of rows that are added, attributes), all checked, with nothing changed in the estimator."""
-        rows = self._new_samples(X, partial(admit_queries, self._scan))
+        rows = self._new_samples(X)
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
             weight = np.ones(len(rows))
@@ -251,13 +207,12 @@ class Neighbors(Estimator):
         return self
 
     def _ask(self, X, call, mask=None, share=1):
-        """The Request of a call, whose name its progress shows; X and the mask are checked.
+        """The Search of a call, whose name its progress shows; X and the mask are checked.
 
         The search may use a `share` of `working_memory`.
         """
-        fitted = self._take_fitted()
         self._require_fitted()
-        rows, n, allowed = fitted.rows, fitted.n_rows, fitted.allowed
+        rows, n, allowed = self._scan, self.n_samples_fit_, self._allowed
         if mask is not None:
             mask = np.asarray(mask)
             if mask.shape != (n,) or mask.dtype != bool:
@@ -267,23 +222,27 @@ class Neighbors(Estimator):
                 )
             mask = np.ascontiguousarray(mask).view(np.uint8)
             allowed = mask if allowed is None else mask & allowed
-        n_findable = n if allowed is None else int(np.count_nonzero(allowed))
-        if X is None:
-            queries, self_row, n_findable = rows.X, np.arange(n), n_findable - 1
-        else:
-            queries, self_row = self._new_samples(X, partial(admit_queries, rows)), None
+        queries, self_row = rows.X if X is None else self._new_samples(X), np.arange(n) if X is None else None
         memory = share * require_number("working_memory", self.working_memory, 0, open_low=True)
         total, label = len(queries) * rows.n_places, f"{type(self).__name__}.{call}"
         progress = Progress(total, label, self.verbose, self.callback)
-        return Request(fitted, Search(queries, self_row, allowed, progress, self.n_jobs, memory), n_findable)
+        return Search(queries, self_row, allowed, progress, self.n_jobs, memory)
 
-    def _check_k(self, name, k, request):
-        k = require_integer(name, k, 1)
-        if k > request.n_findable:
+    def _as_rows(self, X, owner):
+        return admit_queries(self._scan, X, owner)
+
+    def _n_findable(self, search):
+        """The number of rows that each query may find."""
+        n = self.n_samples_fit_ if search.allowed is None else int(np.count_nonzero(search.allowed))
+        return n if search.self_row is None else n - 1
+
+    def _check_k(self, name, k, search):
+        k, most = require_integer(name, k, 1), self._n_findable(search)
+        if k > most:
             raise ValueError(
-                f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {request.n_findable}"
-                + (" without the row itself" if request.search.self_row is not None else "")
-                + (", among the rows that mask and sample_weight leave" if request.search.allowed is not None else "")
+                f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {most}"
+                + (" without the row itself" if search.self_row is not None else "")
+                + (", among the rows that mask and sample_weight leave" if search.allowed is not None else "")
             )
         return k
 
@@ -312,12 +271,12 @@ class Neighbors(Estimator):
         -----
         O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
         """
-        request = self._ask(X, "kneighbors", mask)
-        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, request)
-        shape = len(request.search.queries), k
+        search = self._ask(X, "kneighbors", mask)
+        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, search)
+        shape = len(search.queries), k
         distances, indices = np.empty(shape) if return_distance else None, np.empty(shape, dtype=np.intp)
-        with request.search.progress:
-            request.fitted.rows.nearest(request.search, distances, indices)
+        with search.progress:
+            self._scan.nearest(search, distances, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity", *, mask=None):
@@ -373,13 +332,13 @@ class RadiusSearch(Neighbors):
             Only with `return_distance`.
         indices : ndarray of shape (n_queries,) of intp arrays
         """
-        request = self._ask(X, "radius_neighbors", mask)
+        search = self._ask(X, "radius_neighbors", mask)
         radius = self._check_radius(radius)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        indices, distances = (np.empty(len(request.search.queries), dtype=object) for _ in range(2))
-        with request.search.progress:
-            request.fitted.rows.within(request.search, radius, indices, distances if return_distance else None)
+        indices, distances = (np.empty(len(search.queries), dtype=object) for _ in range(2))
+        with search.progress:
+            self._scan.within(search, radius, indices, distances if return_distance else None)
         if sort_results:
             for i, found in enumerate(zip(indices, distances)):
                 order = np.lexsort(found)

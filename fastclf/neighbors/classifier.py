@@ -79,7 +79,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns, _target = (*Voters._columns, "_codes"), "_codes"
+    _columns = (*Voters._columns, "_codes")
 
     _vote_choices = (("ties", ("first", "distance")),)
 
@@ -184,37 +184,38 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         -----
         Beside `working_memory` it takes 16 bytes a class and thread.
         """
-        request, k = self._ask_voters(X, "predict", mask)
-        fitted, nearer = request.fitted, self.ties == "distance"
-        outputs = fitted.classes_by_output
-        best = np.empty((len(outputs), len(request.search.queries)), dtype=np.intp)
+        search, k = self._ask_voters(X, "predict", mask)
+        best = np.empty((len(self._classes), len(search.queries)), dtype=np.intp)
 
         def elect(ballot):
             ballot = self._weigh(ballot)
-            for classes, codes, best_out in zip(outputs, fitted.target.T, best):
-                _votes.elect(ballot, codes, len(classes), nearer, best_out)
+            for classes, codes, best_out in zip(self._classes, self._codes.T, best):
+                _votes.elect(ballot, codes, len(classes), self.ties == "distance", best_out)
             yield
 
-        with request.search.progress:
-            for ballots in self._polls(request, k):
+        with search.progress:
+            for ballots in self._polls(search, k):
                 self._count(elect, ballots)
-        labels = [classes[codes] for classes, codes in zip(outputs, best)]
-        return np.stack(labels, axis=1) if isinstance(fitted.classes, list) else labels[0]
+        labels = [classes[codes] for classes, codes in zip(self._classes, best)]
+        return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
+
+    def _elect_each(self, ballot, output, best_out):
+        """Set best_out[rows[q], k - 1] to the code of the class that k neighbours of query q elect."""
+        codes, n_classes = self._codes[:, output], len(self._classes[output])
+        _votes.elect_each(ballot, self._weight, codes, n_classes, self.ties == "distance", best_out)
 
     def _predict_each(self, X):
-        request, k = self._ask_voters(X, "predict")
-        fitted, nearer = request.fitted, self.ties == "distance"
-        weight, codes, n_classes = fitted.weight, fitted.target[:, 0], len(fitted.classes)
-        best = np.empty((len(request.search.queries), k), dtype=np.intp)
+        search, k = self._ask_voters(X, "predict")
+        best = np.empty((len(search.queries), k), dtype=np.intp)
 
         def elect(ballot):
-            _votes.elect_each(self._weigh(ballot), weight, codes, n_classes, nearer, best)
+            self._elect_each(self._weigh(ballot), 0, best)
             yield
 
-        with request.search.progress:
-            for ballots in self._polls(request, k):
+        with search.progress:
+            for ballots in self._polls(search, k):
                 self._count(elect, ballots)
-        return fitted.classes[best.T]
+        return self.classes_[best.T]
 
     def predict_proba(self, X, *, mask=None):
         """The share of the votes that each class has.
@@ -230,20 +231,19 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         -------
         shares : ndarray of shape (n_queries, n_classes), columns as in `classes_`; for several outputs a list of them
         """
-        request, k = self._ask_voters(X, "predict_proba", mask)
-        fitted = request.fitted
-        shares = [np.empty((len(request.search.queries), len(classes))) for classes in fitted.classes_by_output]
+        search, k = self._ask_voters(X, "predict_proba", mask)
+        shares = [np.empty((len(search.queries), len(classes))) for classes in self._classes]
 
         def share(ballot):
             ballot = self._weigh(ballot)
-            for codes, share_out in zip(fitted.target.T, shares):
+            for codes, share_out in zip(self._codes.T, shares):
                 _votes.share(ballot, codes, share_out)
             yield
 
-        with request.search.progress:
-            for ballots in self._polls(request, k):
+        with search.progress:
+            for ballots in self._polls(search, k):
                 self._count(share, ballots)
-        return shares if isinstance(fitted.classes, list) else shares[0]
+        return shares if self.outputs_2d_ else shares[0]
 
     def leave_one_out(self, k_max):
         """The error rate of leave-one-out for every number of neighbours, by one search.
@@ -273,9 +273,9 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
 
         return self._leave_one_out(k_max)
 
-    def _error_each(self, fitted, ballot, row, k_max):
+    def _error_each(self, ballot, row, k_max):
         wrong, best = np.zeros((len(row), k_max), dtype=bool), np.empty((len(row), k_max), dtype=np.intp)
-        for classes, codes in zip(fitted.classes_by_output, fitted.target.T):
-            _votes.elect_each(ballot, fitted.weight, codes, len(classes), self.ties == "distance", best)
+        for output, codes in enumerate(self._codes.T):
+            self._elect_each(ballot, output, best)
             wrong |= best != codes[row][:, None]
         return wrong

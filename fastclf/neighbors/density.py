@@ -108,22 +108,21 @@ class KNeighborsDensity(WeightedNeighbors):
         -------
         log_density : ndarray of shape (n_queries,), float64
         """
-        request = self._ask(X, "score_samples", mask, share=SEARCH_SHARE)
-        k = self._check_reach("n_neighbors", self.n_neighbors, request)
-        fitted, search, log_unit_ball = request.fitted, request.search, self._log_unit_ball
+        search = self._ask(X, "score_samples", mask, share=SEARCH_SHARE)
+        k = self._check_reach("n_neighbors", self.n_neighbors, search)
         radius = np.empty(len(search.queries))
         with search.progress:
-            for ballot in chain.from_iterable(self._ballots(request, k)):
+            for ballot in chain.from_iterable(self._ballots(search, k)):
                 last = -1 if ballot.taken is None else np.count_nonzero(ballot.taken, axis=1) - 1
                 radius[ballot.rows] = ballot.distance[np.arange(len(ballot.rows)), last]
-        weight = search.allowed if fitted.weight is None else fitted.weight
-        if fitted.weight is not None and search.allowed is not None:
+        weight = search.allowed if self._weight is None else self._weight
+        if self._weight is not None and search.allowed is not None:
             weight = weight * search.allowed
-        n = float(fitted.n_rows) if weight is None else weight.sum(dtype=np.float64)
+        n = float(self.n_samples_fit_) if weight is None else weight.sum(dtype=np.float64)
         if search.self_row is not None:
             n = n - (1 if weight is None else weight)
         with np.errstate(divide="ignore"):
-            return log(k) - np.log(n) - log_unit_ball - fitted.rows.shape[1] * np.log(radius)
+            return log(k) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)
 
     def score(self, X, y=None):
         """The sum of `score_samples(X)`: the log likelihood of the rows of X."""

@@ -55,7 +55,7 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns, _target = (*Voters._columns, "_y"), "_y"
+    _columns = (*Voters._columns, "_y")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -115,30 +115,34 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         -------
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs), float64
         """
-        request, k = self._ask_voters(X, "predict", mask)
-        y = request.fitted.target_by_output
-        predicted = np.empty((len(request.search.queries), y.shape[1]))
+        search, k = self._ask_voters(X, "predict", mask)
+        y = self._targets()
+        predicted = np.empty((len(search.queries), y.shape[1]))
 
         def average(ballot):
             _votes.average(self._weigh(ballot), y, predicted)
             yield
 
-        with request.search.progress:
-            for ballots in self._polls(request, k):
+        with search.progress:
+            for ballots in self._polls(search, k):
                 self._count(average, ballots)
-        return predicted.reshape(-1, *request.fitted.target.shape[1:])
+        return predicted.reshape(-1, *self._y.shape[1:])
+
+    def _targets(self):
+        """y with an axis for the outputs."""
+        return self._y.reshape(len(self._y), -1)
 
     def _predict_each(self, X):
-        request, k = self._ask_voters(X, "predict")
-        y, weight = request.fitted.target_by_output, request.fitted.weight
-        predicted = np.empty((len(request.search.queries), k, y.shape[1]))
+        search, k = self._ask_voters(X, "predict")
+        y = self._targets()
+        predicted = np.empty((len(search.queries), k, y.shape[1]))
 
         def average(ballot):
-            _votes.average_each(self._weigh(ballot), weight, y, predicted)
+            _votes.average_each(self._weigh(ballot), self._weight, y, predicted)
             yield
 
-        with request.search.progress:
-            for ballots in self._polls(request, k):
+        with search.progress:
+            for ballots in self._polls(search, k):
                 self._count(average, ballots)
         return predicted[:, :, 0].T
 
@@ -168,8 +172,8 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         """
         return self._leave_one_out(k_max)
 
-    def _error_each(self, fitted, ballot, row, k_max):
-        y = fitted.target_by_output
+    def _error_each(self, ballot, row, k_max):
+        y = self._targets()
         predicted = np.empty((len(row), k_max, y.shape[1]))
-        _votes.average_each(ballot, fitted.weight, y, predicted)
+        _votes.average_each(ballot, self._weight, y, predicted)
         return ((predicted - y[row][:, None]) ** 2).mean(axis=2)

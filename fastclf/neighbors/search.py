@@ -59,7 +59,7 @@ class Search(NamedTuple):
 class Heaps:
     """The k nearest rows of each query of a block, as far as one thread has found them."""
 
-    __slots__ = ("distance", "index", "k", "tau")
+    __slots__ = ("distance", "first_rows", "index", "k", "tau")
 
     most_rows = None  # a range may have any number of rows
 
@@ -69,6 +69,7 @@ class Heaps:
         self.index = index  # (n_queries, k) intp
         self.k = index.shape[1]
         self.tau = np.full(len(index), np.inf)  # (n_queries,) float64: a row farther than this is of no use; lowered
+        self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())  # of a range: pushing them takes no longer
         distance.fill(np.inf)
         index.fill(NO_ROW)
 
@@ -79,11 +80,6 @@ class Heaps:
         inside = first and distance_out is not None
         distance = distance_out[start:stop] if inside else np.empty(shape)
         return cls(distance, index_out[start:stop] if first else np.empty(shape, np.intp))
-
-    @property
-    def first_rows(self):
-        """Rows that can be pushed within the time of a range."""
-        return (1 << 20) // (len(self.tau) * self.k.bit_length())
 
     def keep(self, n_hits):
         """After a kernel call: the heaps have all that was found."""
@@ -106,22 +102,17 @@ class Hits:
     A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from there to the pieces.
     """
 
-    __slots__ = ("distance", "most_rows", "pieces", "query", "row", "tau")
+    __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
 
     k = 0  # by which kernels know that all rows within tau are wanted
 
     def __init__(self, n_queries, radius, capacity, unit=1):
         self.most_rows = max(unit, capacity // n_queries // unit * unit)  # of a range, so that its hits fit the buffer
-        capacity = max(capacity, self.most_rows * n_queries)
+        self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
         self.tau = np.full(n_queries, float(radius))  # (n_queries,) float64
         self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,) intp each
         self.distance = np.empty(capacity)  # (capacity,) float64
         self.pieces = [[] for _ in range(n_queries)]  # of each query (rows, distances)
-
-    @property
-    def first_rows(self):
-        """Rows of the first range."""
-        return self.most_rows
 
     def by_query(self, n_hits):
         """(rows, distances, ends): the hits in the buffer query by query, in ascending order of rows.
@@ -144,7 +135,12 @@ class Index(DeclaredState):
     """Rows X and a way to search them by a metric. An object does not change.
 
     A class derived from this one either has its own `nearest` and `within`, or steps through ranges of rows. It then
-    has `_costs`, `_queries`, `_pass` and `_step`, and those that it needs of the other methods below them.
+    has four methods, and its own version of the small ones at the end:
+
+    _costs(queries) : (multiply-adds of a pair, numbers of a query, bytes of a query, bytes of a thread)
+    _queries(search) : the queries of a block as the kernels read them; threads share them
+    _pass(search, queries, found) : what one thread has for its pass over rows, beside these three scratch arrays
+    _step(state, start, stop) : search rows start to stop with such a pass; the number of hits in the buffer, if any
     """
 
     unit = 1  # ranges of rows are cut at multiples of this
@@ -270,20 +266,8 @@ class Index(DeclaredState):
         cuts = [n * part // n_parts // self.unit * self.unit for part in range(n_parts)]
         return threads, blocks, list(pairwise([*cuts, n]))
 
-    def _costs(self, queries):
-        """(multiply-adds of a pair, numbers of a query, bytes of a query, bytes of a thread)."""
-
-    def _queries(self, search):
-        """The queries of a block as the kernels read them; threads share them."""
-
-    def _pass(self, search, queries, found):
-        """What one thread has for its pass: its search, the queries, what it finds, and scratch arrays."""
-
     def _begin(self, state, first, last):
         """Before the ranges of rows first to last."""
-
-    def _step(self, state, start, stop):
-        """Search rows start to stop; return the number of hits in the buffer, if there is one."""
 
     def _end(self, state):
         """After the last range, in steps."""

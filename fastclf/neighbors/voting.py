@@ -36,13 +36,8 @@ class Ballot(NamedTuple):
         return [self] if 0 < n <= size else [self.of(slice(start, start + size)) for start in range(0, n, size)]
 
     def of(self, chosen):
-        """Some of the queries, a slice or a mask; votes are not given yet."""
-        return self._replace(
-            rows=self.rows[chosen],
-            distance=self.distance[chosen],
-            index=self.index[chosen],
-            taken=None if self.taken is None else self.taken[chosen],
-        )
+        """Some of the queries, a slice or a mask; their votes are not weighed yet."""
+        return Ballot(*(None if array is None else array[chosen] for array in self[:4]))
 
     def first(self, k, weight):
         """The same queries with only the neighbours that together count k times, by the weights of the rows."""
@@ -55,13 +50,13 @@ class Ballot(NamedTuple):
 class WeightedNeighbors(Neighbors):
     """Neighbours that are counted with sample weights as multiplicities."""
 
-    def _check_reach(self, name, k, request):
+    def _check_reach(self, name, k, search):
         """k, if the weights of the rows that each query may find reach it."""
-        fitted, search = request.fitted, request.search
-        if fitted.weight is None:
-            return self._check_k(name, k, request)
+        weight = self._weight
+        if weight is None:
+            return self._check_k(name, k, search)
         k = require_integer(name, k, 1)
-        weight = fitted.weight if search.allowed is None else fitted.weight[search.allowed.astype(bool)]
+        weight = weight if search.allowed is None else weight[search.allowed.astype(bool)]
         total = weight.sum() - (0 if search.self_row is None else weight.max(initial=0))
         if k > total * (1 + 1e-12):
             raise ValueError(
@@ -71,21 +66,22 @@ class WeightedNeighbors(Neighbors):
             )
         return k
 
-    def _ballots(self, request, k, extra=0):
+    def _ballots(self, search, k, extra=0):
         """For one block of queries after the other a list of Ballots; each query comes once.
 
         Neighbours are taken in order until their weights reach k, the last one in part. The caller needs `extra` bytes
         for each query. The arrays of a block are written again for the next.
         """
-        weight, search, most = request.fitted.weight, request.search, request.n_findable
+        weight, n_queries = self._weight, len(search.queries)
         if weight is None:
-            for start, distance, index in self._found(request, k, extra):
+            for start, distance, index in self._found(search, k, extra):
                 yield Ballot(np.arange(start, start + len(index)), distance, index).pieces()
             return
-        pending, wanted = np.arange(len(search.queries)), min(k, most)
+        most, pending = self._n_findable(search), np.arange(n_queries)
+        wanted = min(k, most)
         while len(pending):
             short = [pending[:0]]
-            part = request if len(pending) == len(search.queries) else request.of(pending)
+            part = search if len(pending) == n_queries else search.of(pending)
             for start, distance, index in self._found(part, wanted, extra + 36 * wanted):
                 taken, reached = _taken(weight, index, k, n_threads(self.n_jobs))
                 ballot = Ballot(pending[start : start + len(index)], distance, index, taken)
@@ -94,26 +90,22 @@ class WeightedNeighbors(Neighbors):
                     ballot = ballot.of(reached)
                 yield ballot.pieces()
             pending = np.concatenate(short)
-            search.progress.extend(len(pending) * request.fitted.rows.n_places)
+            search.progress.extend(len(pending) * self._scan.n_places)
             wanted = min(2 * wanted, most)
 
-    def _found(self, request, k, extra):
+    def _found(self, search, k, extra):
         """Blocks of queries as (number of the first query, distances, row numbers).
 
         A block takes a third of the memory of the search.
         """
-        rows, search = request.fitted.rows, request.search
         n_queries = len(search.queries)
-        cut_out = rows.row_bytes if isinstance(search.queries, Segments) else 0
+        cut_out = self._scan.row_bytes if isinstance(search.queries, Segments) else 0
         size = fit_in(search.memory / 3, 16 * k + 8 + extra + cut_out, n_queries)
         distance, index = np.empty((size, k)), np.empty((size, k), np.intp)
         for start in range(0, n_queries, size):
             n = min(size, n_queries - start)
-            if n < n_queries:
-                part = slice(start, start + n)
-                rows.nearest(search.of(part), distance[:n], index[:n])
-            else:
-                rows.nearest(search, distance, index)
+            part = search if n == n_queries else search.of(slice(start, start + n))
+            self._scan.nearest(part, distance[:n], index[:n])
             yield start, distance[:n], index[:n]
 
 
@@ -138,14 +130,14 @@ class Voters(WeightedNeighbors):
             raise ValueError("weights='distance' with metric='dot', whose values are no distances; 'uniform' is wanted")
 
     def _ask_voters(self, X, call, mask=None):
-        """(Request, number of neighbours) of a call that lets `n_neighbors` neighbours vote."""
-        request = self._ask(X, call, mask, share=SEARCH_SHARE)
+        """(Search, number of neighbours) of a call that lets `n_neighbors` neighbours vote."""
+        search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
-        return request, self._check_reach("n_neighbors", self.n_neighbors, request)
+        return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
-    def _polls(self, request, k):
+    def _polls(self, search, k):
         """As `_ballots`, for votes."""
-        return self._ballots(request, k, 48 * k if callable(self.weights) else 0)
+        return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):
         """Run count(ballot), a generator, for the Ballots of a block, on threads if there are several."""
@@ -218,42 +210,39 @@ class Voters(WeightedNeighbors):
 
     def _leave_one_out(self, k_max):
         """The mean error for 1, 2, ..., k_max neighbours, by one search."""
-        request = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
+        search = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
         self._check_voting()
-        k_max = self._check_reach("k_max", k_max, request)
-        fitted, n = request.fitted, len(request.search.queries)
-        weight, total = fitted.weight, np.zeros(k_max)
+        k_max = self._check_reach("k_max", k_max, search)
+        n, weight, total = len(search.queries), self._weight, np.zeros(k_max)
         # a quarter of the memory is for the errors of the rows between two sums
-        size = fit_in(self.working_memory / 4, 8 * k_max + fitted.rows.row_bytes, n)
-        with request.search.progress:
+        size = fit_in(self.working_memory / 4, 8 * k_max + self._scan.row_bytes, n)
+        with search.progress:
             for start in range(0, n, size):
                 cut = slice(start, start + size)
-                errors = self._errors(request if size == n else request.of(cut), k_max)
+                errors = self._errors(search if size == n else search.of(cut), k_max)
                 _votes.add_rows(errors, None if weight is None else weight[cut], total)
         return total / (n if weight is None else weight.sum())
 
-    def _errors(self, request, k_max):
+    def _errors(self, search, k_max):
         """The error of each query, which is a row, for 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
-        fitted, self_row = request.fitted, request.search.self_row
-        errors = np.empty((len(self_row), k_max))
+        errors = np.empty((len(search.queries), k_max))
 
         def judge(ballot):
             rows = ballot.rows
-            ballot, row = ballot._replace(rows=np.arange(len(rows))), self_row[rows]
+            ballot, row = ballot._replace(rows=np.arange(len(rows))), search.self_row[rows]
             if callable(self.weights):  # which may make other votes for another number of neighbours
                 for k in range(1, k_max + 1):
-                    first = self._weigh(ballot.first(k, fitted.weight))
-                    errors[rows, k - 1] = self._error_each(fitted, first, row, k)[:, -1]
+                    errors[rows, k - 1] = self._error_each(self._weigh(ballot.first(k, self._weight)), row, k)[:, -1]
                     yield
             else:
-                errors[rows] = self._error_each(fitted, self._weigh(ballot), row, k_max)
+                errors[rows] = self._error_each(self._weigh(ballot), row, k_max)
                 yield
 
-        for ballots in self._ballots(request, k_max, 48 * k_max):
+        for ballots in self._ballots(search, k_max, 48 * k_max):
             self._count(judge, ballots)
         return errors
 
-    def _error_each(self, fitted, ballot, row, k_max):
+    def _error_each(self, ballot, row, k_max):
         """The errors of what 1, 2, ..., k_max of the neighbours on a ballot elect for rows: (n, k_max)."""
 
 
