@@ -40,6 +40,7 @@ KERNELS = {
     "sums._moments",
     "svm._cholesky",
     "svm._pair_scores",
+    "svm._small_pairs",
     "svm._smo",
     "svm._soft_margin",
     "tree._grow",

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import _simd
+from .._aligned import aligned
 from .._csr import Csr
 from .._threads import n_threads, ranges, run
 from .._validation import require_choice, require_integer, require_number
@@ -144,12 +145,18 @@ class Packed:
         return len(self.all)
 
 
+def _zeros(shape, dtype):
+    out = aligned(shape, dtype)
+    out[:] = 0
+    return out
+
+
 def workspace(Z, n_rows):
     """What a thread writes in on its way: a panel, values of n_rows for it, where they are, which are new, sums."""
     wide = compiled.width(Z.single)
     return SimpleNamespace(
-        panel=np.zeros((Z.n_lines + 1) * wide, Z.values.dtype),
-        block=np.empty((n_rows + 1) * wide, Z.values.dtype),
+        panel=_zeros((Z.n_lines + 1, wide), Z.values.dtype),
+        block=aligned((n_rows + 1, wide), Z.values.dtype),
         source=np.empty(n_rows, np.int64),
         new=np.empty(n_rows, np.int64),
         tile=np.empty(wide),

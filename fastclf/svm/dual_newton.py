@@ -1,6 +1,6 @@
 """Newton's method on the free alphas of a dual, for the end of a fit, where steps of two rows are slow.
 
-With s the change of y alpha of the free rows, whose f are given,
+With s the change of coef = y alpha of the free rows, whose f are given,
 
     min  f's + 1/2 s'Ks    subject to  1's = 0  and the box.
 
@@ -30,13 +30,14 @@ _DROPPED, _ROUNDS = 64, 20
 _MET = 0, 4, 16
 
 
-def room_of(m):
+def numbers_for(m):
+    """The numbers that a step on m free rows writes in its buffer."""
     return m * (m + _DROPPED)
 
 
-def most_rows(room):
-    """The most m whose room_of(m) is within it."""
-    return int(np.sqrt(room + (_DROPPED / 2) ** 2) - _DROPPED / 2)
+def most_rows(n):
+    """The most m for which numbers_for(m) is at most n."""
+    return int(np.sqrt(n + (_DROPPED / 2) ** 2) - _DROPPED / 2)
 
 
 def factorise(A, threads):
@@ -103,7 +104,7 @@ class Step:
         self.one = np.ones((1, self.m))
         compiled.solve(self.A, self.one)
 
-    def has_room(self, n):
+    def can_drop(self, n):
         return len(self.dropped) + n <= len(self.V)
 
     def drop(self, rows):
@@ -153,36 +154,37 @@ class Step:
         return found
 
 
-def steps(gram, rows, y, alpha, C, f, room):
-    """A generator of Newton steps on the free among `rows`; returns (these, the changes of y alpha, whether it ended).
+def steps(dual, gram, active, buffer, threads):
+    """A generator of Newton steps on the free among the active rows; returns (these, the change of coef, whether it
+    ended).
 
-    alpha is changed, f is not. room: a buffer of doubles, `room_of(number of free rows)` at least.
+    coef is changed, f is not. gram: of float64. buffer: doubles, `numbers_for(number of free rows)` at least.
     """
+    free = active[dual.is_free()[active]]
     # the rows of a class, one after another, would lose more pivots to rounding
-    free = np.sort(rows[(alpha[rows] > 0) & (alpha[rows] < C[rows])])
-    m, g = len(free), f[free]
-    A, V = room[: m * m].reshape(m, m), room[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)
+    free = free[np.argsort(dual.rows[free], kind="stable")]
+    m, g, rows = len(free), dual.f[free], dual.rows[free]
+    A, V = buffer[: m * m].reshape(m, m), buffer[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)
     for start in range(0, m, kernel_values.BLOCK):
-        block = free[start : start + kernel_values.BLOCK]
-        gram.fill(gram.pack(block), free, A[start : start + len(block)])
+        block = rows[start : start + kernel_values.BLOCK]
+        gram.fill(gram.pack(block), rows, A[start : start + len(block)], threads)
         yield
     step = Step(A, V)
-    yield from step.factorised(gram.threads)
-    bound, sign = C[free], y[free]
-    a, total, stays = alpha[free], np.zeros(m), np.ones(m, bool)
+    yield from step.factorised(threads)
+    lower, upper, coef = dual.lower[free], dual.upper[free], dual.coef[free]
+    total, stays = np.zeros(m), np.ones(m, bool)
     while True:
-        up, down = np.where(sign > 0, bound - a, a), np.where(sign > 0, a, bound - a)
+        up, down = upper - coef, coef - lower
         s, Ks, done = step.best(g, np.where(stays, down, 0), np.where(stays, up, 0))
         g = g + Ks
         total += s
         at_up, at_down = stays & (s == up), stays & (s == -down)
-        a = np.clip(a + sign * s, 0, bound)
-        a[at_up], a[at_down] = np.where(sign > 0, bound, 0)[at_up], np.where(sign > 0, 0, bound)[at_down]
+        coef = np.where(at_up, upper, np.where(at_down, lower, np.clip(coef + s, lower, upper)))
         new = np.flatnonzero(at_up | at_down)
         yield
-        if done or not step.has_room(len(new)):
+        if done or not step.can_drop(len(new)):
             break
         step.drop(new)
         stays[new] = False
-    alpha[free] = a
+    dual.coef[free] = coef
     return free, total, done

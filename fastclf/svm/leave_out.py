@@ -1,28 +1,27 @@
-"""Machines without some of their rows, each from the one of all rows, whose alphas and kernel values it takes along."""
-
-import copy
+"""Binary classifiers without some of their rows, each from the one of all rows, whose alphas and kernel values it takes
+along."""
 
 import numpy as np
 
 from .._folds import rows_of_folds
 from .._threads import run
-from ..kernels.values import BLOCK
 from ..linear_model.warm_path import ascending
-from .pairs import held_out_scores, outcome, solved
-from .smo import Dual, at_bounds
+from . import smo
+from .dual import PROOF, Dual, add
+from .pairs import limits_of, solved_dual
 
-# Numbers of the machines of folds that are kept from one C to the next: of leave-one-out none are.
+# Numbers of the binary classifiers of folds that are kept from one C to the next: of leave-one-out none are.
 _KEPT = 1 << 22
 
 
 class Unsolved(Exception):
-    """A machine did not reach its optimum."""
+    """A binary classifier did not reach its optimum."""
 
 
 def fold_answers(models, X, y, fold):
-    """The labels (n_models, n) of rows by the machines without the rows of their folds, of models that differ in C.
+    """The labels (n_models, n) of rows by the classifiers without the rows of their folds, of models that differ in C.
 
-    None if a C is infinite, or a machine does not reach its optimum.
+    None if a C is infinite, or a binary classifier does not reach its optimum.
     """
     order = ascending(models)
     models = [models[i] for i in order]
@@ -37,50 +36,45 @@ def fold_answers(models, X, y, fold):
 
 
 def fold_scores(problem, tests, options):
-    """Scores (n_Cs, n, n_pairs) of rows by the machines without them: each row of the problem is in one of `tests`.
+    """Scores (n_Cs, n, n_pairs) of rows by the classifiers without them: each row is in one of `tests`.
 
-    Where no support vector is left out, a machine is that of all rows.
+    Where no support vector is left out, a binary classifier is that of all rows.
     """
-    n_pairs, threads = len(problem.pairs), options["threads"]
-    left = problem.share(options)
-    problem.gram.threads = 1
+    n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # the machine of all rows is solved in each part, so that no more of them are made than keep the threads busy
-    n_parts = min(len(tests), -(-threads // n_pairs))
+    # the classifier of all rows is solved in each part, so that no more of them are made than keep the threads busy
+    n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
-
-    kept = left / min(threads, len(items))
+    threads = min(options["threads"], len(items))
+    limits = limits_of(options, problem.gram.dtype, len(items), threads)
 
     def work(item):
         p, part = item
-        y = problem.signs(problem.pairs[p])
-        dual = problem.dual(problem.pairs[p], np.zeros(len(y)), goes_on=True)
-        mine = np.sort(np.concatenate([tests[i] for i in part]))
-        inner, other = mine[y[mine] != 0], mine[y[mine] == 0]
-        keeps, before = len(part) * len(y) <= _KEPT, {}
+        dual = problem.dual(problem.pairs[p], problem.Cs[0])
+        steps = smo.steps_for(dual, limits, goes_on=True)
+        place = np.full(len(problem.codes), -1)
+        place[dual.rows] = np.arange(len(dual))
+        keeps, before = len(part) * len(dual) <= _KEPT, {}
         for own, C in zip(scores[:, :, p], problem.Cs):
-            if C is not dual.C:
-                dual.move(C)
-            yield from _solved(dual, options, kept, n_pairs)
-            own[inner] = dual.f[inner] + y[inner] + outcome(dual).intercept
-            if len(other):
-                own[other] = held_out_scores(dual, other)
-            free = dual.n_free()  # where none is, b hangs on rows that are no support vectors, too
+            bounds = C[dual.rows]
+            if C is not problem.Cs[0]:
+                dual.move(bounds)
+            yield from _solved(dual, steps, limits)
+            _score(dual, np.concatenate([tests[i] for i in part]), place, own)
+            free = dual.is_free().any()  # where none is, b hangs on rows that are no support vectors, too
             yield
             for i in part:
-                test = tests[i]
-                inside, outside = test[y[test] != 0], test[y[test] == 0]
+                inside = place[tests[i]]
+                inside = inside[inside >= 0]
                 last = before.pop(i, None)
-                if dual.alpha[inside].any() or not free:
-                    less = yield from without(dual, inside)
+                if dual.coef[inside].any() or not free:
+                    less = yield from without(dual, steps, inside, bounds)
                     if last is not None:
-                        last.move(less.C)
+                        last.move((less.upper - less.lower).copy())
                         less = max(less, last, key=Dual.objective)
-                    yield from _solved(less, options, kept, n_pairs)
-                    own[inside] = less.f[inside] + y[inside] + outcome(less).intercept
-                    if len(outside):
-                        own[outside] = held_out_scores(less, outside)
-                    if keeps and less.sides is dual.sides:  # one that took a cache of its own gives it back
+                    yield from _solved(less, steps, limits)
+                    _score(less, tests[i], place, own)
+                    if keeps and less.gram is dual.gram:
                         before[i] = less
                     yield
 
@@ -88,38 +82,40 @@ def fold_scores(problem, tests, options):
     return scores
 
 
-def _solved(dual, options, kept, n_pairs):
-    yield from solved(dual, options, kept, n_pairs)
+def _solved(dual, steps, limits):
+    yield from solved_dual(dual, steps, limits)
     if not dual.converged:
         raise Unsolved
 
 
-def without(dual, rows):
+def _score(dual, rows, place, scores_out):
+    """Write the scores of some rows of the gram."""
+    inside = rows[place[rows] >= 0]
+    intercept = dual.prove()[PROOF["intercept"]]
+    scores_out[inside] = dual.f[place[inside]] + dual.y[place[inside]] + intercept
+    outside, support = rows[place[rows] < 0], np.flatnonzero(dual.coef)
+    if len(outside):
+        sums = np.zeros((1, len(outside)))
+        for _ in add(dual.gram, dual.rows[support], dual.coef[support][None], outside, sums, 1):
+            pass
+        scores_out[outside] = sums[0] + intercept
+
+
+def without(dual, steps, rows, C):
     """A generator that returns the problem without these rows, which stay in it at bounds of 0, for their f."""
-    less = copy.copy(dual)
-    less.C, less.alpha, less.f = dual.C.copy(), dual.alpha.copy(), dual.f.copy()
-    less.C[rows] = 0
-    less.n_steps, less.levels = 0, []
-    yield from _add(less, rows, -less.alpha[rows])
-    # y'alpha is to be 0 again: free rows, those first that gain most, take what went as far as there is room
-    y, excess = less.y, -float(less.y @ less.alpha)
+    less, C = dual.copy(), C.copy()
+    C[rows] = 0
+    less.bound(C)
+    steps.begin(less)
+    yield from steps.add(less, rows, less.set_coef(rows, np.zeros(len(rows))))
+    # the sum of coef is to be 0 again: free rows, those first that gain most, take what went as far as they can
+    excess = float(less.coef.sum())
     side = np.sign(excess)
-    room = np.where(y == side, less.C - less.alpha, np.where(y == -side, less.alpha, 0))
-    order = np.lexsort((side * less.f, ~((less.alpha > 0) & (less.alpha < less.C))))
-    room, before = room[order], np.cumsum(room[order]) - room[order]
-    taken = np.clip(abs(excess) - before, 0, room)
-    used = taken > 0
-    yield from _add(less, order[used], side * y[order[used]] * taken[used])
+    most = less.coef - less.lower if side > 0 else less.upper - less.coef
+    order = np.lexsort((-side * less.f, ~less.is_free()))
+    before = np.cumsum(most[order]) - most[order]
+    taken = np.clip(abs(excess) - before, 0, most[order])
+    used = order[taken > 0]
+    change = less.set_coef(used, less.coef[used] - side * taken[taken > 0])
+    yield from steps.add(less, used, change)
     return less
-
-
-def _add(dual, rows, change):
-    """Change alpha of some rows, and f of all."""
-    rows, change = rows[change != 0], change[change != 0]
-    dual.alpha[rows] = at_bounds(dual.alpha[rows] + change, dual.C[rows])
-    dual.noise = float(np.hypot(dual.noise, np.linalg.norm(change)))
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
-        Z = dual.gram.pack(rows[block])
-        dual.add_kept(Z, np.arange(len(Z)), dual.y[rows[block]] * change[block], rows[block])
-        yield

@@ -1,4 +1,4 @@
-"""The machines of all pairs of classes, fitted in threads, and what is learned of them."""
+"""The binary classifiers of all pairs of classes, fitted in threads, and what is learned of them."""
 
 import sys
 import threading
@@ -7,59 +7,141 @@ import time
 import numpy as np
 
 from .._threads import run
-from .cache import OwnClasses
-from .gram import Gram
-from .pair_scores import fit_sigmoid, pairs_of
-from .smo import Dual, Inseparable
+from . import small_pairs, smo
+from .dual import PROOF, Dual, add
+from .pair_scores import fit_sigmoid, pair_scores, pairs_of
+from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 
 # Folds of Platt's sigmoid.
 _FOLDS = 5
 
-# Rows of a working set, however small or large the cache is.
+# Rows of a working set at most, however small or large the cache is.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
-# The share of the cache that values between the rows of the same class may take, which pairs of classes share.
-_SHARED = 0.5
+# Threads that pairs are dealt to at most, where each may want the memory of a Newton step.
+_NEWTON_THREADS = 16
+
+# A larger cache is no better than one of this size.
+_MOST_CACHE = 1e18
 
 # Seconds between two lines of what is shown.
 _SHOW_SECONDS = 1.0
 
 
 class Problem:
-    """A gram, the class of each of its rows (-1: none), bounds C of all rows, one or more, the number of classes."""
+    """The pairs of classes of a fit.
+
+    Parameters
+    ----------
+    gram : Gram or Table
+    codes : ndarray of shape (n,)
+        The class of each row of the gram; -1: the row is not there.
+    Cs : list of ndarray of shape (n,)
+        Bounds of alpha, one array for each C that is solved for.
+    n_classes : int
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), int64
+        The rows that are there, sorted by class.
+    starts : ndarray of shape (n_classes + 1,), int64
+        Where the rows of each class begin.
+    pairs : list of (a, b)
+    """
 
     def __init__(self, gram, codes, Cs, n_classes):
         self.gram, self.codes, self.Cs, self.n_classes = gram, codes, Cs, n_classes
-        self.pairs, self.own = pairs_of(n_classes), None
+        self.pairs = pairs_of(n_classes)
+        order = np.argsort(codes, kind="stable")
+        self.starts = np.searchsorted(codes[order], np.arange(n_classes + 1))
+        self.rows = order[self.starts[0] :].astype(np.int64)
+        self.starts -= self.starts[0]
 
-    def share(self, options):
-        """Compute what the pairs are to share; returns the bytes of the cache that are left."""
-        if len(self.pairs) > 1 and isinstance(self.gram, Gram):
-            self.gram.threads = 1  # the pairs are on threads
-            if self.own is None:
-                n_bytes = _SHARED * options["cache_bytes"]
-                self.own = OwnClasses(self.gram, self.codes, self.n_classes, n_bytes, options["threads"])
-        return options["cache_bytes"] - (0 if self.own is None else self.own.n_bytes)
+    def class_rows(self, c):
+        return self.rows[self.starts[c] : self.starts[c + 1]]
 
     def without(self, rows, C):
-        """The problem of the other rows, which shares what they do."""
+        """The problem of the other rows."""
         codes = self.codes.copy()
         codes[rows] = -1
-        part = Problem(self.gram, codes, [C], self.n_classes)
-        part.own = self.own
-        return part
+        return Problem(self.gram, codes, [C], self.n_classes)
 
-    def dual(self, pair, alpha, goes_on=False):
-        own = () if self.own is None else (self.own.place, *(self.own.of_class[c] for c in pair))
-        return Dual(self.gram, self.signs(pair), self.Cs[0], alpha, goes_on, *own)
+    def dual(self, pair, C, coef=None):
+        """The dual of a pair (a, b), with y = 1 for a, but of two classes for b; coef: where it starts."""
+        first, second = map(self.class_rows, pair)
+        rows = np.concatenate([first, second])
+        y = np.repeat([1.0, -1.0] if self.n_classes > 2 else [-1.0, 1.0], [len(first), len(second)])
+        return Dual(self.gram, rows, y, C[rows], coef)
 
-    def signs(self, pair):
-        """y of each row for a pair (a, b): +1 for a, but with two classes for b."""
-        y = np.zeros(len(self.codes), np.int8)
-        a, b = pair if self.n_classes > 2 else pair[::-1]
-        y[self.codes == a] = 1
-        y[self.codes == b] = -1
-        return y
+
+class Solutions:
+    """What is known of each pair of a problem, for each C.
+
+    rows, C, coef: see `pairs_t` of `_small_pairs.pyx`. proof: the numbers of `dual.PROOF`.
+    """
+
+    __slots__ = (
+        "C",
+        "coef",
+        "max_iter",
+        "n_steps",
+        "patience",
+        "proof",
+        "reason",
+        "rounding",
+        "starts",
+        "status",
+        "tol",
+    )
+
+    def __init__(self, problem, options, coef=None):
+        n_Cs, n_pairs, n = len(problem.Cs), len(problem.pairs), len(problem.rows)
+        self.starts, self.C = problem.starts, np.array([C[problem.rows] for C in problem.Cs])
+        self.coef = np.zeros((n_Cs, problem.n_classes - 1, n))
+        if coef is not None:
+            self.coef[0] = coef
+        self.proof = np.zeros((n_Cs, n_pairs, len(PROOF)))
+        self.n_steps, self.status = np.zeros((n_Cs, n_pairs), np.int64), np.full((n_Cs, n_pairs), UNSOLVED, np.int8)
+        self.reason = ""  # why a pair was stopped
+        self.tol, self.max_iter = options["tol"], options["max_iter"]
+        self.rounding, self.patience = 0.0, 0  # of the kernel values; looks at rows, see `small_pairs`
+
+    def n_solved(self):
+        """The number of each pair's first C that are solved."""
+        return ((self.status == SOLVED) | (self.status == STOPPED)).sum(axis=0)
+
+    def of_pair(self, c, pair):
+        """The two parts of coef that are a pair's."""
+        a, b = pair
+        rows = [slice(self.starts[k], self.starts[k + 1]) for k in pair]
+        return self.coef[c, b - 1, rows[0]], self.coef[c, a, rows[1]]
+
+    def keep(self, c, p, pair, dual):
+        first, second = self.of_pair(c, pair)
+        first[:], second[:] = np.split(dual.coef, [len(first)])
+        self.proof[c, p], self.n_steps[c, p] = dual.prove(), dual.n_steps
+        self.status[c, p] = SOLVED if dual.converged else STOPPED
+        self.reason = self.reason or dual.reason
+
+    def attributes(self, problem, c):
+        """scikit-learn's attributes of all pairs."""
+        proof = {name: self.proof[c, :, column] for name, column in PROOF.items()}
+        support = np.flatnonzero(self.coef[c].any(axis=0))
+        rows = problem.rows[support]
+        return {
+            "support_": rows.astype(np.int32),
+            "n_support_": np.bincount(problem.codes[rows], minlength=problem.n_classes).astype(np.int32),
+            "dual_coef_": self.coef[c].take(support, axis=1),
+            "intercept_": proof["intercept"].copy(),
+            "n_iter_": np.minimum(self.n_steps[c], 2**31 - 1).astype(np.int32),
+            "violations_": proof["violation"].copy(),
+            "violation_": float(proof["violation"].max()),
+            "dual_objective_": proof["objective"].copy(),
+            "duality_gap_": float(proof["gap"].max()),
+            "margin_": proof["margin"].copy(),
+            "_converged": bool((self.status[c] == SOLVED).all()),
+            "_reason": self.reason,
+        }
 
 
 class Watch:
@@ -69,168 +151,116 @@ class Watch:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}; a function of (step, total, value) or None is wanted")
         self.verbose, self.callback = verbose, callback
-        self.stopped, self.steps = False, 0
+        self.is_asked = bool(verbose) or callback is not None
+        self.stopped, self.steps, self._seen = False, 0, {}
         self._lock = threading.Lock()
         self._told = time.monotonic()
 
-    def report(self, dual, name):
-        """What `Dual.solve` calls after each of its steps; True ends it."""
-        seen = 0
+    def tell(self, what, n_steps, violation, shown=""):
+        """That so many steps were made for something that has a name; returns whether this ends the fit."""
+        if not self.is_asked:
+            return False
+        with self._lock:
+            self.steps += n_steps - self._seen.get(what, 0)
+            self._seen[what] = n_steps
+            if self.verbose and time.monotonic() - self._told > _SHOW_SECONDS:
+                self._told = time.monotonic()
+                self.show(what, n_steps, violation, shown)
+            if self.callback is not None and not self.stopped and self.callback(self.steps, None, violation):
+                self.stopped = True
+            return self.stopped
 
-        def tell(dual, gap):
-            nonlocal seen
-            if not self.verbose and self.callback is None:
-                return False
-            with self._lock:
-                self.steps += dual.n_steps - seen
-                seen = dual.n_steps
-                if self.verbose and time.monotonic() - self._told > _SHOW_SECONDS:
-                    self._told = time.monotonic()
-                    self.show(dual, gap, name)
-                if self.callback is not None and self.callback(self.steps, None, gap):
-                    self.stopped = True
-                return self.stopped
-
-        return tell
-
-    def show(self, dual, gap, name):
-        hits = 100 * sum(side.hits for side in dual.sides) / max(1, sum(side.asked for side in dual.sides))
-        print(
-            f"SVC {name}: {dual.n_steps} steps, violation {gap:.2e}, {len(dual.active)} rows, cache hits {hits:.0f} %",
-            file=sys.stderr,
-        )
+    def show(self, what, n_steps, violation, shown=""):
+        print(f"SVC {what}: {n_steps} steps, violation {violation:.2e}{shown}", file=sys.stderr)
 
 
 def fit_pairs(problem, options, start, watch):
-    """The attributes of a fit for each C. `start`: for each pair an alpha to begin with, or None."""
-    solved = [[] for _ in problem.pairs]
-    solve_all(problem, options, start, watch, lambda p, dual: solved[p].append(outcome(dual)))
-    return [assembled(problem, list(own)) for own in zip(*solved)]
+    """The attributes of a fit for each C. `start`: coef to begin with, or None."""
+    found = Solutions(problem, options, start)
+    solve_all(problem, options, found, watch)
+    if watch.verbose:
+        watch.show("in all", found.n_steps.sum(), found.proof[..., PROOF["violation"]].max())
+    return [found.attributes(problem, c) for c in range(len(problem.Cs))]
 
 
-def solve_all(problem, options, start, watch, keep):
-    """Solve each pair for each C, which begins where the one before ends, and call keep(pair number, dual)."""
-    sizes = np.bincount(problem.codes[problem.codes >= 0], minlength=problem.n_classes)
-    threads = min(options["threads"], len(problem.pairs))
-    # no more than the kernel's values for all pairs of rows and pairs of classes take, and large working sets
-    most = 16.0 * len(problem.pairs) * (len(problem.codes) + 4 * _LARGEST_SET) ** 2
-    options = options | {"cache_bytes": min(options["cache_bytes"], most)}
-    left = problem.share(options)
-    order = sorted(range(len(problem.pairs)), key=lambda p: -sum(sizes[list(problem.pairs[p])]))
+def limits_of(options, dtype, n_pairs, threads):
+    """What the solution of one of some pairs may take, where those are dealt to threads."""
+    cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
+    # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
+    largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
+    # what is kept depends on the threads, and may; which method is taken must not
+    kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)
+    kept, newton = (max(0.0, part - dtype.itemsize * largest**2) for part in (kept, newton))
+    inner = options["threads"] if n_pairs == 1 else 1
+    return smo.Limits(options["tol"], options["max_iter"], options["shrinking"], inner, kept, newton, largest)
+
+
+def solve_all(problem, options, found, watch):
+    """Solve each pair for each C, which begins where the one before ends."""
+    for gram in small_pairs.grams(problem, found):
+        largest = limits_of(options, gram.dtype, 1, 1).largest_set
+        SmallPairs(problem, gram, found, options["threads"], watch).solve(largest, options["cache_bytes"])
+    n_Cs, solved = len(problem.Cs), found.n_solved()
+    sizes = np.diff(problem.starts)[np.array(problem.pairs)].sum(axis=1)
+    left = [p for p in np.argsort(-sizes, kind="stable") if solved[p] < n_Cs]
+    threads = max(1, min(options["threads"], len(left), _NEWTON_THREADS))
+    limits = limits_of(options, problem.gram.dtype, len(left), threads)
 
     def work(p):
-        alpha = np.zeros(len(problem.codes)) if start is None else start[p]
-        dual = problem.dual(problem.pairs[p], alpha, goes_on=len(problem.Cs) > 1)
-        name = "" if len(problem.pairs) == 1 else "{} against {}".format(*problem.pairs[p])
-        for C in problem.Cs:
-            if C is not dual.C:
-                dual.move(C)
-            yield from solved(dual, options, left / threads, len(problem.pairs), watch.report(dual, name))
-            if watch.verbose and len(problem.pairs) == 1:
-                watch.show(dual, dual.violation, name)
-            keep(p, dual)
+        pair, first = problem.pairs[p], solved[p]
+        hard = np.isinf(problem.Cs[first]).any()
+        coef = None if hard else np.concatenate(found.of_pair(first, pair))
+        dual = problem.dual(pair, problem.Cs[first], coef)
+        dual.n_steps = int(found.n_steps[first, p])
+        if dual.coef.any():
+            yield from dual.refresh(limits.threads)
+        steps = smo.steps_for(dual, limits, goes_on=n_Cs > 1)
+        steps.looks = small_pairs.PATIENCE if found.status[first, p] == SLOW else 0
+        name = "" if len(problem.pairs) == 1 else "{} against {}".format(*pair)
+
+        def report(dual, steps, gap):
+            return watch.tell(name, dual.n_steps, gap, steps.shown())
+
+        for c in range(first, n_Cs):
+            if c > first:
+                dual.move(problem.Cs[c][dual.rows])
+            yield from solved_dual(dual, steps, limits, report)
+            found.keep(c, p, pair, dual)
             yield
 
-    run(work, order, threads)
+    run(work, left, threads)
 
 
-def solved(dual, options, kept, n_pairs, report=None):
-    """Solve it with `kept` bytes of the cache."""
-    cache_bytes, number = options["cache_bytes"], dual.gram.dtype.itemsize
-    # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
-    largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / number))))
-    # what is kept depends on the threads, and may; which method is taken must not
-    newton = cache_bytes if n_pairs == 1 else (1 - _SHARED) * cache_bytes / n_pairs
-    kept, newton = (max(0.0, part - number * largest**2) for part in (kept, newton))
+def solved_dual(dual, steps, limits, report=None):
+    """`smo.solve`, but what can't be separated is told to the user."""
     try:
-        yield from dual.solve(options["tol"], options["max_iter"], options["shrinking"], kept, newton, largest, report)
-    except Inseparable as found:
+        yield from smo.solve(dual, steps, limits, report)
+    except smo.Inseparable as found:
         raise ValueError(
             f"C is infinite, but no hyperplane separates the classes{found.reason}; a finite C is wanted"
         ) from None
 
 
-class outcome:
-    """What is kept of a solved problem."""
-
-    def __init__(self, dual):
-        rows = dual.rows
-        y, a, f, C = dual.y[rows], dual.alpha[rows], dual.f[rows], dual.C[rows]
-        used = a > 0
-        self.rows, self.coef = rows[used], (y * a)[used]
-        free = used & (a < C)
-        self.intercept = -float(f[free].mean()) if free.any() else -0.5 * (dual.up + dual.low)
-        self.n_steps, self.violation, self.converged, self.reason = (
-            dual.n_steps,
-            dual.violation,
-            dual.converged,
-            dual.reason,
-        )
-        square = float((a * y) @ (f + y))  # |w|^2
-        self.dual_objective = float(a.sum()) - 0.5 * square
-        functional = y * (f + y + self.intercept)
-        norm = np.sqrt(max(square, 0.0))
-        hard = bool(np.isinf(C).any())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            least = float(functional.min()) if hard else 1.0
-            self.margin = float(np.divide(least, norm)) if norm > 0 else np.inf
-        if hard:
-            primal = 0.5 * square / least**2 if least > 0 else np.inf
-        else:
-            primal = 0.5 * square + float(C @ np.maximum(0, 1 - functional))
-        self.gap = primal - self.dual_objective
-
-
-def assembled(problem, duals):
-    """scikit-learn's attributes of all pairs."""
-    n, K = len(problem.codes), problem.n_classes
-    is_support = np.zeros(n, bool)
-    for dual in duals:
-        is_support[dual.rows] = True
-    support = np.flatnonzero(is_support)
-    support = support[np.argsort(problem.codes[support], kind="stable")]
-    place = np.empty(n, np.intp)
-    place[support] = np.arange(len(support))
-    coef = np.zeros((K - 1, len(support)))
-    for (a, b), dual in zip(problem.pairs, duals):
-        of_a = problem.codes[dual.rows] == a
-        coef[b - 1, place[dual.rows[of_a]]] = dual.coef[of_a]
-        coef[a, place[dual.rows[~of_a]]] = dual.coef[~of_a]
-    failed = next((dual for dual in duals if not dual.converged), None)
-    return {
-        "support_": support.astype(np.int32),
-        "n_support_": np.bincount(problem.codes[support], minlength=K).astype(np.int32),
-        "dual_coef_": coef,
-        "intercept_": np.array([dual.intercept for dual in duals]),
-        "n_iter_": np.array([min(dual.n_steps, 2**31 - 1) for dual in duals], np.int32),
-        "violations_": np.array([dual.violation for dual in duals]),
-        "violation_": max(dual.violation for dual in duals),
-        "dual_objective_": np.array([dual.dual_objective for dual in duals]),
-        "duality_gap_": max(dual.gap for dual in duals),
-        "margin_": np.array([dual.margin for dual in duals]),
-        "_converged": failed is None,
-        "_reason": "" if failed is None else failed.reason,
-    }
-
-
-def warm_alpha(model, problem):
-    """alpha of each pair as the model's last fit left it, or None where that was of other rows or classes."""
+def warm_coef(model, problem):
+    """coef of all pairs as the model's last fit left it, or None where that was of other rows or classes."""
     if not hasattr(model, "support_") or model.shape_fit_[0] != len(problem.codes):
         return None
     if len(model.classes_) != problem.n_classes:
         return None
-    return [pair_alpha(model, pair, len(problem.codes)) for pair in problem.pairs]
+    all_rows = np.zeros((problem.n_classes - 1, len(problem.codes)))
+    all_rows[:, model.support_] = model.dual_coef_
+    return all_rows[:, problem.rows]
 
 
-def pair_alpha(model, pair, n):
-    """alpha of a pair of classes, of all rows of a fit."""
-    a, b = pair
-    ends = np.cumsum(model.n_support_)
-    alpha = np.zeros(n)
-    for c, row in ((a, b - 1), (b, a)):
-        own = slice(ends[c] - model.n_support_[c], ends[c])
-        alpha[model.support_[own]] = np.abs(model.dual_coef_[row, own])
-    return alpha
+def scores_of(problem, found, rows):
+    """Scores (len(rows), n_pairs) of some rows of the gram by solutions for the first C."""
+    S = np.zeros((problem.n_classes, problem.n_classes - 1, len(rows)))
+    for c in range(problem.n_classes):
+        own = np.arange(problem.starts[c], problem.starts[c + 1])
+        own = own[found.coef[0][:, own].any(axis=0)]
+        for _ in add(problem.gram, problem.rows[own], found.coef[0][:, own], rows, S[c], 1):
+            pass
+    return pair_scores(S.transpose(2, 0, 1), found.proof[0, :, PROOF["intercept"]])
 
 
 def fit_sigmoids(problem, C, options, seed, watch):
@@ -238,32 +268,19 @@ def fit_sigmoids(problem, C, options, seed, watch):
     n = len(problem.codes)
     fold_of = np.empty(n, np.intp)
     fold_of[np.random.default_rng(seed).permutation(n)] = np.arange(n) % _FOLDS
-    scores = np.zeros((len(problem.pairs), n))
+    scores = np.zeros((n, len(problem.pairs)))
     for fold in range(_FOLDS):
         held_out = fold_of == fold
         part = problem.without(held_out, C)
-
-        def keep(p, dual, held_out=held_out):
-            out = np.flatnonzero(held_out & (problem.signs(problem.pairs[p]) != 0))
-            if len(out):
-                scores[p, out] = held_out_scores(dual, out)
-
-        solve_all(part, options, None, watch, keep)
+        found = Solutions(part, options)
+        solve_all(part, options, found, watch)
+        out = np.flatnonzero(held_out & (problem.codes >= 0))
+        scores[out] = scores_of(part, found, out)
     A, B = np.empty(len(problem.pairs)), np.empty(len(problem.pairs))
-    for p, pair in enumerate(problem.pairs):
-        y = problem.signs(pair)
-        A[p], B[p] = fit_sigmoid(scores[p, y != 0], y[y != 0] > 0)
+    for p, (a, b) in enumerate(problem.pairs):
+        rows = np.concatenate([problem.class_rows(a), problem.class_rows(b)])
+        A[p], B[p] = fit_sigmoid(scores[rows, p], problem.codes[rows] == (a if problem.n_classes > 2 else b))
     return {"probA_": A, "probB_": B}
-
-
-def held_out_scores(dual, rows):
-    """Scores of rows that are not in the problem; where it has one class alone, its sign."""
-    if not ((dual.y > 0).any() and (dual.y < 0).any()):
-        return np.full(len(rows), float(np.sign(dual.y.sum(dtype=np.int64))))
-    dual.f[rows] = outcome(dual).intercept
-    support = np.flatnonzero(dual.alpha)
-    dual.add_all(dual.gram, support, dual.y[support] * dual.alpha[support], rows)
-    return dual.f[rows]
 
 
 def hyperplanes(support, coef, n_support):
@@ -276,7 +293,11 @@ def hyperplanes(support, coef, n_support):
     )
 
 
-def violation_of(problem, pair, alpha):
-    """The violation of a pair's alpha over all its rows, from nothing in float64."""
-    dual = Dual(problem.gram.in_double(), problem.signs(pair), problem.Cs[0], alpha)
-    return dual.violation_anew()
+def violation_of(problem, pair, coef):
+    """The violation of a pair's coef (n_classes - 1, rows by class), from nothing in float64."""
+    a, b = pair
+    own = [slice(problem.starts[k], problem.starts[k + 1]) for k in pair]
+    dual = problem.dual(pair, problem.Cs[0], np.concatenate([coef[b - 1, own[0]], coef[a, own[1]]]))
+    for _ in dual.refresh(1):
+        pass
+    return float(dual.prove()[PROOF["violation"]])

@@ -33,7 +33,7 @@ from .pair_scores import (
     table_scores,
     votes,
 )
-from .pairs import Problem, Watch, pair_alpha, warm_alpha
+from .pairs import Problem, Watch, warm_coef
 
 # Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
@@ -226,7 +226,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         first = models[0]
         seed = as_seed(first.random_state) if first.probability else None
         X, problem, attributes, options = first._shared(models, X, y, sample_weight)
-        start = warm_alpha(first, problem) if first.warm_start else None
+        start = warm_coef(first, problem) if first.warm_start else None
         watch = Watch(first.verbose, first.callback)
         all_fitted = pairs.fit_pairs(problem, options, start, watch)
         for model, C, fitted in zip(models, problem.Cs, all_fitted):
@@ -312,7 +312,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         gamma = 1.0  # for kernels that have none
         if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
             gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
-        gram = self._gram(X, gamma, options["threads"])
+        gram = self._gram(X, gamma)
         attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
         return Problem(gram, codes, [C], len(labels.classes)), attributes
 
@@ -322,7 +322,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
     def _kernel(self, gamma):
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _gram(self, X, gamma, threads):
+    def _gram(self, X, gamma):
         if self.kernel == "precomputed":
             return Table(lambda rows, columns: X[rows[:, None], columns], len(X), self.kernel_dtype or X.dtype)
         if callable(self.kernel):
@@ -332,7 +332,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
         single = kernel.rounding(rows, np.float32) <= _ROUNDING
-        return Gram(kernel, rows, self.kernel_dtype or ("float32" if single else "float64"), threads)
+        return Gram(kernel, rows, self.kernel_dtype or ("float32" if single else "float64"), self.kernel_dtype is None)
 
     def _score_dtype(self, gram, coef):
         """The type of kernel values for new rows: float64 where a score would be off by more than _SCORE_ROUNDING."""
@@ -436,7 +436,8 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         problem, attributes = self._problem(X, y, sample_weight, options)
         if X.shape != self.shape_fit_ or not np.array_equal(attributes["classes_"], self.classes_):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
-        return max(pairs.violation_of(problem, pair, pair_alpha(self, pair, len(X))) for pair in problem.pairs)
+        coef = warm_coef(self, problem)
+        return max(pairs.violation_of(problem, pair, coef) for pair in problem.pairs)
 
     def _check_rest(self, sizes, entries):
         if self.kernel == "precomputed" and self.shape_fit_[0] != self.n_features_in_:

@@ -280,7 +280,7 @@ cdef void add_range(
     vec* panel, vec* block, const vec** source, int64_t* new_rows, double* tile, const stored_t* stored, double* f,
     Py_ssize_t n_f
 ) noexcept nogil:
-    """f[o, column i] += sum_r coef[o, r] K(z_rows[r], x_i), for i from start, a multiple of WIDE."""
+    """f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i), for i from start, a multiple of WIDE."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, o, c, n_new = 0, at, copy
     cdef vec terms[2 * HALF]
@@ -322,12 +322,12 @@ cdef void add_range(
                 memcpy(to, source[r], wide * size)
         for o in range(n_out):
             for c in range(n):
-                tile[c] = f[o * n_f + (i + c if columns == NULL else columns[i + c])]
+                tile[c] = f[o * n_f + i + c]
             for c in range(n, wide):
                 tile[c] = 0
             accumulate(source, coef + o * n_rows, n_rows, tile)
             for c in range(n):
-                f[o * n_f + (i + c if columns == NULL else columns[i + c])] = tile[c]
+                f[o * n_f + i + c] = tile[c]
         i += n
 
 
@@ -452,7 +452,7 @@ def add(
     cdef int64_t[::1] new = work.new
     cdef Py_ssize_t n_rows = coef.shape[1], n_out = coef.shape[0]
     cdef bint single = Z.single
-    require(n_rows > 0 and n_out > 0 and source.shape[0] >= n_rows)
+    require(n_rows > 0 and n_out > 0 and source.shape[0] >= n_rows and f.shape[0] == n_out and stop <= f.shape[1])
     stored.cache, stored.own, stored.panels = NULL, NULL, <const char*> begin(panels)
     require(panels is None or panels.shape[1] == Z.n_lines * (WIDE_F if single else WIDE_D))
     stored.slot, stored.own_row, stored.own_column = as_list(slot), as_list(own_row), as_list(own_column)

@@ -135,31 +135,33 @@ def outcome(generator):
 
 
 def test_a_machine_without_rows_starts_near_its_optimum():
+    from fastclf.svm import smo
     from fastclf.svm.leave_out import without
-    from fastclf.svm.pairs import solved
-    from fastclf.svm.smo import Dual
+    from fastclf.svm.pairs import limits_of
 
     X, y = CANCER
     model = SVC(gamma=0.05, C=3.0, tol=1e-6)
     _, problem, _, options = model._shared([model], (X - X.mean(axis=0)) / X.std(axis=0), y)
-    dual = Dual(problem.gram, problem.signs((0, 1)), problem.Cs[0], np.zeros(len(y)), goes_on=True)
-    for _ in solved(dual, options, 1, 1):
+    C, limits = problem.Cs[0], limits_of(options, problem.gram.dtype, 1, 1)
+    dual = problem.dual((0, 1), C)
+    steps = smo.steps_for(dual, limits, goes_on=True)
+    for _ in smo.solve(dual, steps, limits):
         pass
-    rows = dual.gram.X.matrix
+    rows = dual.gram.X.matrix[dual.rows]
     K = dual.gram.kernel(rows, rows)
-    for rows in (np.arange(7), np.flatnonzero(dual.alpha)[:1], np.flatnonzero(dual.alpha >= dual.C)[:4]):
-        before = dual.alpha.copy(), dual.f.copy()
-        less = outcome(without(dual, rows))
-        assert abs(less.y @ less.alpha) <= 1e-12 * less.alpha.sum()
-        assert ((less.alpha >= 0) & (less.alpha <= less.C)).all()
-        assert not less.alpha[rows].any()
-        np.testing.assert_allclose(less.f, K @ (less.y * less.alpha) - less.y, atol=1e-4)
+    for rows in (np.arange(7), np.flatnonzero(dual.coef)[:1], np.flatnonzero(np.abs(dual.coef) >= 3.0)[:4]):
+        before = dual.coef.copy(), dual.f.copy()
+        less = outcome(without(dual, steps, rows, C[dual.rows]))
+        assert abs(less.coef.sum()) <= 1e-12 * less.total()
+        assert ((less.coef >= less.lower) & (less.coef <= less.upper)).all()
+        assert not less.coef[rows].any()
+        np.testing.assert_allclose(less.f, K @ less.coef - less.y, atol=1e-4)
         start = less.objective()
-        for _ in solved(less, options, 1, 1):
+        for _ in smo.solve(less, steps, limits):
             pass
         assert less.converged
         assert 0.85 * less.objective() < start <= less.objective()  # of no alphas it is 0
-        np.testing.assert_array_equal(dual.alpha, before[0])
+        np.testing.assert_array_equal(dual.coef, before[0])
         np.testing.assert_array_equal(dual.f, before[1])
 
 

@@ -18,7 +18,9 @@ from sklearn.preprocessing import StandardScaler
 import fastclf
 from fastclf import SVC, svm_path
 from fastclf.kernels import values
-from fastclf.svm import interior_point, pair_scores, pairs, smo
+from fastclf.svm import interior_point, pair_scores, pairs, small_pairs, smo, steps
+from fastclf.svm.dual import Dual, Work
+from fastclf.svm.gram import Table
 
 pytestmark = pytest.mark.levels
 
@@ -271,14 +273,17 @@ def test_a_kernel_that_is_not_positive_definite_ends(rng, kernel, C):
     assert np.isfinite(model.dual_coef_).all()
 
 
+def identity(n):
+    return Table(lambda rows, columns: np.eye(n)[rows[:, None], columns], n, np.float64)
+
+
 def test_an_alpha_a_digit_below_its_bound_reaches_it():
     # which the other alpha, 16 times as large, does not see
-    K = np.zeros((2, smo.compiled.PAD))
-    K[0, 0] = K[1, 1] = 1.0
-    alpha, f, y, C = np.array([1 - 2.0**-53, 16.0]), np.array([-2.0, 2.0]), np.ones(2, np.int8), np.array([1.0, 20.0])
-    room, coef = np.empty((8, smo.compiled.PAD)), np.zeros(2)
-    steps, _ = smo.compiled.inner(K, np.arange(2), alpha, f, y, C, room, 1e-3, 100, coef)
-    assert (steps, alpha.tolist()) == (1, [1.0, 16.0])
+    dual = Dual(identity(2), np.arange(2), np.ones(2), np.array([1.0, 20.0]))
+    dual.coef[:], dual.f[:] = [1 - 2.0**-53, 16.0], [-2.0, 2.0]
+    K = dual.gram.square(dual.gram.pack(dual.rows), dual.rows, 1)
+    made, _, _ = smo.compiled.optimise_all(dual, K, Work(2, np.float64), 1e-3, 100, 1 << 20)
+    assert (made, dual.coef.tolist()) == (1, [1.0, 16.0])
 
 
 @pytest.mark.filterwarnings("error")
@@ -349,9 +354,16 @@ def test_a_table_or_a_function_is_the_kernel_it_holds(rng):
         np.testing.assert_allclose(scores, expected.decision_function(X[:5]), atol=1e-3)
 
 
+def slow(monkeypatch):
+    """Steps are soon given up for other means."""
+    monkeypatch.setattr(small_pairs, "_LOOKS", 1)
+    monkeypatch.setattr(small_pairs, "PATIENCE", 0)
+
+
 def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, monkeypatch):
     monkeypatch.setattr(smo, "_SLOW", 0)
     monkeypatch.setattr(smo, "_SLOW_LEAST", 20)
+    slow(monkeypatch)
     X = rng.standard_normal((300, 3))
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.5, 0.5])
     for size in (0.05, 0.1, 0.2, 0.4):  # MB; the features of a pair of classes are 200 x 10 numbers
@@ -365,6 +377,7 @@ def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeyp
 
     monkeypatch.setattr(smo, "_SLOW", 0)
     monkeypatch.setattr(smo, "_SLOW_LEAST", 20)
+    slow(monkeypatch)
     monkeypatch.setattr(interior_point.Interior, "_factorise", singular)
     X, y = overlapping(rng)
     model = SVC(kernel="linear", C=10, tol=1e-6).fit(X, y)
@@ -372,74 +385,87 @@ def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeyp
     assert model.kkt_violation(X, y) <= 1.1e-6
 
 
-def test_threads_ranges_caches_and_shrinking_give_the_same_machine(rng, monkeypatch):
-    X = rng.standard_normal((600, 6)).astype(np.float32)
-    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(600), [-0.5, 0.5])
-    models = [SVC(C=10, n_jobs=n_jobs, cache_size=size).fit(X, y) for n_jobs, size in ((1, 200), (3, 200), (1, 4))]
+def three_classes(rng, n=600, cuts=(-0.5, 0.5)):
+    X = rng.standard_normal((n, 6)).astype(np.float32)
+    return X, np.digitize(X[:, 0] + 0.3 * rng.standard_normal(n), cuts)
+
+
+def in_working_sets(monkeypatch, largest):
+    """No pair has its whole kernel matrix, but working sets of at most that many rows."""
+    monkeypatch.setattr(pairs, "_LARGEST_SET", largest)
+
+
+@pytest.mark.parametrize("largest", [2048, 300])
+def test_threads_and_ranges_change_no_bit(rng, monkeypatch, largest):
+    X, y = three_classes(rng)
+    in_working_sets(monkeypatch, largest)
+    models = [SVC(C=10, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3)]
+    monkeypatch.setattr(small_pairs, "_THREAD_WORK", 0)
     monkeypatch.setattr(values, "_THREAD_WORK", 0)
     monkeypatch.setattr(values, "_RANGE_WORK", 1000)
-    models.append(SVC(C=10, n_jobs=3, cache_size=5).fit(X, y))
+    models.append(SVC(C=10, n_jobs=3).fit(X, y))
     for model in models[1:]:
         np.testing.assert_array_equal(model.dual_coef_, models[0].dual_coef_)
+        np.testing.assert_array_equal(model.n_iter_, models[0].n_iter_)
         np.testing.assert_array_equal(model.decision_function(X), models[0].decision_function(X))
     rows = np.concatenate([models[0].decision_function(X[i : i + 1]) for i in range(20)])
     np.testing.assert_array_equal(rows, models[0].decision_function(X)[:20])
-    monkeypatch.setattr(smo, "_SHRINK_EVERY", 2)
-    monkeypatch.setattr(smo, "_SET", 16)
-    for model in (SVC(C=10), SVC(C=10, shrinking=False), SVC(C=10, cache_size=0.01), SVC(C=10, cache_size=1e-6)):
-        model.fit(X, y)
+
+
+def test_caches_shrinking_and_working_sets_end_at_the_same_optimum(rng, monkeypatch):
+    X, y = three_classes(rng)
+    models = [SVC(C=10, cache_size=size).fit(X, y) for size in (200, 4, 0.01, 1e-6)]
+    monkeypatch.setattr(steps, "_SHRINK_EVERY", 2)
+    monkeypatch.setattr(steps, "_SET", 16)
+    in_working_sets(monkeypatch, 300)
+    parameters = ({}, {"shrinking": False}, {"cache_size": 0.01}, {"cache_size": 1e-6})
+    for model in (*models, *(SVC(C=10, **own).fit(X, y) for own in parameters)):
         np.testing.assert_allclose(model.dual_objective_, models[0].dual_objective_, rtol=1e-4)
         assert model.violation_ <= 1e-3
         assert model.kkt_violation(X, y) == pytest.approx(model.violation_, abs=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_pairs_share_changes_no_bit(rng, monkeypatch, dtype):
-    X = rng.standard_normal((300, 6)).astype(np.float32)
-    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-1, -0.3, 0.5])
-    monkeypatch.setattr(smo, "_SHRINK_EVERY", 2)
-    monkeypatch.setattr(smo, "_SET", 32)
-
-    def fitted(n_jobs, shared, **parameters):
-        blocks = []
-        make = pairs.OwnClasses
-
-        def counted(gram, codes, n_classes, n_bytes, threads):
-            own = make(gram, codes, n_classes, shared * n_bytes, threads)
-            blocks.append(sum(each.block is not None for each in own.of_class))
-            return own
-
+def test_how_classes_are_grouped_changes_no_bit(rng, monkeypatch, dtype):
+    X, y = three_classes(rng, 600, (-1, -0.3, 0.5, 0.6, 0.7))
+    monkeypatch.setattr(small_pairs, "_THREAD_WORK", 0)
+    model = SVC(C=10, kernel_dtype=dtype, n_jobs=1).fit(X, y)
+    assert len(small_pairs.grouped(np.bincount(y))) > 1
+    grown = []
+    for name, value, n_jobs in (
+        ("_GROUP", 1, 2),
+        ("_GROUP", 90, 1),
+        ("_GROUP", 1000, 4),
+        ("_CROSS_SHARE", 0, 2),  # one class after another
+        ("_OWN_SHARE", 0, 3),  # each pair has a matrix of its own
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(pairs, "OwnClasses", counted)
-            model = SVC(C=10, kernel_dtype=dtype, n_jobs=n_jobs, **parameters).fit(X, y)
-        return model, blocks
-
-    model, blocks = fitted(1, 1)
-    assert blocks == [4]
-    for n_jobs, shared, some in ((2, 1, {4}), (4, 1, {4}), (1, 0, {0}), (2, 6e-4, {1, 2, 3})):
-        other, blocks = fitted(n_jobs, shared)
-        assert some.issuperset(blocks)
+            patch.setattr(small_pairs, name, value)
+            grown.append(SVC(C=10, kernel_dtype=dtype, n_jobs=n_jobs).fit(X, y))
+    for other in grown:
         np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
         np.testing.assert_array_equal(other.n_iter_, model.n_iter_)
         np.testing.assert_array_equal(other.intercept_, model.intercept_)
-    one, none = (fitted(2, shared, probability=True, random_state=0)[0] for shared in (1, 0))
-    np.testing.assert_array_equal(one.probA_, none.probA_)
 
 
 def test_rows_left_out_come_back(rng, monkeypatch):
     X, y = overlapping(rng, 500)
+    K = X @ X.T
+    model = SVC(C=10, kernel="linear", tol=1e-5, kernel_dtype="float64").fit(X, y)
+    assert model.n_iter_[0] > 1000  # steps, after which the first are left out
+    assert reference.violation(K, 2 * y - 1, alphas(model, 500), 10) <= 1.01e-5
     left_out = []
-    shrink = smo.Dual._shrink
+    shrink = steps.WorkingSets.shrink
 
-    def spy(self, up, low):
-        shrink(self, up, low)
-        left_out.append(len(self.levels))
+    def spy(self, dual, ends):
+        shrink(self, dual, ends)
+        left_out.append(len(self.left_out))
 
-    monkeypatch.setattr(smo.Dual, "_shrink", spy)
-    monkeypatch.setattr(smo, "_SHRINK_EVERY", 1)
+    in_working_sets(monkeypatch, 300)
+    monkeypatch.setattr(steps.WorkingSets, "shrink", spy)
+    monkeypatch.setattr(steps, "_SHRINK_EVERY", 1)
     model = SVC(C=10, kernel="linear", tol=1e-5, kernel_dtype="float64").fit(X, y)
     assert max(left_out) >= 1
-    K = X @ X.T
     assert reference.violation(K, 2 * y - 1, alphas(model, 500), 10) <= 1.01e-5
 
 
@@ -457,14 +483,12 @@ def test_a_warm_start_ends_at_the_same_optimum_sooner(rng):
     )
 
 
-def test_an_alpha_is_repaired_to_feasibility(rng):
-    y = np.array([1, 1, -1, -1, 0], np.int8)
-    C = np.array([1.0, 2, 3, 1, 5])
-    alpha = smo.feasible(np.array([5.0, 1, 1, 0.5, 3]), y, C)
-    assert y @ alpha == pytest.approx(0)
-    assert (alpha >= 0).all()
-    assert (alpha <= C).all()
-    assert alpha[4] == 0
+def test_an_alpha_is_repaired_to_feasibility():
+    y, C = np.array([1.0, 1, -1, -1]), np.array([1.0, 2, 3, 1])
+    coef = Dual(identity(4), np.arange(4), y, C, [5.0, 1, -1, -0.5]).coef
+    assert coef.sum() == pytest.approx(0)
+    assert (y * coef >= 0).all()
+    assert (y * coef <= C).all()
 
 
 def test_a_failed_fit_changes_nothing(rng):

@@ -1,0 +1,191 @@
+"""Pairs of classes whose kernel matrix fits memory: each is solved at once, all of it in compiled code.
+
+Of two classes the matrix is computed by all threads. Of more, classes are gathered in groups; values between the rows
+of a group are computed once, those between a group and the classes after it when the pairs of the two are solved, and
+each pair takes its part. Threads take groups whole, so that their number changes no bit.
+"""
+
+import numpy as np
+
+from .. import _simd
+from .._threads import run
+from .dual import PROOF, Work
+from .gram import PAD, Gram, padded
+
+compiled = _simd.load("svm._small_pairs")
+
+UNSOLVED, SOLVED, STOPPED, DOUBTFUL, SLOW = (
+    compiled.STATUS[name] for name in ("unsolved", "solved", "stopped", "doubtful", "slow")
+)
+
+# Rows of a group of classes, at least, where there are more.
+_GROUP = 256
+
+# The share of the cache that the matrices of all groups may have, and the values between groups that threads work on.
+_OWN_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
+
+# Looks at rows of a call, some 30 ms, and where someone watches; those after which a pair is left to other means.
+_LOOKS, _LOOKS_WATCHED, PATIENCE = 1 << 24, 1 << 20, 1 << 24
+
+# Products below which the calling thread does all.
+_THREAD_WORK = 1 << 26
+
+
+class Tiles:
+    """Kernel values that pairs take their matrices from, or the matrix of one pair; see `tiles_t`."""
+
+    __slots__ = ("cross", "cross_column", "cross_row", "own", "own_at", "own_ld", "whole")
+
+    def __init__(self, whole=None):
+        self.whole = whole  # (m, padded m)
+
+
+class PairWork(Work):
+    """What the steps of pairs of at most m rows write in, and where they are (`position_t`)."""
+
+    __slots__ = ("own", "position")
+
+    def __init__(self, m, dtype, gathers):
+        super().__init__(m, dtype)
+        self.position = np.zeros(4, np.int64)
+        self.own = np.empty(m * padded(m, PAD) if gathers else 1, dtype)  # the matrix that a pair gathers
+
+
+def grams(problem, found):
+    """The grams whose values pairs are solved by, one after the other: the next one for what is doubtful by then."""
+    gram = problem.gram
+    single = gram.of_type(np.float32)
+    if _has_digits(single, problem, found) if gram.free_dtype else gram.dtype == np.float32:
+        yield single
+    yield gram.of_type(np.float64)
+
+
+def _has_digits(gram, problem, found):
+    """Whether values of this gram are good enough for alphas of the usual size, and for those to start with."""
+    if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
+        return False
+    curvature = 2 * float(gram.diagonal(problem.rows).mean())
+    alpha = min(float(found.C.max()), 2 / max(curvature, 1e-300))
+    norm = alpha * np.sqrt(2 * len(problem.rows) / problem.n_classes)
+    return gram.rounding() * max(norm, float(np.linalg.norm(found.coef[0], axis=1).max())) <= 0.1 * found.tol
+
+
+class SmallPairs:
+    """The solution of a problem's pairs of at most `limit` rows, by values of `gram`."""
+
+    def __init__(self, problem, gram, found, threads, watch):
+        self.problem, self.gram, self.found, self.watch = problem, gram, found, watch
+        n = len(problem.rows)
+        work = n * n * (gram.X.n_columns + 64) if isinstance(gram, Gram) else 0
+        self.threads = threads if work > _THREAD_WORK else 1
+        found.rounding, found.patience = gram.rounding(), PATIENCE
+
+    def solve(self, limit, cache_bytes):
+        """Solve the pairs that are unsolved or doubtful."""
+        first = self.found.n_solved()  # C of each pair
+        sizes = np.diff(self.problem.starts)
+        pairs = np.array(self.problem.pairs)
+        rows = sizes[pairs].sum(axis=1)
+        status = self.found.status[np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))]
+        wanted = (rows <= limit) & ((status == UNSOLVED) | (status == DOUBTFUL))
+        numbers = np.column_stack([pairs, np.arange(len(pairs)), first])[wanted]
+        groups = grouped(sizes)
+        own = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
+        if len(pairs) == 1 or own > _OWN_SHARE * cache_bytes:
+            run(self._alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
+        elif len(numbers):
+            self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
+
+    def _alone(self, number):
+        rows = np.concatenate([self.problem.class_rows(c) for c in number[:2]])
+        threads = self.threads if len(self.problem.pairs) == 1 else 1
+        tiles = Tiles(self.gram.square(self.gram.pack(rows), rows, threads))
+        yield from self._steps(tiles, number[None])
+
+    def _by_groups(self, groups, numbers, cross_bytes):
+        problem, gram, starts = self.problem, self.gram, self.problem.starts
+        n_classes = len(starts) - 1
+        sizes = [int(starts[group[-1] + 1] - starts[group[0]]) for group in groups]
+        squares = np.concatenate([[0], np.cumsum(np.square(sizes))])
+        own = np.empty(squares[-1], gram.dtype)
+        own_at, own_ld = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
+        for group, size, square in zip(groups, sizes, squares):
+            for c in group:
+                own_at[c], own_ld[c] = square + (starts[c] - starts[group[0]]) * (size + 1), size
+
+        def fill_own(g):
+            rows = problem.rows[starts[groups[g][0]] : starts[groups[g][-1] + 1]]
+            out = own[squares[g] : squares[g + 1]].reshape(sizes[g], sizes[g])
+            gram.fill(gram.pack(rows), rows, out, 1)
+            yield
+
+        def solve(item):
+            group, first, stop, listed = item  # classes
+            rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
+            columns = problem.rows[starts[first] : starts[stop]]
+            tiles = Tiles()
+            tiles.own, tiles.own_at, tiles.own_ld = own, own_at, own_ld
+            tiles.cross = np.empty((len(rows), max(1, len(columns))), gram.dtype)
+            tiles.cross_row, tiles.cross_column = np.full((2, n_classes), -1)
+            tiles.cross_row[group], tiles.cross_column[first:stop] = (
+                starts[group] - starts[group[0]],
+                starts[first:stop] - starts[first],
+            )
+            if len(columns):
+                gram.fill(gram.pack(rows), columns, tiles.cross, 1)
+                yield
+            yield from self._steps(tiles, listed)
+
+        run(fill_own, range(len(groups)), self.threads)
+        run(solve, list(items(groups, starts, numbers, cross_bytes / gram.dtype.itemsize)), self.threads)
+
+    def _steps(self, tiles, numbers):
+        sizes = np.diff(self.problem.starts)
+        work = PairWork(int(sizes[numbers[:, :2]].sum(axis=1).max()), self.gram.dtype, tiles.whole is None)
+        looks = _LOOKS_WATCHED if self.watch.is_asked else _LOOKS
+        done = False
+        while not done:
+            done = compiled.solve_list(self.found, tiles, numbers, work, looks)
+            at = min(work.position[0], len(numbers) - 1)
+            self._tell(numbers[at, 2])
+            yield
+
+    def _tell(self, p):
+        """That pair p is being solved."""
+        if not self.watch.is_asked:
+            return
+        found = self.found
+        c = np.minimum(found.n_solved()[p], len(found.status) - 1)
+        if self.watch.tell("pairs", int(found.n_steps.sum()), float(found.proof[c, p, PROOF["violation"]])):
+            found.max_iter, found.reason = 0, ": the callback ended it"
+
+
+def grouped(sizes):
+    """Classes one after another in groups of _GROUP rows or more, but for the last."""
+    groups, size = [], _GROUP
+    for c, rows in enumerate(sizes):
+        if size >= _GROUP:
+            groups.append([])
+            size = 0
+        groups[-1].append(c)
+        size += rows
+    return groups
+
+
+def items(groups, starts, numbers, most):
+    """(group, first, stop, pairs): the pairs of its classes with each other and with those classes after it.
+
+    Between them are at most `most` kernel values, or one class.
+    """
+    for group in groups:
+        a, b = numbers[:, 0], numbers[:, 1]
+        listed = numbers[(a >= group[0]) & (b <= group[-1])]
+        if len(listed):
+            yield group, group[-1] + 1, group[-1] + 1, listed
+        n_rows, first = starts[group[-1] + 1] - starts[group[0]], group[-1] + 1
+        while first < len(starts) - 1:
+            stop = max(first + 1, int(np.searchsorted(starts, starts[first] + most / n_rows, "right")) - 1)
+            listed = numbers[(a >= group[0]) & (a <= group[-1]) & (b >= first) & (b < stop)]
+            if len(listed):
+                yield group, first, stop, listed
+            first = stop

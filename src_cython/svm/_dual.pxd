@@ -1,0 +1,165 @@
+# The dual of a two-class problem.
+#
+#     min  1/2 b'Kb - y'b    subject to  1'b = 0,  lower <= b <= upper
+#
+# b_i = y_i alpha_i, so that a row with y_i = 1 has the bounds 0 and C_i, one with y_i = -1 has -C_i and 0. The gradient
+# is f = Kb - y. Optimal is where no row that may rise has a lesser f than one that may fall; the violation is the most
+# f of the rows that may fall less the least of those that may rise.
+from libc.math cimport INFINITY, fabs, sqrt
+
+cdef enum:
+    PADDED_TO = 16  # an array of a problem is as long as a multiple of it: of two vectors
+    N_ARRAYS = 8    # of a problem, in this order
+
+ctypedef struct dual_t:
+    Py_ssize_t n       # rows
+    Py_ssize_t ld      # numbers of an array; beyond n they are of no row, none may rise or fall
+    double* y          # +1 or -1
+    double* lower
+    double* upper
+    double* coef       # b
+    double* f          # Kb - y
+    double* diagonal   # of K
+    double* rise       # 0 where b may rise, else infinity
+    double* fall       # 0 where b may fall, else -infinity
+
+ctypedef struct ends_t:
+    double least       # f of the rows that may rise, or infinity
+    double most        # f of the rows that may fall, or -infinity
+    Py_ssize_t at      # a row with the least f
+
+cdef enum:
+    # the proof of a solution
+    INTERCEPT
+    VIOLATION
+    OBJECTIVE
+    GAP
+    MARGIN
+    N_PROOFS
+
+
+cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    return (n + PADDED_TO - 1) // PADDED_TO * PADDED_TO
+
+
+cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept nogil:
+    """Let the problem have its N_ARRAYS arrays there, one after another."""
+    cdef Py_ssize_t ld = padded(n)
+    d.n, d.ld = n, ld
+    d.y, d.lower, d.upper, d.coef = arrays, arrays + ld, arrays + 2 * ld, arrays + 3 * ld
+    d.f, d.diagonal, d.rise, d.fall = arrays + 4 * ld, arrays + 5 * ld, arrays + 6 * ld, arrays + 7 * ld
+
+
+cdef inline void place(dual_t* d, Py_ssize_t i) noexcept nogil:
+    """Note whether row i may rise and fall."""
+    d.rise[i] = 0 if d.coef[i] < d.upper[i] else INFINITY
+    d.fall[i] = 0 if d.coef[i] > d.lower[i] else -INFINITY
+
+
+cdef inline void place_all(dual_t* d) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(d.n, d.ld):
+        d.y[i] = d.lower[i] = d.upper[i] = d.coef[i] = d.f[i] = d.diagonal[i] = 0
+    for i in range(d.ld):
+        place(d, i)
+
+
+cdef inline bint is_free(const dual_t* d, Py_ssize_t i) noexcept nogil:
+    return d.lower[i] < d.coef[i] < d.upper[i]
+
+
+cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
+    d.lower[i] = 0 if d.y[i] > 0 else -C
+    d.upper[i] = C if d.y[i] > 0 else 0
+
+
+cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
+    """The sum of b, if it is more than roundings make it, else 0; and the sum of alpha."""
+    cdef Py_ssize_t i
+    cdef double sum = 0
+    total[0] = 0
+    for i in range(d.n):
+        sum += d.coef[i]
+        total[0] += fabs(d.coef[i])
+    return sum if fabs(sum) > 1e-13 * total[0] else 0
+
+
+cdef inline void make_feasible(dual_t* d) noexcept nogil:
+    """Bring b within its bounds, and its sum to 0 by less of the sign that has more, free rows first."""
+    cdef Py_ssize_t i
+    cdef double total, over, free = 0, side = 0
+    for i in range(d.n):
+        d.coef[i] = min(max(d.coef[i], d.lower[i]), d.upper[i])
+    over = unbalance(d, &total)
+    if over == 0:
+        return
+    for i in range(d.n):
+        if d.coef[i] * over > 0:
+            side += fabs(d.coef[i])
+            free += fabs(d.coef[i]) if is_free(d, i) else 0
+    for i in range(d.n):
+        if d.coef[i] * over > 0 and (free < fabs(over) or is_free(d, i)):
+            d.coef[i] *= max(<double> 0, 1 - fabs(over) / (side if free < fabs(over) else free))
+
+
+cdef inline void rescale(dual_t* d) noexcept nogil:
+    """After a change of the bounds: b times what is best along it and within them, f with it."""
+    cdef Py_ssize_t i
+    cdef double total = 0, square = 0, factor = INFINITY, C
+    for i in range(d.n):
+        total += fabs(d.coef[i])
+        square += d.coef[i] * (d.f[i] + d.y[i])
+        if d.coef[i] != 0:
+            factor = min(factor, (d.upper[i] - d.lower[i]) / fabs(d.coef[i]))
+    if square > 0:
+        factor = min(factor, total / square)
+    factor = factor if factor < INFINITY else 1
+    for i in range(d.n):
+        C = d.upper[i] - d.lower[i]
+        d.coef[i] *= factor
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # but for rounding at its bound: a free row tells the intercept
+            d.coef[i] = d.y[i] * C
+        d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
+
+
+cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
+    """The row that can make good the unbalance, or -1; it is farthest from its bounds."""
+    cdef double total, most = 0, least
+    cdef Py_ssize_t i, best = -1
+    over[0] = unbalance(d, &total)
+    for i in range(d.n if over[0] != 0 else 0):
+        least = min(d.coef[i] - d.lower[i], d.upper[i] - d.coef[i])
+        if least > most:
+            best, most = i, least
+    return best if fabs(over[0]) < most else -1
+
+
+cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nogil:
+    """The intercept, and how far the solution is from the optimum."""
+    cdef Py_ssize_t i, n_free = 0
+    cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
+    cdef double free = 0, square = 0, total = 0, slack = 0, least = INFINITY, margin
+    for i in range(d.n):
+        if is_free(d, i):
+            free += d.f[i]
+            n_free += 1
+        square += d.coef[i] * (d.f[i] + d.y[i])
+        total += fabs(d.coef[i])
+        hard = hard or d.upper[i] - d.lower[i] == INFINITY
+    if n_free:
+        proof[INTERCEPT] = -free / n_free
+    elif two:
+        proof[INTERCEPT] = -0.5 * (ends.least + ends.most)
+    else:
+        proof[INTERCEPT] = d.y[0] if d.n else 0  # all rows are of that class
+    for i in range(d.n):
+        margin = 1 + d.y[i] * (d.f[i] + proof[INTERCEPT])
+        least = min(least, margin)
+        slack += 0 if hard else (d.upper[i] - d.lower[i]) * max(<double> 0, 1 - margin)
+    proof[VIOLATION] = max(<double> 0, ends.most - ends.least) if two else 0
+    proof[OBJECTIVE] = total - 0.5 * square
+    proof[MARGIN] = (least if hard else 1) / sqrt(square) if square > 0 else INFINITY
+    if not hard:
+        proof[GAP] = 0.5 * square + slack - proof[OBJECTIVE]
+    else:
+        proof[GAP] = 0.5 * square / (least * least) - proof[OBJECTIVE] if least > 0 else INFINITY

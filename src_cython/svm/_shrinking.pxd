@@ -1,0 +1,157 @@
+# Steps of two rows (`_steps.pxd`) with shrinking (Joachims 1998): rows at a bound that look as if they would stay there
+# are left out, and the others are solved as a problem of their own, in which rows may be left out again. What that
+# changes in f is made good for all rows before any is judged again.
+from libc.stdint cimport int64_t
+
+from svm._dual cimport N_ARRAYS, dual_t, ends_t, place, place_all, set_arrays
+from svm._steps cimport descend, find_ends, load, row_of
+from _vector cimport LANES_D, fmadd_d, spread_d, vec, vec_d, vec_f
+
+cdef extern from *:
+    """
+    #define SHRINK_EVERY 1000   /* steps */
+    #define SHRINK_SHARE 0.5    /* of the rows that are left, at most, for it to be worth it */
+    #define SHRINK_GOAL 0.1     /* the share of the violation to which they are solved */
+    """
+    const int SHRINK_EVERY
+    const double SHRINK_SHARE
+    const double SHRINK_GOAL
+
+# What n rows need for their levels of shrinking, each of which has half of the rows of the one before at most:
+# N_ARRAYS * (n + 16 LEVELS) numbers, 2 n rows and changes, and n (n / 3 + 16) kernel values.
+cdef enum:
+    LEVELS = 40
+
+ctypedef struct scratch_t:
+    double* arrays
+    int64_t* row
+    double* change
+    void* K
+
+ctypedef struct limits_t:
+    double tol
+    int64_t steps   # that may still be made
+    int64_t looks   # at a row that may still be made, about a nanosecond each
+    double gained   # of the objective
+
+
+cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
+    """What steps cost: the time of one is that of its rows and some 64 more."""
+    return steps * (d.n + 64)
+
+
+cdef inline void add_row(dual_t* d, const vec* Ki, double change) noexcept nogil:
+    """f += change K_i"""
+    cdef Py_ssize_t v
+    for v in range(d.ld // LANES_D):
+        (<vec_d*> d.f)[v] = fmadd_d(spread_d(change), load(Ki, v * LANES_D), (<vec_d*> d.f)[v])
+
+
+cdef inline void add_four(
+    dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change
+) noexcept nogil:
+    """f += sum of change_i K_i over four rows."""
+    cdef Py_ssize_t v
+    cdef const vec* a = row_of(K, row[0], ld)
+    cdef const vec* b = row_of(K, row[1], ld)
+    cdef const vec* c = row_of(K, row[2], ld)
+    cdef const vec* e = row_of(K, row[3], ld)
+    cdef vec_d sum
+    for v in range(d.ld // LANES_D):
+        sum = fmadd_d(spread_d(change[0]), load(a, v * LANES_D), (<vec_d*> d.f)[v])
+        sum = fmadd_d(spread_d(change[1]), load(b, v * LANES_D), sum)
+        sum = fmadd_d(spread_d(change[2]), load(c, v * LANES_D), sum)
+        (<vec_d*> d.f)[v] = fmadd_d(spread_d(change[3]), load(e, v * LANES_D), sum)
+
+
+cdef inline void add_rows(
+    dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change, Py_ssize_t n
+) noexcept nogil:
+    """f += sum of change_i K_i over n rows."""
+    cdef Py_ssize_t i = 0
+    while i + 4 <= n:
+        add_four(d, K, ld, row + i, change + i)
+        i += 4
+    for i in range(i, n):
+        add_row(d, row_of(K, row[i], ld), change[i])
+
+
+cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept nogil:
+    """The rows that are free, or at a bound which they may leave."""
+    cdef ends_t ends = find_ends(d)
+    cdef Py_ssize_t i, n = 0
+    for i in range(d.n):
+        row_out[n] = i
+        n += (d.rise[i] == 0 and d.f[i] <= ends.most) or (d.fall[i] == 0 and d.f[i] >= ends.least)
+    return n
+
+
+cdef inline void take_rows(
+    const dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, dual_t* s, vec* K_out
+) noexcept nogil:
+    """The problem of some rows, and its kernel matrix."""
+    cdef Py_ssize_t i, j
+    cdef const vec* Ki
+    cdef vec* to
+    for i in range(s.n):
+        s.y[i], s.lower[i], s.upper[i] = d.y[row[i]], d.lower[row[i]], d.upper[row[i]]
+        s.coef[i], s.f[i], s.diagonal[i] = d.coef[row[i]], d.f[row[i]], d.diagonal[row[i]]
+        Ki, to = row_of(K, row[i], ld), <vec*> row_of(K_out, i, s.ld)
+        for j in range(s.ld):
+            if vec is vec_f:
+                (<float*> to)[j] = (<const float*> Ki)[row[j]] if j < s.n else 0
+            else:
+                (<double*> to)[j] = (<const double*> Ki)[row[j]] if j < s.n else 0
+    place_all(s)
+
+
+cdef inline void recover(
+    dual_t* d, const vec* K, Py_ssize_t ld, const dual_t* s, const scratch_t* scratch
+) noexcept nogil:
+    """Take on the coef of the problem of some rows, and make f good for all."""
+    cdef Py_ssize_t i, row, n = 0
+    for i in range(s.n):
+        row = scratch.row[i]
+        if s.coef[i] != d.coef[row]:
+            scratch.row[n], scratch.change[n] = row, s.coef[i] - d.coef[row]
+            d.coef[row] = s.coef[i]
+            place(d, row)
+            n += 1
+    add_rows(d, K, ld, scratch.row, scratch.change, n)
+
+
+cdef inline void shrink(
+    dual_t* d, const vec* K, Py_ssize_t ld, Py_ssize_t n, const scratch_t* scratch, limits_t* limits
+) noexcept nogil:
+    """Solve the problem of the n rows that `scratch` has, and recover."""
+    cdef dual_t s
+    cdef scratch_t below = scratch[0]
+    cdef ends_t ends = find_ends(d)
+    cdef double tol = limits.tol
+    set_arrays(&s, scratch.arrays, n)
+    take_rows(d, K, ld, scratch.row, &s, <vec*> scratch.K)
+    below.row, below.change, below.arrays = scratch.row + n, scratch.change + n, scratch.arrays + N_ARRAYS * s.ld
+    below.K = <void*> row_of(<const vec*> scratch.K, n, s.ld)
+    limits.tol = max(SHRINK_GOAL * (ends.most - ends.least), 0.5 * tol)
+    solve(&s, <const vec*> scratch.K, s.ld, &below, limits)
+    limits.tol = tol
+    recover(d, K, ld, &s, scratch)
+    limits.looks -= n * s.ld + n * d.n // 4
+
+
+cdef inline void solve(
+    dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch, limits_t* limits
+) noexcept nogil:
+    """Make steps until the violation is at most limits.tol, a limit is reached, or rounding ends it."""
+    cdef int64_t most, made
+    cdef Py_ssize_t n
+    while limits.steps > 0 and limits.looks > 0:
+        most = min(min(<int64_t> SHRINK_EVERY, limits.steps), 1 + limits.looks // looks_of(d, 1))
+        made = descend(d, K, ld, limits.tol, most, &limits.gained)
+        limits.steps -= made
+        limits.looks -= looks_of(d, made)
+        if made < most:
+            return
+        n = choose_rows(d, scratch.row)
+        if 2 <= n <= SHRINK_SHARE * d.n and limits.steps > 0 and limits.looks > 0:
+            shrink(d, K, ld, n, scratch, limits)

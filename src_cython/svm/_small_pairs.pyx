@@ -1,0 +1,315 @@
+# Pairs of classes, solved one after another by `_shrinking.pxd`, each with its whole kernel matrix in memory.
+#
+# All rows are sorted by class. coef[b - 1, rows of a] and coef[a, rows of b] are y alpha of the pair (a, b), a < b,
+# where y = 1 for a; but of two classes y = 1 for b. With several C a pair starts each from where the one before ends.
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from kernels._matrix cimport begin as first_of
+from svm._dual cimport (
+    N_ARRAYS, N_PROOFS, VIOLATION, dual_t, ends_t, make_feasible, place,
+    place_all, prove, rescale, row_to_balance, set_arrays, set_bounds,
+)
+from svm._shrinking cimport add_row, limits_t, scratch_t, solve
+from svm._steps cimport entry, find_ends, row_of
+from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f
+
+cdef enum:
+    UNSOLVED
+    SOLVED
+    STOPPED     # after max_iter steps, or as it was called off
+    DOUBTFUL    # as kernel values have too few digits
+    SLOW
+
+STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful": DOUBTFUL, "slow": SLOW}
+
+# What all pairs share: `pairs.Solutions` and limits.
+ctypedef struct pairs_t:
+    Py_ssize_t n               # rows
+    Py_ssize_t n_classes
+    Py_ssize_t n_pairs
+    Py_ssize_t n_Cs
+    const int64_t* start       # (n_classes + 1,), of each class among the rows
+    const double* C            # (n_Cs, n)
+    double* coef               # (n_Cs, n_classes - 1, n); in: where the first C starts
+    double* proof              # (n_Cs, n_pairs, N_PROOFS), out
+    int64_t* n_steps           # (n_Cs, n_pairs), out
+    signed char* status        # (n_Cs, n_pairs), out
+    double tol
+    double rounding            # of a kernel value
+    int64_t max_iter
+    int64_t patience           # looks at rows, after which a pair is slow
+
+# Kernel values between the rows of classes, of which each pair gathers its matrix; or the matrix of a single pair.
+ctypedef struct tiles_t:
+    const void* whole          # that matrix, or NULL
+    Py_ssize_t whole_ld
+    const void* own            # matrices of the rows of groups of classes, one after another
+    const int64_t* own_at      # (n_classes,), where in it the square of each class begins,
+    const int64_t* own_ld      # (n_classes,), and how many numbers its rows have
+    const void* cross          # rows of one group, columns of other classes
+    Py_ssize_t cross_ld
+    const int64_t* cross_row   # (n_classes,), the first of each class in cross, or -1
+    const int64_t* cross_column
+
+ctypedef struct pair_t:
+    Py_ssize_t n_a
+    Py_ssize_t n_b
+    double sign_a              # y of the rows of a
+    double* coef_a             # of the rows of a
+    double* coef_b
+    const double* C_a
+    const double* C_b
+
+# Where a call goes on, as the one before left it.
+ctypedef struct position_t:
+    int64_t pair               # of the list
+    int64_t C
+    int64_t begun              # whether steps have been made
+    int64_t looks              # at rows, for this pair
+
+
+cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
+    cdef pair_t pair
+    cdef Py_ssize_t first = c * (pairs.n_classes - 1) * pairs.n
+    pair.n_a, pair.n_b = pairs.start[a + 1] - pairs.start[a], pairs.start[b + 1] - pairs.start[b]
+    pair.sign_a = 1 if pairs.n_classes > 2 else -1
+    pair.coef_a = pairs.coef + first + (b - 1) * pairs.n + pairs.start[a]
+    pair.coef_b = pairs.coef + first + a * pairs.n + pairs.start[b]
+    pair.C_a = pairs.C + c * pairs.n + pairs.start[a]
+    pair.C_b = pairs.C + c * pairs.n + pairs.start[b]
+    return pair
+
+
+cdef inline const vec* at(const vec* K, Py_ssize_t i) noexcept nogil:
+    return row_of(K, 1, i)
+
+
+cdef void copy(
+    const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
+) noexcept nogil:
+    cdef Py_ssize_t i, size = sizeof(float) if vec is vec_f else sizeof(double)
+    for i in range(n_rows):
+        memcpy(<void*> row_of(out, i, ld_out), row_of(tile, i, ld), n_columns * size)
+
+
+cdef void copy_transposed(
+    const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef Py_ssize_t n = n_rows // 4 * 4, m = n_columns // 4 * 4
+    for i in range(0, n, 4):
+        for j in range(0, m, 4):
+            if vec is vec_f:
+                transpose_4_by_4_f(
+                    <const float*> tile + i * ld + j, ld, <float*> out + j * ld_out + i, ld_out
+                )
+            else:
+                transpose_4_by_4_d(
+                    <const double*> tile + i * ld + j, ld, <double*> out + j * ld_out + i, ld_out
+                )
+    for i in range(n_rows):
+        for j in range(m if i < n else 0, n_columns):
+            if vec is vec_f:
+                (<float*> out)[j * ld_out + i] = (<const float*> tile)[i * ld + j]
+            else:
+                (<double*> out)[j * ld_out + i] = (<const double*> tile)[i * ld + j]
+
+
+cdef void gather(
+    const pairs_t* pairs, const tiles_t* tiles, Py_ssize_t a, Py_ssize_t b, vec* out, Py_ssize_t ld
+) noexcept nogil:
+    """The kernel matrix of a pair, in rows of ld numbers."""
+    cdef Py_ssize_t n_a = pairs.start[a + 1] - pairs.start[a], n_b = pairs.start[b + 1] - pairs.start[b], i
+    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), cross_ld
+    cdef const vec* own = <const vec*> tiles.own
+    cdef const vec* cross
+    copy(at(own, tiles.own_at[a]), tiles.own_ld[a], n_a, n_a, out, ld)
+    copy(at(own, tiles.own_at[b]), tiles.own_ld[b], n_b, n_b, <vec*> at(out, n_a * ld + n_a), ld)
+    if tiles.cross_column[b] >= 0:
+        cross_ld = tiles.cross_ld
+        cross = at(<const vec*> tiles.cross, tiles.cross_row[a] * cross_ld + tiles.cross_column[b])
+    else:  # of the same group
+        cross_ld = tiles.own_ld[a]
+        cross = at(own, tiles.own_at[a] + pairs.start[b] - pairs.start[a])
+    copy(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a), ld)
+    copy_transposed(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a * ld), ld)
+    for i in range(n_a + n_b):
+        memset(<char*> row_of(out, i, ld) + (n_a + n_b) * size, 0, (ld - n_a - n_b) * size)
+
+
+cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld) noexcept nogil:
+    """The problem at the pair's coef."""
+    cdef Py_ssize_t i
+    memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
+    memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
+    for i in range(d.n):
+        d.y[i] = pair.sign_a if i < pair.n_a else -pair.sign_a
+        d.diagonal[i], d.f[i] = entry(row_of(K, i, ld), i), -d.y[i]
+    set_all_bounds(d, pair)
+    make_feasible(d)
+    place_all(d)
+    for i in range(d.n):
+        if d.coef[i] != 0:
+            add_row(d, row_of(K, i, ld), d.coef[i])
+
+
+cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(d.n):
+        set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
+
+
+cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d) noexcept nogil:
+    """Whether the roundings of kernel values may have brought f off by a tenth of tol."""
+    cdef Py_ssize_t i
+    cdef double square = 0
+    for i in range(d.n):
+        square += d.coef[i] * d.coef[i]
+    return not pairs.rounding * sqrt(square) <= 0.1 * pairs.tol
+
+
+cdef signed char go_on(
+    const pairs_t* pairs, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch, position_t* position,
+    int64_t* n_steps, double* proof, int64_t* looks
+) noexcept nogil:
+    """Make steps within the number of looks at rows that is left; returns how the pair ends, or UNSOLVED."""
+    cdef limits_t limits
+    cdef ends_t ends
+    cdef Py_ssize_t row
+    cdef double over
+    limits.tol, limits.steps, limits.looks, limits.gained = pairs.tol, pairs.max_iter - n_steps[0], looks[0], 0
+    solve(d, K, ld, scratch, &limits)
+    position.looks += looks[0] - limits.looks
+    n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
+    ends = find_ends(d)
+    proof[VIOLATION] = ends.most - ends.least
+    if not ends.most - ends.least > pairs.tol:
+        row = row_to_balance(d, &over)
+        if row >= 0:
+            d.coef[row] -= over
+            place(d, row)
+            add_row(d, row_of(K, row, ld), -over)
+            return UNSOLVED
+        return DOUBTFUL if is_doubtful(pairs, d) else SOLVED
+    if limits.steps <= 0:
+        return STOPPED
+    if limits.looks <= 0 and position.looks < pairs.patience:
+        return UNSOLVED
+    return SLOW
+
+
+cdef void solve_pairs(
+    const pairs_t* pairs, const tiles_t* tiles, const int64_t[:, ::1] numbers, vec* own, const scratch_t* scratch,
+    position_t* position, int64_t looks
+) noexcept nogil:
+    """Go on with the pairs of the list until all are solved or there are no more looks.
+
+    numbers: of each pair a, b, the pair's own number and that of the C which it starts with.
+    """
+    cdef dual_t d
+    cdef pair_t pair
+    cdef const vec* K
+    cdef Py_ssize_t ld, number, a, b
+    cdef signed char status
+    cdef scratch_t below = scratch[0]
+    while position.pair < numbers.shape[0] and looks > 0:
+        a, b = numbers[position.pair, 0], numbers[position.pair, 1]
+        number = position.C * pairs.n_pairs + numbers[position.pair, 2]
+        pair = as_pair(pairs, a, b, position.C)
+        set_arrays(&d, scratch.arrays, pair.n_a + pair.n_b)
+        below.arrays = scratch.arrays + N_ARRAYS * d.ld
+        K, ld = (<const vec*> tiles.whole), tiles.whole_ld
+        if tiles.whole == NULL:
+            K, ld = own, d.ld
+        if not position.begun:
+            if position.C > numbers[position.pair, 3]:
+                set_all_bounds(&d, &pair)
+                rescale(&d)
+                place_all(&d)
+            else:
+                if tiles.whole == NULL:
+                    gather(pairs, tiles, a, b, own, ld)
+                begin(&d, &pair, K, ld)
+            pairs.n_steps[number] = 0
+            position.begun, position.looks = True, 0
+            looks -= d.n * (16 + d.n // 4)
+        status = go_on(
+            pairs, &d, K, ld, &below, position, &pairs.n_steps[number], pairs.proof + N_PROOFS * number, &looks
+        )
+        if status == UNSOLVED:
+            continue
+        pairs.status[number] = status
+        memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
+        memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
+        prove(&d, find_ends(&d), pairs.proof + N_PROOFS * number)
+        position.begun = False
+        position.C += 1
+        if position.C == pairs.n_Cs or status == DOUBTFUL or status == SLOW:
+            position.pair += 1
+            position.C = numbers[position.pair, 3] if position.pair < numbers.shape[0] else 0
+
+
+cdef pairs_t as_pairs(pairs):
+    cdef pairs_t out
+    cdef const int64_t[::1] start = pairs.starts
+    cdef const double[:, ::1] C = pairs.C
+    cdef double[:, :, ::1] coef = pairs.coef
+    cdef double[:, :, ::1] proof = pairs.proof
+    cdef int64_t[:, ::1] n_steps = pairs.n_steps
+    cdef signed char[:, ::1] status = pairs.status
+    out.n_Cs, out.n, out.n_classes, out.n_pairs = C.shape[0], C.shape[1], start.shape[0] - 1, n_steps.shape[1]
+    require(coef.shape[0] == out.n_Cs and coef.shape[1] == out.n_classes - 1 and coef.shape[2] == out.n)
+    require(proof.shape[0] == out.n_Cs and proof.shape[1] == out.n_pairs and proof.shape[2] == N_PROOFS)
+    require(n_steps.shape[0] == out.n_Cs and status.shape[0] == out.n_Cs and status.shape[1] == out.n_pairs)
+    out.start, out.C, out.coef, out.proof = &start[0], &C[0, 0], &coef[0, 0, 0], &proof[0, 0, 0]
+    out.n_steps, out.status = &n_steps[0, 0], &status[0, 0]
+    out.tol, out.rounding, out.max_iter, out.patience = pairs.tol, pairs.rounding, pairs.max_iter, pairs.patience
+    return out
+
+
+cdef tiles_t as_tiles(tiles):
+    cdef tiles_t out
+    cdef const int64_t[::1] own_at
+    cdef const int64_t[::1] own_ld
+    cdef const int64_t[::1] cross_row
+    cdef const int64_t[::1] cross_column
+    memset(&out, 0, sizeof(tiles_t))
+    if tiles.whole is not None:
+        out.whole, out.whole_ld = first_of(tiles.whole), tiles.whole.shape[1]
+        return out
+    own_at, own_ld, cross_row, cross_column = tiles.own_at, tiles.own_ld, tiles.cross_row, tiles.cross_column
+    out.own, out.own_at, out.own_ld = first_of(tiles.own), &own_at[0], &own_ld[0]
+    out.cross, out.cross_ld = first_of(tiles.cross), tiles.cross.shape[1]
+    out.cross_row, out.cross_column = &cross_row[0], &cross_column[0]
+    return out
+
+
+def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks):
+    """Go on with a list of pairs where `work`, a `small_pairs.Work`, is; returns whether all of them are done.
+
+    numbers: of each pair a, b, its number and that of the C which it starts with. looks: at rows, about, that steps may
+    make. pairs: a `small_pairs.Limited`; tiles: a `small_pairs.Tiles`.
+    """
+    cdef pairs_t pairs_ = as_pairs(pairs)
+    cdef tiles_t tiles_ = as_tiles(tiles)
+    cdef int64_t[::1] position = work.position
+    cdef double[::1] arrays = work.arrays
+    cdef double[::1] change = work.change
+    cdef int64_t[::1] row = work.row
+    cdef void* own = first_of(work.own)
+    cdef scratch_t scratch
+    cdef bint single = work.below.dtype == "f"
+    require(numbers.shape[1] == 4 and position.shape[0] * sizeof(int64_t) == sizeof(position_t))
+    scratch.arrays, scratch.change, scratch.row, scratch.K = &arrays[0], &change[0], &row[0], first_of(work.below)
+    with nogil:
+        if single:
+            solve_pairs(
+                &pairs_, &tiles_, numbers, <vec_f*> own, &scratch, <position_t*> &position[0], looks
+            )
+        else:
+            solve_pairs(
+                &pairs_, &tiles_, numbers, <vec_d*> own, &scratch, <position_t*> &position[0], looks
+            )
+    return position[0] == numbers.shape[0]
