@@ -9,7 +9,7 @@ from .. import _simd
 from .._csr import Csr
 from .._threads import aside, ranges
 from .._validation import as_matrix
-from ..sums.blocks import BLOCK_WORK, added, n_blocks, over_blocks
+from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
 
 kernels = _simd.load("linear_model._likelihood")
 
@@ -21,6 +21,8 @@ _ENTRIES = 1 << 20
 _QR_WORK = 1 << 30
 # A gradient norm below this is rounding, however small the objective is.
 _LEAST_TOL = 1e-9
+# The most standard deviations by which a column's mean may be off 0 in sums over rows that are not centred.
+_FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
 
@@ -51,25 +53,29 @@ class Point(NamedTuple):
 class Pass:
     """A pass over some panels of the rows of a Likelihood, as the kernels read and write it.
 
-    `pass_t` of the kernel says what the fields are. `sums`, `grad` and `hess` are what the pass adds up; those of the
-    last lines are scratch space.
+    `pass_t` of the kernel says what the fields are. `sums`, `grad` and `hess` are what the pass adds up; the fields in
+    the last line of `__slots__` are scratch space.
     """
 
     __slots__ = (
-        *("d", "ld", "n_classes", "codes", "weights", "bias", "shift", "factor", "W", "shared", "margins"),
+        *("d", "ld", "n_classes", "width", "codes", "weights", "bias", "shift", "factor", "W", "curvature", "margins"),
         *("sums", "grad", "hess"),
-        *("s", "weight", "curvature", "z", "az"),
+        *("s", "weight", "bend", "z", "zt", "az"),
     )
 
-    def __init__(self, rows, shift, factor, W, n_curvature=0, shared=False):
-        self.d, self.ld, self.n_classes = rows.d, rows.ld, rows.K
-        self.codes, self.weights, self.bias = rows.codes, rows.weights, rows.bias
-        self.shift, self.factor, self.W, self.shared, self.margins = shift, factor, W, shared, rows.penalty == 0
-        self.sums, self.grad, self.hess = np.array([0, np.inf]), np.zeros(W.shape), np.zeros(n_curvature)
-        n_panel = 0 if rows.sparse else rows.ld * kernels.PANEL
-        self.s, self.z = np.empty((rows.K, kernels.PANEL)), np.empty(n_panel)
-        self.weight, self.curvature = np.empty((2, kernels.PANEL))
-        self.az = np.empty(n_panel if n_curvature else 0)
+    def __init__(self, rows, shift, factor, W, bias, curvature=None):
+        K, panel = rows.K, kernels.PANEL
+        self.d, self.ld, self.n_classes, self.width = rows.d, rows.ld, K, rows.width
+        self.codes, self.weights, self.bias = rows.codes, rows.weights, bias
+        self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.penalty == 0
+        self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(W.shape)
+        self.hess = np.zeros((rows.n_blocks(curvature), rows.d + 1, rows.ld))
+        self.s, self.z = np.empty((K, panel)), np.empty(rows.width if rows.sparse else rows.ld * panel)
+        self.weight, self.bend = np.empty((2, panel))
+        dense_curvature = curvature is not None and not rows.sparse
+        transposed = dense_curvature or (K > 1 and not rows.sparse)
+        self.zt = np.empty(rows.ld * panel if transposed else 0)
+        self.az = np.empty(rows.ld * panel if dense_curvature else 0)
 
 
 class Likelihood:
@@ -104,9 +110,9 @@ class Likelihood:
         self.K = 1 if n_classes == 2 else n_classes
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
         self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
+        self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
-        # the number of entries of a row
-        self._length = max(1, X.size // len(X)) if self.sparse else self.d
+        self.length = max(1, X.size // len(X)) if self.sparse else self.d  # the number of entries of a row
         self.total = self.sum_of_weights(1)
         self.penalty = penalty
         self.mean, self._spread = self._moments()
@@ -121,6 +127,13 @@ class Likelihood:
         self.scale[self.scale == 0] = 1  # a constant column, whose coefficient stays 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
+        # two classes need no centred rows where that costs no digits
+        self._plain = (
+            self.K == 1
+            and not self.sparse
+            and bool((np.abs(self.mean) <= _FAR * self.scale).all())
+            and bool((self.scale < _SAFE).all() and (self.factor < _SAFE).all())
+        )
 
     def at(self, penalty, point):
         """(the problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
@@ -148,6 +161,12 @@ class Likelihood:
     def shape(self):
         """The shape of theta."""
         return self.K, self.d + 1
+
+    @property
+    def diagonal(self):
+        """About the second derivatives at theta = 0 with respect to each number of a row of theta."""
+        at_0 = 0.25 if self.K == 1 else (self.K - 1) / self.K**2
+        return at_0 * (1 - self.pull) + self.pull
 
     @property
     def fits_row_space(self):
@@ -191,32 +210,46 @@ class Likelihood:
             weights = np.broadcast_to(1.0, len(self.X))
         return float(sum(weights[i :: kernels.PANEL * step].sum() for i in range(kernels.PANEL)))
 
+    def n_blocks(self, curvature):
+        """The number of blocks (d + 1, d + 1) of second derivatives of a kind that `evaluate` knows."""
+        return {None: 0, "shared": 1, "diagonal": self.K, "full": self.K * (self.K + 1) // 2}[curvature]
+
     def evaluate(self, theta, step=1, curvature=None):
         """The Point at theta, by every step-th panel of rows.
 
-        `curvature` is None, "full" for the second derivatives, of shape (K (d + 1), K (d + 1)), or "shared" for one
-        block, (d + 1, d + 1): the mean over classes of the diagonal ones.
+        `curvature` is None; or "full" for the second derivatives, of shape (K (d + 1), K (d + 1)); or "diagonal" for
+        the blocks of each class with itself, (K, d + 1, d + 1); or "shared" for the mean of these, (1, d + 1, d + 1).
         """
         K, D, ld = self.K, self.d + 1, self.ld
-        blocks = {None: 0, "shared": 1, "full": K * (K + 1) // 2}[curvature]
-        W = self._kernel_parameters(theta)
-        work, doubles = self._length * (2 * K + self._length // 2 * blocks), ld * (blocks * D or K)
+        n_blocks = self.n_blocks(curvature)
+        kernel, W, shift, factor, bias = kernels.dense, np.zeros((K, ld)), self.mean, self.factor, self.bias
+        plain = self._plain and curvature is None
+        if self.sparse or plain:
+            coef, intercept = self.coefficients(theta)
+        if self.sparse:
+            kernel, W = kernels.sparse, np.zeros((D, self.width))
+            W[:-1, :K], W[-1, :K] = coef.T, intercept
+        elif plain:
+            kernel, shift, factor, bias = kernels.plain, np.zeros(self.d), np.ones(self.d), float(intercept[0])
+            W[:, : self.d] = coef
+        else:
+            W[:, :D] = theta
         passes = self._over_panels(
-            kernels.sparse if self.sparse else kernels.dense,
-            lambda: Pass(self, self.mean, self.factor, W, blocks * D * ld, curvature == "shared"),
-            work,
-            doubles,
+            kernel,
+            lambda: Pass(self, shift, factor, W, bias, curvature),
+            self.length * (2 * K + self.length // 2 * n_blocks),
+            n_blocks * D * ld or K * ld,
             step,
         )
         total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
         loss = sum(float(part.sums[0]) for part in passes) / total
         gradient = added(part.grad for part in passes) / total
-        if self.sparse:
-            gradient = gradient.T
+        gradient = gradient.T[:K] if self.sparse else gradient[:, :D]
+        if plain:
+            gradient[:, -1] = self.bias * sum(part.sums[2] for part in passes) / total
+        if self.sparse or plain:
             gradient[:, :-1] -= gradient[:, -1:] * self.mean
             gradient[:, :-1] *= self.factor
-        else:
-            gradient = gradient[:, :D]
         gradient = gradient + self.pull * theta
         return Point(
             theta=theta,
@@ -225,29 +258,20 @@ class Likelihood:
             gradient=gradient,
             norm=self._norm(gradient),
             margin=min(float(part.sums[1]) for part in passes) if self.penalty == 0 else -np.inf,
-            curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if blocks else None,
+            curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if n_blocks else None,
         )
-
-    def _kernel_parameters(self, theta):
-        """W of the kernels: of the scaled columns for dense rows, of X as it is for sparse rows."""
-        if self.sparse:
-            coef, intercept = self.coefficients(theta)
-            return np.ascontiguousarray(np.vstack([coef.T, intercept]))
-        W = np.zeros((self.K, self.ld))
-        W[:, : self.d + 1] = theta
-        return W
 
     def _assembled(self, sums, curvature):
         """Second derivatives of f, from the kernel's sums of blocks, of which each has its upper half alone."""
         D = self.d + 1
-        blocks = sums.reshape(-1, D, self.ld)[:, :, :D]
+        blocks = sums[:, :, :D]
         blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
         if self.sparse:
             to_theta = np.diag(np.append(self.factor, 1.0))
             to_theta[:-1, -1] = -self.mean * self.factor
             blocks = to_theta @ blocks @ to_theta.T
-        if curvature == "shared":
-            return blocks[0] + np.diag(self.pull)
+        if curvature != "full":
+            return blocks + np.diag(self.pull)
         full = np.empty((self.K, D, self.K, D))
         for block, k, m in zip(blocks, *np.triu_indices(self.K)):
             full[k, :, m] = full[m, :, k] = block
@@ -272,8 +296,7 @@ class Likelihood:
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
-        edges = np.linspace(0, n_steps, n_blocks(n_steps * work // BLOCK_WORK, doubles) + 1)
-        bounds = np.unique(edges.astype(np.int64)).tolist()
+        bounds = even_bounds(n_steps, min(n_steps, n_blocks(n_steps * work // BLOCK_WORK, doubles)))
 
         def add(start, stop, state):
             kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
@@ -311,7 +334,7 @@ class Likelihood:
         """(weighted sum, weighted sum of squares, largest size) of each column, shifted and scaled."""
         if self.sparse:
             total, squares, most = np.zeros((3, self.d))
-            step = max(1, _ENTRIES // self._length)
+            step = max(1, _ENTRIES // self.length)
             for start, _ in ranges(0, len(self.X), step, step):
                 rows = self.X[start : start + step]
                 columns = rows.indices
@@ -322,7 +345,9 @@ class Likelihood:
                 np.maximum.at(most, columns, np.abs(z))
             return total, squares, most
         parts = self._over_panels(
-            lambda X, start, stop, _, found: kernels.moments(X, start, stop, Pass(self, shift, factor, _NONE), found),
+            lambda X, start, stop, _, found: kernels.moments(
+                X, start, stop, Pass(self, shift, factor, _NONE, 0), found
+            ),
             lambda: np.zeros((3, self.ld)),
             2 * self.d,
             3 * self.ld,

@@ -13,7 +13,7 @@ from .._validation import (
     require_number,
 )
 from .likelihood import Likelihood, RowSpace
-from .minimisers import continued_points, gradient_points, lbfgs_points, newton_points
+from .minimisers import continued_points, gradient_points, newton_is_faster, newton_points, quasi_newton_points
 from .scores import LinearClassifier
 from .warm_path import WarmPath
 
@@ -95,11 +95,12 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 
     Notes
     -----
-    A pass over the rows takes O(n d K), or for CSR the number of entries times K, and a fit takes some passes: with
-    n >> d K second derivatives of a sample of the rows are factorised, and correct all steps over all rows; for
-    smaller n it is Newton's method. Else it is L-BFGS, with second derivatives that the classes share where d <= 1024;
-    fewer dense rows than columns are first turned into n columns. Memory beyond X is O(n), the second derivatives and
-    their sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay so.
+    A pass over the rows takes O(n d K) time, or for CSR the number of entries times K. Where second derivatives are
+    cheap, a fit is some passes by Newton's method. Else it is some dozens of passes by L-BFGS, preconditioned by second
+    derivatives of a sample of the rows: all of them where they are few, else those of each class with itself, or their
+    mean over the classes; with more than 1024 columns their diagonal. Of many rows a sample is fitted first. Fewer
+    dense rows than columns are first turned into n columns. Memory beyond X is O(n), the second derivatives and their
+    sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay sparse.
 
     Without a penalty, classes that a hyperplane separates have no maximum of the likelihood. `fit` then stops at the
     first separator it meets, with a warning. Where only rows on the border keep them from being separated, there is no
@@ -255,13 +256,12 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 
     def _points(self, problem, theta):
         """The start, as a point over all rows, and those that the solver comes to."""
-        n, size = len(problem.codes), problem.K * (problem.d + 1)
         if self.solver == "gradient":
             return gradient_points(problem, theta, self.tol, self.eta0)
-        small = size <= _NEWTON_PARAMETERS
-        if small and (self.solver in _NEWTON or (self.solver not in _LBFGS and n >= 4 * size)):
+        newton = problem.K * (problem.d + 1) <= _NEWTON_PARAMETERS and self.solver in _NEWTON
+        if newton or (self.solver not in _LBFGS and newton_is_faster(problem)):
             return newton_points(problem, theta, self.tol)
-        return lbfgs_points(problem, theta, self.tol)
+        return quasi_newton_points(problem, theta, self.tol)
 
     def _softmax_scores(self, X):
         """A score for each class, the largest of a row 0."""

@@ -8,16 +8,22 @@ from itertools import islice
 
 import numpy as np
 
+from .._threads import aside
+
 # The number of step lengths that are tried before the function is taken as flat.
 _TRIALS = 40
 # The error of the objective by rounding, as a share of it.
 _ROUNDING = 1e-13
-# Second derivatives are taken from this many rows for each parameter, and from _LEAST_ROWS at least.
+# A sample of the rows has this many for each parameter, and _LEAST_ROWS at least.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# The most columns for which second derivatives that the classes share are factorised.
-_SHARED_COLUMNS = 1024
-# The number of steps after which shared second derivatives are taken again.
-_STEPS_TO_SHARED = 15
+# The most columns, and the most parameters, of a matrix of second derivatives that is factorised.
+_MOST_COLUMNS = 1024
+# The number of steps after which L-BFGS takes second derivatives anew; then it is twice that, and so on.
+_STEPS = 15
+# The most steps to the optimum of a sample.
+_SAMPLE_STEPS = 100
+# Multiplications that take as long as what a call of Python costs, besides the kernels: 50 us.
+_CALL = 1 << 20
 
 
 def move(evaluate, point, direction):
@@ -45,90 +51,166 @@ def move(evaluate, point, direction):
     return None
 
 
-def factorised(matrix):
-    """L^-1 of the Cholesky factor L of a positive semidefinite matrix, whose diagonal is raised until it is regular."""
-    size = len(matrix)
-    ridge = 1e-10 * max(float(np.trace(matrix)) / size, 1e-300)
-    while ridge < np.inf:  # false if the matrix holds NaN
+def inverted(matrices):
+    """The inverses of positive semidefinite matrices (..., D, D), whose diagonals are raised until they are regular."""
+    size = matrices.shape[-1]
+    ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
+    while np.max(ridge) < np.inf:  # false if a matrix holds NaN
         try:
-            return np.linalg.inv(np.linalg.cholesky(matrix + ridge * np.eye(size)))
+            half = np.linalg.inv(np.linalg.cholesky(matrices + ridge))
+            return np.swapaxes(half, -1, -2) @ half
         except np.linalg.LinAlgError:
-            ridge *= 100
+            ridge = ridge * 100
     raise FloatingPointError("second derivatives overflowed; X of a smaller scale is wanted")
 
 
-def _solved(half, gradient):
-    """H^-1 gradient, with half = L^-1 of H = L L'."""
-    return (half.T @ (half @ gradient.ravel())).reshape(gradient.shape)
+def inverse_of(curvature):
+    """The function that multiplies a gradient (K, D) with the inverse of second derivatives, as `evaluate` has them.
+
+    Those are one matrix (K D, K D), or blocks (K, D, D) or (1, D, D), or their diagonal alone, (D,).
+    """
+    if curvature.ndim == 1:
+        return lambda gradient: gradient / curvature
+    inverse = aside(inverted, curvature) if curvature.shape[-1] > 200 else inverted(curvature)
+    if curvature.ndim == 2:
+        return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
+    if len(inverse) == 1:
+        return lambda gradient: gradient @ inverse[0]
+    return lambda gradient: (inverse @ gradient[:, :, None])[:, :, 0]
 
 
 def newton(evaluate, point, tol):
     """The points of Newton's method; the first point and those of `evaluate(theta)` have their curvature."""
     while not (point is None or point.is_optimal(tol)):
-        point = move(evaluate, point, -_solved(factorised(point.curvature), point.gradient))
+        point = move(evaluate, point, -inverse_of(point.curvature)(point.gradient))
         if point is not None:
             yield point
 
 
-def lbfgs(evaluate, point, tol, precondition, memory=20):
+def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
     """The points of limited-memory BFGS (Nocedal 1980).
 
     precondition(gradient) is the gradient times an approximate inverse of the curvature, whose scale does not matter.
+    `history` is a list of (step, change of the gradient, their product), to which a later call may be given.
     """
-    steps, changes = [], []
+    history = [] if history is None else history
     while not (point is None or point.is_optimal(tol)):
-        direction = -_two_loops(point.gradient, steps, changes, precondition)
-        found = move(evaluate, point, direction)
-        if found is None and steps:
-            steps, changes = [], []
+        found = move(evaluate, point, -_two_loops(point.gradient, history, precondition))
+        if found is None and history:
+            history.clear()
             continue
         if found is not None:
             step, change = found.theta - point.theta, found.gradient - point.gradient
-            if np.sum(step * change) > 0:
-                steps, changes = [*steps, step][-memory:], [*changes, change][-memory:]
+            product = float(np.vdot(step, change))
+            if product > 0:
+                history.append((step, change, product))
+                del history[:-memory]
             yield found
         point = found
 
 
-def _two_loops(gradient, steps, changes, precondition):
+def _two_loops(gradient, history, precondition):
+    """The inverse of the curvature times the gradient, as the history corrects the preconditioner."""
     q = gradient.copy()
     shares = []
-    for step, change in zip(reversed(steps), reversed(changes)):
-        share = np.vdot(step, q) / np.vdot(step, change)
+    for step, change, product in reversed(history):
+        share = np.vdot(step, q) / product
         shares.append(share)
         q -= share * change
     q = precondition(q)
-    if steps:
+    if history:
         # the scale at which the inverse is exact along the last step
-        q *= np.vdot(steps[-1], changes[-1]) / np.vdot(changes[-1], precondition(changes[-1]))
-    for step, change, share in zip(steps, changes, reversed(shares)):
-        q += (share - np.vdot(change, q) / np.vdot(step, change)) * step
+        _, change, product = history[-1]
+        q *= product / np.vdot(change, precondition(change))
+    for (step, change, product), share in zip(history, reversed(shares)):
+        q += (share - np.vdot(change, q) / product) * step
     return q
 
 
 def newton_points(problem, theta, tol):
-    """The start and its successors: of few rows by Newton's method, of many by second derivatives of a sample of them.
+    """The start and its successors by Newton's method on all rows."""
 
-    The sample's second derivatives precondition L-BFGS over all rows, which reads each row once a step. Where L-BFGS is
-    slow, second derivatives are taken anew, from four times as many rows.
-    """
-    sampled, step = _sample_optimum(problem, theta)
-    point = sampled if step == 1 else problem.evaluate(sampled.theta)
+    def evaluate(theta):
+        return problem.evaluate(theta, 1, "full")
+
+    point = evaluate(theta)
     yield point
-    while step > 1:
-        half = factorised(sampled.curvature)
-        for found in lbfgs(problem.evaluate, point, tol, lambda g: _solved(half, g)):  # noqa: B023
-            slow = found.norm > 0.5 * point.norm
+    yield from newton(evaluate, point, tol)
+
+
+def quasi_newton_points(problem, theta, tol, every=1):
+    """The start and its successors by L-BFGS, preconditioned by second derivatives of a sample of the rows.
+
+    Of many rows a sample's optimum is the start. `every` above 1 takes every so-many-th panel of rows alone.
+    """
+
+    def evaluate(theta):
+        return problem.evaluate(theta, every)
+
+    theta = _sample_optimum(problem, theta) if every == 1 else theta
+    point = evaluate(theta)
+    yield point
+    kind, step = _affordable(problem, every)
+    if kind == "diagonal" and not theta.any():
+        kind = "shared"  # at 0 the blocks of all classes are equal
+    n_steps, history = _STEPS, []
+    while not point.is_optimal(tol):
+        curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
+        last = point
+        for found in islice(lbfgs(evaluate, last, tol, inverse_of(curvature), history), n_steps):
             point = found
             yield point
-            if slow:
-                break
-        if point.is_optimal(tol):
+        if point is last:
             return
-        step = max(1, step // 4)
-        sampled = problem.evaluate(point.theta, step, "full")
-        point = sampled if step == 1 else point
-    yield from newton(lambda theta: problem.evaluate(theta, 1, "full"), point, tol)
+        kind, step = _affordable(problem, every)
+        n_steps = None if kind is None else 2 * n_steps
+
+
+def _affordable(problem, every=1):
+    """(the kind of second derivatives that take about as long as some passes, of every how many panels of rows)."""
+    n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
+    for kind, rows, most in (
+        ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
+        ("diagonal", max(32 * D, 16 * n // D), 6),
+        ("shared", 8 * D, 64),
+    ):
+        rows = min(n, rows)
+        fits = D <= _MOST_COLUMNS and (kind != "full" or K * D <= _MOST_COLUMNS)
+        if fits and rows * problem.length * problem.n_blocks(kind) <= most * 4 * K * n:
+            return kind, every * max(1, n // rows)
+    return None, every
+
+
+def _sample_step(problem):
+    """Every how many panels of rows a sample has one that is large enough for all parameters."""
+    return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
+
+
+def _sample_optimum(problem, theta):
+    """The optimum of a sample of the rows, if the sample is much smaller than all rows; else theta."""
+    n, size, last = len(problem.codes), theta.size, _sample_step(problem)
+    # the larger sample starts at the optimum of a smaller one, unless there is an earlier fit to start from
+    steps = [last] if theta.any() else [8 * last, last]
+    if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
+        return theta
+    for step in steps:
+        # a gradient's error from m rows is about sqrt(size / m)
+        for point in islice(quasi_newton_points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
+            if point.margin > 0:  # the sample is separated, and has no optimum
+                return theta
+        theta = point.theta
+    return theta
+
+
+def newton_is_faster(problem):
+    """Whether Newton's method is likely to be faster than L-BFGS: about 7 of its steps do what 22 others do."""
+    n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
+    one_pass = _CALL + n * K * (2 * length + 20)
+    newton = 7 * (one_pass + n * length**2 * K * (K + 1) // 4 + (K * D) ** 3)
+    kind, step = _affordable(problem)
+    blocks = problem.n_blocks(kind)
+    others = 22 * (one_pass + _CALL) + 2 * blocks * (n // step * length**2 // 2 + D**3)
+    return K * D <= _MOST_COLUMNS and _sample_step(problem) < 4 and newton <= others
 
 
 def continued_points(problem, point, tol):
@@ -141,9 +223,8 @@ def continued_points(problem, point, tol):
     n, size = len(problem.codes), point.theta.size
     step = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
     while not point.is_optimal(tol):
-        half = factorised(problem.curvature)
         slow = False
-        for found in lbfgs(problem.evaluate, point, tol, lambda g: _solved(half, g)):  # noqa: B023
+        for found in lbfgs(problem.evaluate, point, tol, inverse_of(problem.curvature)):
             slow = found.norm > 0.5 * point.norm
             point = found
             yield point
@@ -153,54 +234,6 @@ def continued_points(problem, point, tol):
             return
         problem.evaluate(point.theta, step, "full")
         step = max(1, step // 4)
-
-
-def _sample_optimum(problem, theta):
-    """(a point with curvature near the optimum of every step-th panel of rows, step); if step is 1, the start."""
-    n, size = len(problem.codes), theta.size
-    last = max(1, n // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * size))
-    # the larger sample starts at the optimum of a smaller one, unless there is an earlier fit to start from
-    steps = [last] if last == 1 or theta.any() else [8 * last, last]
-    if any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
-        steps = [1]
-    for step in steps:
-
-        def evaluate(theta, step=step):
-            return problem.evaluate(theta, step, "full")
-
-        sampled = start = evaluate(theta)
-        if len(steps) == 1:
-            break
-        # a gradient's error from m rows is about sqrt(size / m)
-        for _, sampled in zip(range(20), newton(evaluate, start, 0.1 * np.sqrt(size * step / n))):
-            if sampled.margin > 0:  # the sample is separated, and has no optimum
-                sampled = start
-                break
-        theta = sampled.theta
-    return sampled, step
-
-
-def lbfgs_points(problem, theta, tol):
-    """The start and its successors by L-BFGS, preconditioned by second derivatives that the classes share.
-
-    The second derivatives are taken at the start and again after some steps, when the rows that matter are known:
-    MNIST's digits need 99 steps in place of 157.
-    """
-    n, D = len(problem.codes), problem.d + 1
-    point = problem.evaluate(theta)
-    yield point
-    if D > _SHARED_COLUMNS or problem.d > n:
-        yield from lbfgs(problem.evaluate, point, tol, np.copy)
-        return
-    sample = max(1, n // max(_LEAST_ROWS, 8 * D))
-    for n_steps in (_STEPS_TO_SHARED, None):
-        if point.is_optimal(tol):
-            return
-        half = factorised(problem.evaluate(point.theta, sample, "shared").curvature)
-        inverse = half.T @ half
-        steps = lbfgs(problem.evaluate, point, tol, lambda g: g @ inverse)  # noqa: B023
-        for point in islice(steps, n_steps):
-            yield point
 
 
 def gradient_points(problem, theta, tol, length):

@@ -5,8 +5,8 @@
 #     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikm z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
 #
 # in:      rows X, dense or CSR, their classes y and weights, parameters W
-# changed: the sums of the rows so far: sums = [loss, least margin], grad, and hess if it is wanted, a block for each
-#          pair of classes k <= m
+# changed: the sums of the rows so far: sums = [loss, least margin, ...], grad, and hess if it is wanted, a block for
+#          each pair of classes k <= m
 #
 # Dense rows are taken a panel at a time as z = ((x - shift) * factor, bias), doubles in scratch space that stays in the
 # cache: W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias), not centred or scaled;
@@ -18,36 +18,59 @@ from libc.string cimport memset
 
 from _csr cimport csr_of, csr_t
 from _exp cimport exp_of_negative, logistic
-from _vector cimport LANES_D, absolute, fmadd, larger, require, spread, spread_d, sum_lanes, vec_d, widen
+from _tiles cimport add_tiles, add_upper_tiles
+from _vector cimport (
+    LANES_D,
+    absolute,
+    fmadd,
+    larger,
+    require,
+    spread,
+    spread_d,
+    sum_lanes,
+    transpose_4_by_4_d,
+    vec_d,
+    widen,
+)
 
 cdef enum:
-    ROWS = 24  # of a panel: whole vectors at every level, and a multiple of six
+    ROWS = 48  # of a panel: three whole vectors or a multiple at every level, and a multiple of six
 PANEL = ROWS
 LANES = LANES_D
 
-# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors.
+cdef enum curvature_t:
+    NONE
+    SHARED  # one block: the mean over classes of those on the diagonal
+    DIAGONAL  # a block for each class
+    FULL  # a block for each pair of classes k <= m
+CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
+
+# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors; sparse
+# rows have W and grad by column, so that what an entry needs lies side by side.
 cdef struct pass_t:
     Py_ssize_t n               # rows of X
     Py_ssize_t d               # columns of X
-    Py_ssize_t ld              # numbers from one row of W, grad, hess or the panel to the next, where rows are dense
+    Py_ssize_t ld
     Py_ssize_t n_classes       # 1 where there are two classes
+    Py_ssize_t width           # of sparse rows: K, rounded up to whole vectors unless it is 1
     const int* codes           # (n,) the class of each row
     const double* weights      # (n,) or NULL: all 1
     double bias                # the number behind the columns of a row: 1, or 0 without intercept
     const double* shift        # (d,) and (d,), of dense rows
     const double* factor
-    const double* W            # (K, ld); of sparse rows (d + 1, K), so that what an entry needs lies side by side
-    bint shared                # whether hess has one block, the mean over classes of those on the diagonal
+    const double* W            # (K, ld); of sparse rows (d + 1, width)
+    curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin]
+    double* sums               # [loss, least margin, derivative by the intercept if rows are plain]
     double* grad               # as W
-    double* hess               # (blocks, d + 1, ld), or NULL: not wanted
+    double* hess               # (blocks, d + 1, ld)
     # scratch space
     double* s                  # (K, ROWS) scores, then r
     double* weight             # (ROWS,) 0 beyond the last row
-    double* curvature          # (ROWS,) weight times a, of two classes
-    double* z                  # (ROWS, ld) the panel
-    double* az                 # (ld, ROWS) the panel times a, transposed
+    double* bend               # (ROWS,) of two classes weight times a; of more 1 / weight, 0 for a row of weight 0
+    double* z                  # (ROWS, ld) the panel; of sparse rows one row of `width` numbers
+    double* zt                 # (ld, ROWS) the panel, transposed
+    double* az                 # (d + 1, ROWS) the panel times a, transposed
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
@@ -73,155 +96,91 @@ cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept no
     memset(z, 0, (ROWS - n_rows) * p.ld * sizeof(double))
 
 
-cdef void score_one(const double* z, Py_ssize_t ld, const double* w, double* s) noexcept nogil:
-    """s[i] = w z_i of a panel."""
+cdef void transpose_panel(pass_t* p) noexcept nogil:
     cdef Py_ssize_t i, j
-    cdef const vec_d* row
+    for i in range(0, ROWS, 4):
+        for j in range(0, p.d + 1, 4):
+            if j + 4 <= p.ld:
+                transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
+            else:  # levels whose vectors have fewer than four lanes
+                transpose_rest(p, i, j)
+
+
+cdef inline void transpose_rest(pass_t* p, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef Py_ssize_t r, column
+    for column in range(j, p.ld):
+        for r in range(i, i + 4):
+            p.zt[column * ROWS + r] = p.z[r * p.ld + column]
+
+
+cdef inline vec_d vector_at(const floating* x) noexcept nogil:
+    if floating is float:
+        return widen(x)
+    else:
+        return (<const vec_d*> x)[0]
+
+
+cdef void score_rows(
+    const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors, const double* w, double bias, double* s
+) noexcept nogil:
+    """s[i] = w x_i + bias of the rows of a panel, which lie a stride apart, six at a time."""
+    cdef Py_ssize_t i, j
+    cdef const floating* row
     cdef vec_d c, s0, s1, s2, s3, s4, s5
     for i in range(0, ROWS, 6):
         s0 = s1 = s2 = s3 = s4 = s5 = spread_d(0)
-        for j in range(ld // LANES_D):
+        for j in range(n_vectors):
             c = (<const vec_d*> w)[j]
-            row = <const vec_d*> (z + i * ld) + j
-            s0 = fmadd(row[0], c, s0)
-            row = <const vec_d*> (<const double*> row + ld)
-            s1 = fmadd(row[0], c, s1)
-            row = <const vec_d*> (<const double*> row + ld)
-            s2 = fmadd(row[0], c, s2)
-            row = <const vec_d*> (<const double*> row + ld)
-            s3 = fmadd(row[0], c, s3)
-            row = <const vec_d*> (<const double*> row + ld)
-            s4 = fmadd(row[0], c, s4)
-            row = <const vec_d*> (<const double*> row + ld)
-            s5 = fmadd(row[0], c, s5)
-        s[i] = sum_lanes(s0)
-        s[i + 1] = sum_lanes(s1)
-        s[i + 2] = sum_lanes(s2)
-        s[i + 3] = sum_lanes(s3)
-        s[i + 4] = sum_lanes(s4)
-        s[i + 5] = sum_lanes(s5)
+            row = x + i * stride + j * LANES_D
+            s0 = fmadd(vector_at(row), c, s0)
+            s1 = fmadd(vector_at(row + stride), c, s1)
+            s2 = fmadd(vector_at(row + 2 * stride), c, s2)
+            s3 = fmadd(vector_at(row + 3 * stride), c, s3)
+            s4 = fmadd(vector_at(row + 4 * stride), c, s4)
+            s5 = fmadd(vector_at(row + 5 * stride), c, s5)
+        s[i] = sum_lanes(s0) + bias
+        s[i + 1] = sum_lanes(s1) + bias
+        s[i + 2] = sum_lanes(s2) + bias
+        s[i + 3] = sum_lanes(s3) + bias
+        s[i + 4] = sum_lanes(s4) + bias
+        s[i + 5] = sum_lanes(s5) + bias
 
 
-cdef void score_two(const double* z, Py_ssize_t ld, const double* w, double* s) noexcept nogil:
-    """s[k, i] = w_k z_i of a panel, for two k, six rows at a time: twelve sums in registers."""
-    cdef Py_ssize_t i, j
-    cdef const double* row
-    cdef vec_d c, e, x, s0, s1, s2, t0, t1, t2, s3, s4, s5, t3, t4, t5
-    for i in range(0, ROWS, 6):
-        s0 = s1 = s2 = s3 = s4 = s5 = t0 = t1 = t2 = t3 = t4 = t5 = spread_d(0)
-        for j in range(ld // LANES_D):
-            c = (<const vec_d*> w)[j]
-            e = (<const vec_d*> (w + ld))[j]
-            row = z + i * ld + j * LANES_D
-            x = (<const vec_d*> row)[0]
-            s0 = fmadd(x, c, s0)
-            t0 = fmadd(x, e, t0)
-            x = (<const vec_d*> (row + ld))[0]
-            s1 = fmadd(x, c, s1)
-            t1 = fmadd(x, e, t1)
-            x = (<const vec_d*> (row + 2 * ld))[0]
-            s2 = fmadd(x, c, s2)
-            t2 = fmadd(x, e, t2)
-            row += 3 * ld
-            x = (<const vec_d*> row)[0]
-            s3 = fmadd(x, c, s3)
-            t3 = fmadd(x, e, t3)
-            x = (<const vec_d*> (row + ld))[0]
-            s4 = fmadd(x, c, s4)
-            t4 = fmadd(x, e, t4)
-            x = (<const vec_d*> (row + 2 * ld))[0]
-            s5 = fmadd(x, c, s5)
-            t5 = fmadd(x, e, t5)
-        s[i] = sum_lanes(s0)
-        s[i + 1] = sum_lanes(s1)
-        s[i + 2] = sum_lanes(s2)
-        s[i + 3] = sum_lanes(s3)
-        s[i + 4] = sum_lanes(s4)
-        s[i + 5] = sum_lanes(s5)
-        s[ROWS + i] = sum_lanes(t0)
-        s[ROWS + i + 1] = sum_lanes(t1)
-        s[ROWS + i + 2] = sum_lanes(t2)
-        s[ROWS + i + 3] = sum_lanes(t3)
-        s[ROWS + i + 4] = sum_lanes(t4)
-        s[ROWS + i + 5] = sum_lanes(t5)
-
-
-cdef void add_products_one(double* g, const double* r, const double* z, Py_ssize_t first, Py_ssize_t ld) noexcept nogil:
-    """g[j] += sum_i r[i] z[i, j], from column `first` on."""
-    cdef Py_ssize_t i, j = first
-    cdef const double* row
+cdef void add_rows(
+    double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
+) noexcept nogil:
+    """g += sum_i r[i] x_i over the rows of a panel, which lie a stride apart."""
+    cdef Py_ssize_t i, v = 0
+    cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3
-    while j + 4 * LANES_D <= ld:
-        g0 = (<vec_d*> (g + j))[0]
-        g1 = (<vec_d*> (g + j))[1]
-        g2 = (<vec_d*> (g + j))[2]
-        g3 = (<vec_d*> (g + j))[3]
-        row = z + j
+    while v + 4 <= n_vectors:
+        g0 = (<vec_d*> g)[v]
+        g1 = (<vec_d*> g)[v + 1]
+        g2 = (<vec_d*> g)[v + 2]
+        g3 = (<vec_d*> g)[v + 3]
+        row = x + v * LANES_D
         for i in range(ROWS):
             c = spread(<const vec_d*> r, i)
-            g0 = fmadd((<const vec_d*> row)[0], c, g0)
-            g1 = fmadd((<const vec_d*> row)[1], c, g1)
-            g2 = fmadd((<const vec_d*> row)[2], c, g2)
-            g3 = fmadd((<const vec_d*> row)[3], c, g3)
-            row += ld
-        (<vec_d*> (g + j))[0] = g0
-        (<vec_d*> (g + j))[1] = g1
-        (<vec_d*> (g + j))[2] = g2
-        (<vec_d*> (g + j))[3] = g3
-        j += 4 * LANES_D
-    while j < ld:
-        g0 = (<vec_d*> (g + j))[0]
-        row = z + j
-        for i in range(ROWS):
-            g0 = fmadd((<const vec_d*> row)[0], spread(<const vec_d*> r, i), g0)
-            row += ld
-        (<vec_d*> (g + j))[0] = g0
-        j += LANES_D
-
-
-cdef void add_products_two(double* g, const double* r, const double* z, Py_ssize_t first, Py_ssize_t ld) noexcept nogil:
-    """g[k, j] += sum_i r[k, i] z[i, j] for two k, from column `first` on."""
-    cdef Py_ssize_t i, j = first
-    cdef const double* row
-    cdef double* h = g + ld
-    cdef vec_d c, e, x, g0, g1, g2, g3, h0, h1, h2, h3
-    while j + 4 * LANES_D <= ld:
-        g0 = (<vec_d*> (g + j))[0]
-        g1 = (<vec_d*> (g + j))[1]
-        g2 = (<vec_d*> (g + j))[2]
-        g3 = (<vec_d*> (g + j))[3]
-        h0 = (<vec_d*> (h + j))[0]
-        h1 = (<vec_d*> (h + j))[1]
-        h2 = (<vec_d*> (h + j))[2]
-        h3 = (<vec_d*> (h + j))[3]
-        row = z + j
-        for i in range(ROWS):
-            c = spread(<const vec_d*> r, i)
-            e = spread(<const vec_d*> r, ROWS + i)
-            x = (<const vec_d*> row)[0]
-            g0 = fmadd(x, c, g0)
-            h0 = fmadd(x, e, h0)
-            x = (<const vec_d*> row)[1]
-            g1 = fmadd(x, c, g1)
-            h1 = fmadd(x, e, h1)
-            x = (<const vec_d*> row)[2]
-            g2 = fmadd(x, c, g2)
-            h2 = fmadd(x, e, h2)
-            x = (<const vec_d*> row)[3]
-            g3 = fmadd(x, c, g3)
-            h3 = fmadd(x, e, h3)
-            row += ld
-        (<vec_d*> (g + j))[0] = g0
-        (<vec_d*> (g + j))[1] = g1
-        (<vec_d*> (g + j))[2] = g2
-        (<vec_d*> (g + j))[3] = g3
-        (<vec_d*> (h + j))[0] = h0
-        (<vec_d*> (h + j))[1] = h1
-        (<vec_d*> (h + j))[2] = h2
-        (<vec_d*> (h + j))[3] = h3
-        j += 4 * LANES_D
-    add_products_one(g, r, z, j, ld)
-    add_products_one(h, r + ROWS, z, j, ld)
+            g0 = fmadd(vector_at(row), c, g0)
+            g1 = fmadd(vector_at(row + LANES_D), c, g1)
+            g2 = fmadd(vector_at(row + 2 * LANES_D), c, g2)
+            g3 = fmadd(vector_at(row + 3 * LANES_D), c, g3)
+            row += stride
+        (<vec_d*> g)[v] = g0
+        (<vec_d*> g)[v + 1] = g1
+        (<vec_d*> g)[v + 2] = g2
+        (<vec_d*> g)[v + 3] = g3
+        v += 4
+    while v < n_vectors:
+        g0 = (<vec_d*> g)[v]
+        g1 = spread_d(0)
+        row = x + v * LANES_D
+        for i in range(0, ROWS, 2):
+            g0 = fmadd(vector_at(row), spread(<const vec_d*> r, i), g0)
+            g1 = fmadd(vector_at(row + stride), spread(<const vec_d*> r, i + 1), g1)
+            row += 2 * stride
+        (<vec_d*> g)[v] = g0 + g1
+        v += 1
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
@@ -238,7 +197,7 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
         logistic(m, &loss, &q, &a)
         total = fmadd(weight, loss, total)
         (<vec_d*> p.s)[i] = -(y * weight) * q
-        (<vec_d*> p.curvature)[i] = weight * a
+        (<vec_d*> p.bend)[i] = weight * a
         (<vec_d*> sign)[i] = m
     p.sums[0] += sum_lanes(total)
     if p.margins:
@@ -283,40 +242,51 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
         p.sums[0] += p.weight[i] * (log(total[i]) + (most[i] - own[i]))
 
 
-cdef inline double curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t i) noexcept nogil:
-    """weight a_km of row i, or the mean of all weight a_kk if `shared`; s[k] is weight times probability."""
+cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    """az = weight a_km z, transposed, of a panel whose s[k] is weight times probability of class k."""
+    cdef Py_ssize_t j, v
+    cdef double a[ROWS]
+    for v in range(ROWS // LANES_D):
+        (<vec_d*> a)[v] = curvature_of(p, k, m, v)
+    for j in range(p.d + 1):
+        for v in range(ROWS // LANES_D):
+            (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
+
+
+@cdivision(True)  # the debug build's check is not for functions that return vectors
+cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
+    """weight a_km of the rows of vector v of a panel; of the SHARED block the mean of all weight a_kk."""
     cdef Py_ssize_t j
-    cdef double a
+    cdef vec_d s, a
+    cdef vec_d inverse = (<const vec_d*> p.bend)[v]
     if p.n_classes == 1:
-        return p.curvature[i]
-    if p.weight[i] == 0:
-        return 0
-    if p.shared:
-        a = p.weight[i]
+        return inverse
+    if p.curvature == SHARED:
+        a = (<const vec_d*> p.weight)[v]
         for j in range(p.n_classes):
-            a -= p.s[j * ROWS + i] * (p.s[j * ROWS + i] / p.weight[i])
-        return a / p.n_classes
-    if k == m:
-        return p.s[k * ROWS + i] * (1 - p.s[k * ROWS + i] / p.weight[i])
-    return -p.s[k * ROWS + i] * (p.s[m * ROWS + i] / p.weight[i])
+            s = (<const vec_d*> (p.s + j * ROWS))[v]
+            a -= s * s * inverse
+        return a * spread_d(1.0 / p.n_classes)
+    s = (<const vec_d*> (p.s + k * ROWS))[v]
+    a = spread_d(0) - s * (<const vec_d*> (p.s + m * ROWS))[v] * inverse
+    return a + s if k == m else a
+
+
+cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    """Whether classes k <= m have a block of second derivatives."""
+    return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """hess[k, m] += sum_i a_i z_i z_i', on and above the diagonal."""
-    cdef Py_ssize_t i, j, k, m, last = 1 if p.shared else p.n_classes
-    cdef double a
+    """hess[k, m] += sum_i a_i z_i z_i' of a dense panel, on and above the diagonal."""
+    cdef Py_ssize_t k, m
     cdef double* hess = p.hess
-    for k in range(last):
-        for m in range(k, last):
-            for i in range(ROWS):
-                a = curvature_of(p, k, m, i)
-                for j in range(p.ld):
-                    p.az[j * ROWS + i] = a * p.z[i * p.ld + j]
-            for j in range(0, p.d, 2):
-                add_products_two(hess + j * p.ld, p.az + j * ROWS, p.z, j - j % LANES_D, p.ld)
-            if p.d % 2 == 0:
-                add_products_one(hess + p.d * p.ld, p.az + p.d * ROWS, p.z, p.d - p.d % LANES_D, p.ld)
-            hess += (p.d + 1) * p.ld
+    for k in range(p.n_classes):
+        for m in range(k, p.n_classes):
+            if is_wanted(p, k, m):
+                fill_az(p, k, m)
+                add_upper_tiles(p.az, ROWS, 1, p.d + 1, p.z, p.ld, ROWS, hess, p.ld)
+                hess += (p.d + 1) * p.ld
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
@@ -326,6 +296,9 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
     for i in range(n_rows, ROWS):
         p.weight[i] = 0
+    if p.n_classes > 1 and p.curvature != NONE:
+        for i in range(ROWS):
+            p.bend[i] = 1 / p.weight[i] if p.weight[i] > 0 else 0
     if p.n_classes == 1:
         link_two(p, p.codes + first, n_rows)
     else:
@@ -343,80 +316,124 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add up panels start, start + step, ... before stop."""
-    cdef Py_ssize_t panel = start, first, n_rows, k
+    """Add up panels start, start + step, ... before stop, whose rows are centred and scaled."""
+    cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
         load_rows(p, X + first * p.d, n_rows)
-        for k in range(0, p.n_classes - 1, 2):
-            score_two(p.z, p.ld, p.W + k * p.ld, p.s + k * ROWS)
-        if p.n_classes % 2:
-            score_one(p.z, p.ld, p.W + (p.n_classes - 1) * p.ld, p.s + (p.n_classes - 1) * ROWS)
+        if p.zt is not NULL:
+            transpose_panel(p)
+        if K == 1:
+            score_rows(p.z, p.ld, p.ld // LANES_D, p.W, 0, p.s)
+        else:
+            memset(p.s, 0, K * ROWS * sizeof(double))
+            add_tiles(p.W, p.ld, 1, K, p.zt, ROWS, p.d + 1, p.s, ROWS, 0, ROWS // LANES_D)
         link(p, first, n_rows)
-        if p.hess is not NULL:
+        if p.curvature != NONE:
             add_curvature(p)
         finish_residual(p, first, n_rows)
-        for k in range(0, p.n_classes - 1, 2):
-            add_products_two(p.grad + k * p.ld, p.s + k * ROWS, p.z, 0, p.ld)
-        if p.n_classes % 2:
-            add_products_one(p.grad + (p.n_classes - 1) * p.ld, p.s + (p.n_classes - 1) * ROWS, p.z, 0, p.ld)
+        if K == 1:
+            add_rows(p.grad, p.s, p.z, p.ld, p.ld // LANES_D)
+        else:
+            add_tiles(p.s, ROWS, 1, K, p.z, p.ld, ROWS, p.grad, p.ld, 0, p.ld // LANES_D)
+        panel += step
+
+
+# Vectors reach behind the end of a row, into the next row: what they read is finite, W is 0 there, and nobody looks at
+# grad there. The last panels, behind which there is no row, are copied.
+cdef void pass_plain(
+    pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
+) noexcept nogil:
+    """`pass_dense` for two classes and rows as they are, without second derivatives: W and grad are those of X.
+
+    `bias` is the intercept here, and sums[2] its derivative.
+    """
+    cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors = (p.d + LANES_D - 1) // LANES_D
+    cdef double total
+    cdef const floating* x
+    while panel < stop:
+        first = panel * ROWS
+        n_rows = min(<Py_ssize_t> ROWS, p.n - first)
+        x = X + first * p.d
+        if (p.n - first - ROWS) * p.d >= LANES_D:
+            score_rows(x, p.d, n_vectors, p.W, p.bias, p.s)
+            link(p, first, n_rows)
+            add_rows(p.grad, p.s, x, p.d, n_vectors)
+        else:
+            load_rows(p, x, n_rows)
+            score_rows(p.z, p.ld, n_vectors, p.W, p.bias, p.s)
+            link(p, first, n_rows)
+            add_rows(p.grad, p.s, p.z, p.ld, n_vectors)
+        total = 0
+        for i in range(ROWS):
+            total += p.s[i]
+        p.sums[2] += total
         panel += step
 
 
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """hess[k, m] += sum_i a_i z_i z_i' of a panel's rows, on and above the diagonal."""
-    cdef Py_ssize_t i, j, k, m, e, f, last = 1 if p.shared else p.n_classes
-    cdef double a, ax
+    """`add_curvature` of a panel of sparse rows."""
+    cdef Py_ssize_t i, j, k, m, e, f, v
+    cdef double weighted
     cdef double* hess = p.hess
-    for k in range(last):
-        for m in range(k, last):
+    cdef double a[ROWS]
+    for k in range(p.n_classes):
+        for m in range(k, p.n_classes):
+            if not is_wanted(p, k, m):
+                continue
+            for v in range(ROWS // LANES_D):
+                (<vec_d*> a)[v] = curvature_of(p, k, m, v)
             for i in range(n_rows):
-                a = curvature_of(p, k, m, i)
                 for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
-                    ax = a * value[e]
+                    weighted = a[i] * value[e]
                     j = X.indices[e] * p.ld
                     for f in range(e, X.indptr[first + i + 1]):
-                        hess[j + X.indices[f]] += ax * value[f]
-                    hess[j + p.d] += ax * p.bias
-                hess[p.d * p.ld + p.d] += a * p.bias * p.bias
+                        hess[j + X.indices[f]] += weighted * value[f]
+                    hess[j + p.d] += weighted * p.bias
+                hess[p.d * p.ld + p.d] += a[i] * p.bias * p.bias
             hess += (p.d + 1) * p.ld
+
+
+cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n) noexcept nogil:
+    """y += a x of n numbers: whole vectors, or one."""
+    cdef Py_ssize_t v
+    if n == 1:
+        y[0] += a * x[0]
+        return
+    for v in range(n // LANES_D):
+        (<vec_d*> y)[v] = fmadd(spread_d(a), (<const vec_d*> x)[v], (<const vec_d*> y)[v])
 
 
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
     """Add up panels start, start + step, ... before stop."""
-    cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes
-    cdef double x
-    cdef const double* w
-    cdef double* g
+    cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
+    cdef double* row = p.z
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
         memset(p.s, 0, K * ROWS * sizeof(double))
         for i in range(n_rows):
-            for k in range(K):
-                p.s[k * ROWS + i] = p.bias * p.W[p.d * K + k]
+            memset(row, 0, width * sizeof(double))
+            add_multiple(row, p.bias, p.W + p.d * width, width)
             for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
-                x = value[e]
-                w = p.W + X.indices[e] * K
-                for k in range(K):
-                    p.s[k * ROWS + i] += x * w[k]
+                add_multiple(row, value[e], p.W + X.indices[e] * width, width)
+            for k in range(K):
+                p.s[k * ROWS + i] = row[k]
         link(p, first, n_rows)
-        if p.hess is not NULL:
+        if p.curvature != NONE:
             add_sparse_curvature(p, X, value, first, n_rows)
         finish_residual(p, first, n_rows)
         for i in range(n_rows):
-            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
-                x = value[e]
-                g = p.grad + X.indices[e] * K
-                for k in range(K):
-                    g[k] += x * p.s[k * ROWS + i]
             for k in range(K):
-                p.grad[p.d * K + k] += p.bias * p.s[k * ROWS + i]
+                row[k] = p.s[k * ROWS + i]
+            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
+                add_multiple(p.grad + X.indices[e] * width, value[e], row, width)
+            add_multiple(p.grad + p.d * width, p.bias, row, width)
         panel += step
 
 
@@ -450,13 +467,13 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
     cdef pass_t p
     cdef const int[::1] codes = state.codes
     require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
-    p.n, p.d, p.ld, p.n_classes, p.codes = n, state.d, state.ld, state.n_classes, &codes[0]
+    p.n, p.d, p.ld, p.n_classes, p.width, p.codes = n, state.d, state.ld, state.n_classes, state.width, &codes[0]
     p.weights, p.bias = doubles(state.weights), state.bias
     p.shift, p.factor = doubles(state.shift), doubles(state.factor)
-    p.W, p.shared, p.margins = doubles(state.W), state.shared, state.margins
+    p.W, p.curvature, p.margins = doubles(state.W), CURVATURES[state.curvature], state.margins
     p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
-    p.s, p.weight, p.curvature = doubles(state.s), doubles(state.weight), doubles(state.curvature)
-    p.z, p.az = doubles(state.z), doubles(state.az)
+    p.s, p.weight, p.bend = doubles(state.s), doubles(state.weight), doubles(state.bend)
+    p.z, p.zt, p.az = doubles(state.z), doubles(state.zt), doubles(state.az)
     return p
 
 
@@ -466,6 +483,14 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
     require(p.d == X.shape[1] and p.z is not NULL)
     with nogil:
         pass_dense(&p, &X[0, 0], start, stop, step)
+
+
+def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
+    """As `dense`, for two classes and rows that are neither centred nor scaled; their shift is 0, their factor 1."""
+    cdef pass_t p = pass_of(state, X.shape[0])
+    require(p.d == X.shape[1] and p.n_classes == 1)
+    with nogil:
+        pass_plain(&p, &X[0, 0], start, stop, step)
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):

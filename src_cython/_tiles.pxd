@@ -1,0 +1,16 @@
+# Products of matrices in tiles of registers, as the head of `tiles.h` explains:
+#
+#     c[m][n] += sum over k of a[m][k] b[k][n]
+
+cdef extern from "tiles.h" nogil:
+    # Vectors `first` to `last` of n_m rows of c. The eleven arguments are three matrices with their strides and sizes,
+    # as in BLAS.
+    void add_tiles(
+        const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
+        Py_ssize_t n_k, double* c, Py_ssize_t ldc, Py_ssize_t first, Py_ssize_t last
+    )
+    # The tiles of a symmetric c that reach its diagonal or lie right of it.
+    void add_upper_tiles(
+        const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
+        Py_ssize_t n_k, double* c, Py_ssize_t ldc
+    )
