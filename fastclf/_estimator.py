@@ -121,6 +121,9 @@ class Estimator(DeclaredState):
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != ASSIGNED}
 
+    def __setstate__(self, state):
+        vars(self).update(state, **{ASSIGNED: True})  # of a copy, and of a pickle, the next call checks all
+
     def __delattr__(self, name):
         super().__delattr__(name)
         tell_assigned(self, name)

@@ -45,8 +45,9 @@ def _copy(estimator):
 
 def _check(estimator):
     attributes = estimator.__dict__
-    fitted = attributes.pop(ASSIGNED, False)  # before the check: an assignment meanwhile is checked by the next call
+    fitted = attributes.get(ASSIGNED, False)
     try:
+        attributes.pop(ASSIGNED, None)  # before the check: an assignment meanwhile is checked by the next call
         estimator._require_parameters()
         if "n_features_in_" in attributes:
             check_state(estimator, entries=fitted)
@@ -96,8 +97,6 @@ def _changes(method):
     @functools.wraps(method)
     def change(self, *args, **kwargs):
         self._require_parameters()
-        if self.__dict__.get(ASSIGNED) is False:
-            del self.__dict__[ASSIGNED]
         # a fit that starts afresh reads nothing of what was fitted or assigned before
         afresh = method.__name__.startswith("fit") and not getattr(self, "warm_start", False)
         taken = _copy(self) if afresh else snapshot(self)

@@ -50,7 +50,7 @@ def as_array(X, name):
             f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
         )
     if isinstance(X, np.ndarray):
-        return X
+        return np.asarray(X) if isinstance(X, np.matrix) else X  # a column of a matrix would be a matrix
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
@@ -194,8 +194,10 @@ def encode_labels(y):
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"
             " on a regression target with continuous values."
         )
+    if len(y) == 0:
+        raise ValueError("y has 0 entries; a label for each row, of at least one, is wanted")
     require_labels(y)
-    if y.dtype.kind in "bi" and len(y):
+    if y.dtype.kind in "bi":
         low, high = int(y.min()), int(y.max())
         if high - low < min(len(y), 1 << 16):
             return _encode_small_range(y, low, high)
@@ -325,6 +327,13 @@ def require_number(name, value, low, open_low=False, finite=False):
         return float(value)
     except OverflowError:
         raise ValueError(f"{name} is beyond 1e308, what a float can be; a smaller number is wanted") from None
+
+
+def require_numbers(name, value, kinds):
+    """Refuse what is neither a number nor an array of numbers, of one of NumPy's kinds, up to 2^62."""
+    array = np.asarray(value)
+    if array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
+        raise ValueError(f"{name} is {described(value)}; numbers are wanted")
 
 
 def require_choice(name, value, choices):

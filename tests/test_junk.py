@@ -1,12 +1,16 @@
 """Whatever a parameter is, a method answers, or refuses in one sentence of ours."""
 
+import copy
+import pickle
 import types
 
+import numpy as np
 import pytest
 from every_estimator import ESTIMATORS, FITTED, asked
 from fuzz import ALL_METHODS, JUNK, is_sentence, place
 
-from fastclf import SVC, NearestNeighbors
+from fastclf import SVC, GaussianNB, NaiveBayes, NearestNeighbors, Perceptron, load, save
+from fastclf._validation import encode_labels
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
@@ -74,3 +78,74 @@ def test_a_cache_of_any_size_takes_no_more_than_the_kernel():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
     for size in (1e300, float("inf"), 2**63):
         assert SVC(cache_size=size).fit(X, y).predict(X).tolist() == SVC().fit(X, y).predict(X).tolist()
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_and_a_pickle_are_checked_too(duplicate):
+    model = FITTED["PolynomialFeatures"]()
+    model.order = "cyclic"
+    with pytest.raises(ValueError, match="order is 'cyclic'; one of 'C', 'F' is wanted"):
+        duplicate(model).transform(asked(model))
+    model = FITTED["KNeighborsClassifier"]()
+    model._codes = model._codes[:3]
+    with pytest.raises(ValueError, match="_codes has shape"):
+        duplicate(model).predict(asked(model))
+
+
+def test_after_a_fit_that_fails_parameters_are_still_checked():
+    model = FITTED["SVC"]().set_params(kernel="precomputed")
+    with pytest.raises(ValueError, match="square matrix is wanted"):
+        model.fit(np.zeros((2, 3)), [0, 1])
+    with pytest.raises(ValueError, match="shape_fit_ is"):
+        model.predict(asked(model))
+
+
+@pytest.mark.parametrize("name", ["t_", "n_mistakes_", "radius_"])
+def test_what_a_perceptron_goes_on_with_must_be_numbers(name):
+    X, y = [[0.0], [1.0]], [0, 1]
+    for junk in ({}, object(), "x", None, [], 1j, 10**30):
+        model = Perceptron().fit(X, y)
+        setattr(model, name, junk)
+        with pytest.raises(ValueError, match=f"{name} is .*; numbers are wanted"):
+            model.partial_fit(X, y)
+
+
+def test_an_np_matrix_is_an_array():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]]), [0, 1, 1]
+    for model in (NaiveBayes("mdl"), NaiveBayes(), GaussianNB()):
+        expected = model.fit(X, y).predict_proba(X)
+        assert np.array_equal(model.fit(np.asmatrix(X), y).predict_proba(np.asmatrix(X)), expected)
+
+
+def test_later_rows_get_the_distributions_of_the_first_ones():
+    first, more = [[0.5], [1.5], [2.25], [4.0]], [[0.0], [1.0], [1.0], [0.0]]
+    model = NaiveBayes().partial_fit(first, [0, 1, 0, 1], classes=[0, 1])
+    kinds = model.distributions_
+    model.set_params(distributions="bernoulli").partial_fit(more, [0, 1, 1, 0])
+    assert model.distributions_ == kinds
+    expected = NaiveBayes("gaussian").fit(first + more, [0, 1, 0, 1, 0, 1, 1, 0]).predict_proba(first)
+    assert np.allclose(model.predict_proba(first), expected)
+
+
+def test_a_column_of_which_all_is_missing_adds_nothing():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 1, 1]
+    model = NaiveBayes("bernoulli", missing="ignore").partial_fit(X, y, classes=[0, 1])
+    before = model.predict_proba(X)[:, 0]
+    model.partial_fit(np.array([[np.nan, np.nan], [np.nan, np.nan], [np.nan, np.nan]]), y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.allclose(model.predict_proba(X)[:, 0], before)
+
+
+def test_no_labels_are_refused():
+    with pytest.raises(ValueError, match="y has 0 entries"):
+        encode_labels(np.zeros(0, int))
+
+
+def test_parameters_of_a_file_are_checked(tmp_path):
+    cases = [("SVC", "degree", [3]), ("Nystroem", "gamma", "x"), ("PolynomialFeatures", "order", "K")]
+    for name, parameter, junk in cases:
+        model = FITTED[name]()
+        vars(model)[parameter] = junk  # past every check
+        save(model, tmp_path / "model.fclf")
+        with pytest.raises(ValueError, match=f"is damaged: .*{parameter} is "):
+            load(tmp_path / "model.fclf")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import sys
+import tokenize
 import zipfile
 from contextlib import contextmanager
 from csv import Error as CsvError
@@ -27,7 +28,8 @@ _KINDS = {
     ".svmlight": "libsvm",
 }
 
-_BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile)
+_BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
+_BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # the last of a damaged .npy header
 
 # Names that a column of labels goes by; without one it is the last.
 _TARGETS = ("target", "label", "class", "y")

@@ -61,7 +61,7 @@ def inverted(matrices):
             return np.swapaxes(half, -1, -2) @ half
         except np.linalg.LinAlgError:
             ridge = ridge * 100
-    raise FloatingPointError("second derivatives overflowed; X of a smaller scale is wanted")
+    raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
 
 
 def inverse_of(curvature):

@@ -8,7 +8,7 @@ import numpy as np
 from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
-from .._state_table import Array, SizeOf, Starts, declare, has, where
+from .._state_table import Array, SizeOf, Starts, Value, declare, has, where
 from .._threads import Progress, n_threads, ranges
 from .._validation import (
     as_array,
@@ -17,6 +17,7 @@ from .._validation import (
     require_finite,
     require_integer,
     require_number,
+    require_numbers,
 )
 from .epochs import (
     Plan,
@@ -156,6 +157,9 @@ class Perceptron(LinearClassifier):
 
     _state_table = declare(
         n_learners=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else len(model.coef_)),
+        t_=Value(require_numbers, "iu"),
+        n_mistakes_=Value(require_numbers, "iu"),
+        radius_=Value(require_numbers, "iuf"),
         _turns_=Array("int64", "n_learners"),  # the number of samples that each learner has met
         **where(
             has("votes_"),

@@ -180,9 +180,7 @@ class NaiveBayesBase(Classifier):
         """
         fitted = getattr(self, "classes_", None)
         classes = declared_classes(classes, fitted)
-        if fitted is not None:
-            self._new_samples(X)
-        rows, codes, weight, known = self._checked(X, y, sample_weight, classes)
+        rows, codes, weight, known = self._checked(X, y, sample_weight, classes, more=fitted is not None)
         sums = self._sums(rows, codes, weight, len(known))
         if fitted is None:
             return self._become(classes_=known, **self._fitted_columns(X, rows), **self._conclude(sums))

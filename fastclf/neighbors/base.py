@@ -5,11 +5,12 @@ from inspect import cleandoc
 import numpy as np
 
 from .._estimator import Estimator
-from .._state_table import Array, Instance, Size, declare, or_none
+from .._state_table import Array, Instance, Size, Value, declare, or_none
 from .._threads import Progress, n_threads
 from .._validation import (
     as_sample_weight,
     as_targets,
+    described,
     require_choice,
     require_integer,
     require_number,
@@ -79,6 +80,11 @@ def document(cls):
     return cls
 
 
+def _require_spare_rows(name, value):
+    if type(value) is not dict or not all(isinstance(rows, SpareRows) for rows in value.values()):
+        raise ValueError(f"{name} is {described(value)}; a dict of spare rows is wanted")
+
+
 class Neighbors(Estimator):
     """What all estimators here share: parameters, fitted rows, how they change, and the search."""
 
@@ -92,6 +98,7 @@ class Neighbors(Estimator):
         _scan=Instance(Segments, "n_rows", "n_features"),
         _allowed=or_none(Array("uint8", "n_rows")),
         _weight=or_none(Array("float64", "n_rows")),
+        _rooms=Value(_require_spare_rows),
     )
 
     def __sklearn_tags__(self):

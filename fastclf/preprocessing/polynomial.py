@@ -121,10 +121,7 @@ class PolynomialFeatures(FeatureMap):
         self._require_fitted()
         X = self._new_samples(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            out = self._sparse(X) if isinstance(X, Csr) else self._dense(X)
-        if not np.isfinite(out.data if isinstance(out, Csr) else out).all():
-            raise ValueError(f"X has products beyond {X.dtype}; smaller values or a smaller degree are wanted")
-        return out
+            return self._sparse(X) if isinstance(X, Csr) else self._dense(X)
 
     def _dense(self, X):
         low, high, distinct, bias = self._family
@@ -145,6 +142,7 @@ class PolynomialFeatures(FeatureMap):
                     n_rest = later[degree - 1, j + distinct]
                     np.multiply(block[end - n_rest : end], block[j], out=block[at : at + n_rest])
                     at += n_rest
+            _require_finite(block)
             out[start:stop, bias:] = block[left_out:].T
         return out
 
@@ -179,6 +177,7 @@ class PolynomialFeatures(FeatureMap):
                         # what is before a product shares its first factors, and goes on with a smaller one
                         begin = columns[:, position[:, i - 1]] + distinct if i else 0
                         number = number + later[degree - i, begin] - later[degree - i, columns[:, factor]]
+                    _require_finite(product)
                     indices[own], data[own] = number, product
                     at, first = at + len(position), first + later[degree, 0]
         return Csr(indptr, indices, data, self.n_output_features_)
@@ -215,8 +214,13 @@ class PolynomialFeatures(FeatureMap):
         if type(distinct) is not bool or type(bias) is not bool:
             raise ValueError("_family is not (least degree, greatest degree, bool, bool)")
         n_out = _count(self.n_features_in_, low, high, distinct, bias)
-        if self.n_output_features_ != n_out:
+        if require_integer("n_output_features_", self.n_output_features_, 0) != n_out:
             raise ValueError(f"n_output_features_ is {self.n_output_features_}; {n_out} is wanted")
+
+
+def _require_finite(products):
+    if not np.isfinite(products).all():
+        raise ValueError(f"X has products beyond {products.dtype}; smaller values or a smaller degree are wanted")
 
 
 # Columns that an output has at most.

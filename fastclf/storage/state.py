@@ -178,11 +178,13 @@ def _make(name, attributes):
 def _restored(cls, attributes):
     # an estimator begins with its defaults: a parameter may be younger than the file
     made = cls() if issubclass(cls, Estimator) else cls.__new__(cls)
-    if hasattr(cls, "__setstate__"):
+    if hasattr(cls, "__setstate__") and not issubclass(cls, Estimator):
         made.__setstate__(attributes)
     else:
         vars(made).update(attributes)
     if not _is_template(made, attributes):
+        if isinstance(made, Estimator):
+            made._require_parameters()
         cls._check_state(made)
     return made
 

@@ -59,9 +59,9 @@ def threads_for(X, n_jobs):
 
 def over_spans(X, cells, n_jobs, begin, add):
     """The states of `over_blocks` for spans whose bounds depend on X's shape alone; a state has `cells` numbers."""
-    n = len(X)
-    size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // n)), -(-n * cells // _SUMS), 1)
-    return over_blocks([*range(0, n, size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
+    n = len(X)  # 0 where every value of a column is missing
+    size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // max(1, n))), -(-n * cells // _SUMS), 1)
+    return over_blocks([*range(0, max(1, n), size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
 
 
 def divide(a, b):

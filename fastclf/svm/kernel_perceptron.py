@@ -13,6 +13,7 @@ from .._validation import (
     require_choice,
     require_integer,
     require_number,
+    require_numbers,
 )
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
@@ -129,6 +130,8 @@ class KernelPerceptron(ScoreClassifier):
         _gamma_=Value(require_number, 0),
         # for more turns: the number of those that were, the last weights, and what their average lags behind them
         _t_=Value(require_integer, 0),
+        n_mistakes_=Value(require_numbers, "iu"),
+        radius_=Value(require_number, -np.inf),
         _last_=Array("float64", "n_planes", "n_support"),
         _lag_=Array("float64", "n_planes", "n_support"),
         _support_rows_=or_none(Matrix("n_support", "n_features")),  # None: of a precomputed kernel

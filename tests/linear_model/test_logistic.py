@@ -321,7 +321,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(rng):
     before = dict(vars(model))
     with pytest.raises(KeyboardInterrupt):
         model.set_params(callback=interrupt).fit(X[:, :2], y)
-    assert {**vars(model), "callback": None} == before
+    assert {**model.__getstate__(), "callback": None} == before
 
 
 @pytest.mark.parametrize("labels", [[True, False], ["no", "yes"], [7, -3], ["a", "b", "c"]])
@@ -424,7 +424,7 @@ def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
 
 
 def test_second_derivatives_that_are_not_numbers_are_refused():
-    with pytest.raises(FloatingPointError, match="second derivatives overflowed"):
+    with pytest.raises(ValueError, match="second derivatives overflowed"):
         minimisers.inverted(np.full((2, 2), np.nan))
 
 
