@@ -22,10 +22,13 @@ _DEFINED = {
     "metrics.ratios": "classification_report f1_score fbeta_score jaccard_score precision_recall_fscore_support"
     " precision_score recall_score",
     "metrics.scoring": "cost_scorer",
-    "model_selection.cross_validation": "cross_validate majority_error paired_comparison",
-    "model_selection.folds": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold stratified_folds"
-    " train_validation_test_split",
-    "model_selection.tuning": "learning_curve tune validation_curve",
+    "model_selection.cross_validation": "cross_val_score cross_validate",
+    "model_selection.curves": "learning_curve validation_curve",
+    "model_selection.folds": "stratified_folds",
+    "model_selection.predictions": "cross_val_predict",
+    "model_selection.results": "majority_error paired_comparison",
+    "model_selection.splitters": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold train_validation_test_split",
+    "model_selection.tuning": "tune",
     "naive_bayes.mixed": "NaiveBayes",
     "naive_bayes.rule": "BayesClassifier BayesOptimalClassifier",
     "naive_bayes.single": "BernoulliNB CategoricalNB GaussianNB MultinomialNB PoissonNB",
@@ -54,7 +57,7 @@ _IN_ITS_ROOM = {
     " QueryCostDisplay RocCurveDisplay ValidationCurveDisplay",
     "display.models": "DecisionBoundaryDisplay TreeDisplay",
     "embedding.handles": "Embedded Function functions",
-    "model_selection.cross_validation": "CrossValidation CrossValidations PairedComparison",
+    "model_selection.results": "CrossValidation CrossValidations PairedComparison",
     "model_selection.tuning": "Tuning",
     "tree.text": "export_graphviz export_rules export_text plot_tree rules",
 }

@@ -56,7 +56,9 @@ def run(args):
         data.require_classes()
         if args.cv > len(data.y):
             raise RequestError(f"--cv is {args.cv}; 2 to {len(data.y)}, the number of rows, is wanted")
-        found[data.name] = compare(models, data, {"cv": args.cv}, int(not args.quiet))
+        found[data.name] = compare(
+            models, data, {"cv": args.cv, "random_state": 0, "error_score": "raise"}, int(not args.quiet)
+        )
         records.append(record(data, found[data.name]))
         if not args.json:
             print(f"{text(data, found[data.name])}\n\n{verdict(found[data.name])}\n", flush=True)

@@ -90,10 +90,11 @@ def add_folds(parser):
 
 def folds(args, data):
     """The keyword arguments of cross_validate that say how."""
+    how = {"error_score": "raise"}
     if args.cv == "loo":
         if args.repeat != 1:
             raise RequestError("--repeat is given with --cv loo, which leaves nothing to chance; leave it out")
-        return {"cv": "loo"}
+        return how | {"cv": "loo"}
     try:
         cv = int(args.cv)
     except ValueError:
@@ -104,7 +105,7 @@ def folds(args, data):
         raise RequestError(f"--repeat is {args.repeat}; at least 1 is wanted")
     if args.seed < 0:
         raise RequestError(f"--seed is {args.seed}; a number from 0 up is wanted")
-    return {"cv": cv, "repeats": args.repeat, "random_state": args.seed}
+    return how | {"cv": cv, "repeats": args.repeat, "random_state": args.seed}
 
 
 class Data:

@@ -61,7 +61,7 @@ class ComparisonDisplay:
         for i, result in enumerate(self.results.values()):
             error, spread, cost = result.error, result.standard_error, result.microseconds_per_query
             spread = 0.0 if spread != spread else spread  # NaN: one fold has no spread
-            half_row = 0.5 / max(result["n_test"].sum(), 1)
+            half_row = 0.5 / max(result.n_test.sum(), 1)
             left, dot, right = (max(value, half_row) for value in (error - spread, error, error + spread))
             drawn += [left if left > half_row else dot / 2, right]
             ax.errorbar(dot, i, xerr=[[dot - left], [right - dot]], fmt="o", color="C0", capsize=3)

@@ -235,9 +235,9 @@ class ValidationCurveDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
         """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`."""
-        from ..model_selection.tuning import tune, validation_curve
+        from ..model_selection.curves import validation_curve
+        from ..model_selection.tuning import tune
 
-        options.setdefault("cv", 10)
         found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
         errors = None
         if train:
@@ -365,7 +365,7 @@ class LearningCurveDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **options):
         """Measure and draw; `options` are those of :func:`fastclf.learning_curve`."""
-        from ..model_selection.tuning import learning_curve
+        from ..model_selection.curves import learning_curve
 
         return cls(*learning_curve(estimator, X, y, **options)).plot(ax)
 

@@ -1,7 +1,9 @@
 """Figures of a fitted model by scikit-learn's names, the larger the better."""
 
+import contextlib
 import sys
 from collections.abc import Mapping
+from numbers import Number
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +70,10 @@ def _jaccard(average):
     return _by_answers(function)
 
 
+def _likelihood_ratios(y, answers):
+    return class_likelihood_ratios(y, answers, replace_undefined_by=1.0)
+
+
 def _explained_variance(y, answers):
     spread = np.var(y)
     return float(1 - np.var(y - answers) / spread) if spread > 0 else float(np.var(y - answers) == 0)
@@ -81,8 +87,8 @@ _SCORERS = {
     **dict(pair for name in ("f1", "precision", "recall") for pair in _averages(name)),
     "jaccard": _jaccard("binary"),
     **{f"jaccard_{average}": _jaccard(average) for average in ("macro", "micro", "weighted")},
-    "positive_likelihood_ratio": _by_answers(lambda y, answers: class_likelihood_ratios(y, answers)[0]),
-    "neg_negative_likelihood_ratio": _by_answers(lambda y, answers: -class_likelihood_ratios(y, answers)[1]),
+    "positive_likelihood_ratio": _by_answers(lambda y, answers: _likelihood_ratios(y, answers)[0]),
+    "neg_negative_likelihood_ratio": _by_answers(lambda y, answers: -_likelihood_ratios(y, answers)[1]),
     "neg_log_loss": _of_probabilities(log_loss),
     "neg_brier_score": _of_probabilities(brier_score_loss),
     "d2_log_loss_score": _of_probabilities(d2_log_loss_score, 1),
@@ -128,11 +134,16 @@ def cost_scorer(cost_matrix):
 
 def as_scorers(scoring):
     """A dict of name to Scorer; the one of a single figure is named "score"."""
-    if isinstance(scoring, list | tuple) and not isinstance(scoring, Scorer):
-        scoring = {name: name for name in scoring}
+    if isinstance(scoring, list | tuple | set) and not isinstance(scoring, Scorer):
+        names = list(scoring)
+        strings = all(isinstance(name, str) for name in names)
+        if not names or not strings or len(set(names)) < len(names):
+            what = "Empty list was given" if not names else "Duplicate elements" if strings else "Other elements"
+            raise ValueError(f"The list/tuple elements must be unique strings of figures. {what}: scoring is {scoring}")
+        scoring = {name: name for name in names}
     if isinstance(scoring, Mapping):
         if not scoring:
-            raise ValueError("scoring is empty; one figure at least is wanted")
+            raise ValueError("An empty dict was passed as scoring; one figure at least is wanted")
         return {name: _as_scorer(value) for name, value in scoring.items()}
     return {"score": _as_scorer(scoring)}
 
@@ -152,7 +163,7 @@ def _as_scorer(scoring):
 
 
 def settled(scorers, estimator):
-    """The scorers, with the estimator's own `score` in terms of its answers where it is the usual one."""
+    """The scorers, with the estimator's own `score` in terms of its predictions where it is the usual one."""
     own = getattr(type(estimator), "score", None)
     usual = {Classifier.score: _SCORERS["accuracy"], Regressor.score: _SCORERS["r2"]}
     if "sklearn.base" in sys.modules:
@@ -165,8 +176,17 @@ def from_answers(scorers):
     return all(scorer.wants_answers for scorer in scorers.values())
 
 
+class Part(NamedTuple):
+    """The rows that models are fitted to, or asked about."""
+
+    X: object  # as estimators take it
+    y: object  # as estimators take it; None where there are no targets
+    targets: np.ndarray | None  # y as an array
+    params: dict | None = None  # further arguments of a function that scores
+
+
 def judge_folds(scorers, y, tests, answers, labels):
-    """{name: the figure of each fold} of answers to the test rows of all folds, one fold after the other."""
+    """{name: the figure of each fold} of predictions for the test rows of all folds, one fold after the other."""
     ends = np.cumsum([len(test) for test in tests])
     figures = {}
     by_fold = None
@@ -177,34 +197,61 @@ def judge_folds(scorers, y, tests, answers, labels):
             figures[name] = sums / np.diff(ends, prepend=0)
         else:
             if by_fold is None:
-                by_fold = [
-                    judge(scorers, y[test], answers[end - len(test) : end], labels) for test, end in zip(tests, ends)
-                ]
+                parts = [(Part(None, None, y[test]), answers[end - len(test) : end]) for test, end in zip(tests, ends)]
+                by_fold = [judge(scorers, part, own, labels) for part, own in parts]
             figures[name] = np.array([own[name] for own in by_fold])
     return figures
 
 
-def judge(scorers, y, answers, labels=None, model=None, X=None):
-    """{name: figure} of one model's answers to rows X; model and X may be None where answers are enough."""
-    tables = {}
-    figures = {}
-    for name, (kind, function, _) in scorers.items():
-        if kind in ("table", "table of what occurs"):
-            if kind not in tables:
-                tables[kind] = contingency_table(y, answers, labels=labels if kind == "table" else None)
-            figures[name] = function(tables[kind])
-        elif kind == "answers":
-            figures[name] = function(y, answers)
-        elif kind == "own":
-            figures[name] = model.score(X, y)
-        elif kind == "call":
-            figures[name] = function(model, X, y)
-        else:
-            figures[name] = function(y, *_scores(kind, model, X, y))
+def judge(scorers, part, answers, labels, model=None, otherwise=None):
+    """{name: figure} of one model on some rows; of a function that returns a dict, its names and figures.
+
+    `answers` are the model's predictions, or the exception that it raised, where a scorer wants them; otherwise(error)
+    is the figure where a scorer fails, or raises.
+    """
+    tables, figures = {}, {}
+    for name, scorer in scorers.items():
+        try:
+            if scorer.wants_answers and isinstance(answers, Exception):
+                raise answers
+            value = _figure(scorer, part, answers, labels, model, tables)
+        except Exception as error:
+            if otherwise is None:
+                raise
+            value = otherwise(error)
+        several = value if isinstance(value, Mapping) and scorer.kind == "call" else {name: value}
+        figures |= {key: _as_number(own, scorer) for key, own in several.items()}
     return figures
 
 
-def _scores(kind, model, X, y):
+def _figure(scorer, part, answers, labels, model, tables):
+    """What a scorer says; `tables` keeps the ContingencyTables that scorers share."""
+    kind, function, _ = scorer
+    if kind in ("table", "table of what occurs"):
+        if kind not in tables:
+            tables[kind] = contingency_table(part.targets, answers, labels=labels if kind == "table" else None)
+        return function(tables[kind])
+    if kind == "answers":
+        return function(part.targets, answers)
+    given = (part.X,) if part.y is None else (part.X, part.y)
+    if kind == "own":
+        return model.score(*given)
+    if kind == "call":
+        return function(model, *given, **part.params or {})
+    return function(part.targets, *_scores(kind, model, part.X))
+
+
+def _as_number(value, scorer):
+    with contextlib.suppress(ValueError):
+        value = value.item() if hasattr(value, "item") else value
+    if not isinstance(value, Number):
+        raise ValueError(
+            f"scoring must return a number, got {value!r} ({type(value)}) instead. (scorer={scorer.function})"
+        )
+    return value
+
+
+def _scores(kind, model, X):
     """(probabilities or scores, the labels of their columns)."""
     if kind == "scores" and hasattr(model, "decision_function"):
         scores = model.decision_function(X)

@@ -1,4 +1,4 @@
-"""The choice of parameters: grids along the methods' own paths, the one-standard-error rule, curves."""
+"""The choice of parameters: grids along the methods' own paths, the one-standard-error rule, nested folds."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from .._estimator import clone, path_parameters
-from .._validation import as_numbers, require_choice
-from .cross_validation import Asked, check_estimator
-from .groups import Group
+from .._validation import require_choice
+from .candidates import Candidates
+from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 
 # In which direction a parameter makes a model simpler.
 _SIMPLER = dict.fromkeys(
@@ -18,8 +18,24 @@ _SIMPLER = dict.fromkeys(
 ) | dict.fromkeys(["C", "bins", "degree", "gamma", "max_depth", "max_features", "max_leaf_nodes"], "smaller")
 
 
-class Tuning:
-    """What :func:`tune` found.
+class Tuning(dict):
+    """What :func:`tune` found: the dict that scikit-learn's searches have as ``cv_results_``, and more as attributes.
+
+    Keys
+    ----
+    params : list of dict
+        Each combination of the grid.
+    param_<name> : masked array of shape (n_params,)
+        The values of one parameter, masked where a grid has none.
+    mean_test_score, std_test_score : ndarray of shape (n_params,)
+        Over the folds; `std_test_score` is with ddof=0. Of several figures ``mean_test_<figure>`` and so on.
+    rank_test_score : ndarray of int of shape (n_params,)
+        1 is the best, and combinations of equal mean scores share the least of their ranks.
+    split<i>_test_score : ndarray of shape (n_params,)
+        Of fold i.
+    mean_fit_time, std_fit_time, mean_score_time, std_score_time : ndarray of shape (n_params,), seconds
+    mean_train_score, std_train_score, split<i>_train_score
+        If asked for.
 
     Attributes
     ----------
@@ -35,6 +51,8 @@ class Tuning:
         `chosen_params` is the one of them that `rule` says.
     estimator : estimator or None
         Fitted to all rows with `chosen_params`, unless `refit` is False or folds were left out.
+    best_index_, best_params_, best_score_, best_estimator_
+        scikit-learn's names for the index, the parameters, the mean score and the estimator of the choice.
     error : float
         1 - the mean score of `chosen_params`: too good, as it is the choice's own; see `outer`.
     outer : CrossValidation or None
@@ -47,18 +65,42 @@ class Tuning:
     def __init__(self, params, results, rule, simpler):
         self.params, self.results = params, results
         self.interrupted = any(result.interrupted for result in results)
-        # those that all combinations have
-        folds = sorted(set.intersection(*(set(result.finished) for result in results)))
+        # The folds that all combinations have.
+        folds = sorted(set.intersection(*(set(result.folds) for result in results)))
         if not folds:
             raise RuntimeError("the callback or Ctrl-C stopped tune before it had finished a fold")
-        self.scores = np.array([result._scores[np.isin(result.finished, folds)] for result in results])
+        self._fill([np.isin(result.folds, folds) for result in results])
+        self.scores = np.array([result.scores[np.isin(result.folds, folds)] for result in results])
         self.mean_score = self.scores.mean(axis=1)
         n = len(folds)
         self.standard_error = self.scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
-        self.best_index = int(np.argmax(self.mean_score))
+        # A combination whose fits failed, and were given NaN, is the last choice.
+        self.best_index = int(np.argmax(np.nan_to_num(self.mean_score, nan=-np.inf)))
         self.one_standard_error_index = self._simplest(simpler)
         self.chosen_index = self.best_index if rule == "best" else self.one_standard_error_index
         self.outer = self.outer_params = self.estimator = None
+
+    def _fill(self, kept):
+        """The keys that scikit-learn has; `kept` says for each combination which of its folds count."""
+        results = self.results
+        for key in results[0]:
+            if key == "estimator":
+                continue
+            values = np.array([result[key][own] for result, own in zip(results, kept)])
+            self[f"mean_{key}"], self[f"std_{key}"] = values.mean(axis=1), values.std(axis=1)
+            if key.startswith(("test_", "train_")):
+                side, _, figure = key.partition("_")
+                self |= {f"split{i}_{side}_{figure}": column for i, column in enumerate(values.T)}
+            if key.startswith("test_"):
+                mean = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
+                self[f"rank_{key}"] = 1 + np.count_nonzero(mean > mean[:, None], axis=1).astype(np.int32)
+        for name in dict.fromkeys(name for own in self.params for name in own):
+            column = np.ma.masked_all(len(self.params), object)
+            for i, own in enumerate(self.params):
+                if name in own:
+                    column[i] = own[name]
+            self[f"param_{name}"] = column
+        self["params"] = self.params
 
     def _simplest(self, simpler):
         best = self.best_index
@@ -82,9 +124,27 @@ class Tuning:
     def chosen_params(self):
         return self.params[self.chosen_index]
 
+    best_params_ = chosen_params
+
+    @property
+    def best_index_(self):
+        return self.chosen_index
+
+    @property
+    def best_score_(self):
+        return float(self.mean_score[self.chosen_index])
+
+    @property
+    def best_estimator_(self):
+        return self.estimator
+
+    @property
+    def cv_results_(self):
+        return self
+
     @property
     def error(self):
-        return float(1 - self.mean_score[self.chosen_index])
+        return 1 - self.best_score_
 
     def __repr__(self):
         return f"Tuning(chosen_params={self.chosen_params!r}, error={self.error:.4f})"
@@ -105,20 +165,20 @@ def simplicity(own, params, simpler):
 
 
 def as_grids(grid):
-    """A list of dicts of name to list of values."""
+    """A list of dicts of name to list of values, the names sorted, as scikit-learn takes combinations in turn."""
     grids = [grid] if isinstance(grid, Mapping) else list(grid)
     if not grids or not all(isinstance(own, Mapping) for own in grids):
-        raise TypeError(f"grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
+        raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
     for own in grids:
         for name, values in own.items():
             if isinstance(values, str) or not hasattr(values, "__iter__") or len(list(values)) == 0:
-                raise ValueError(f"grid[{name!r}] is {values!r}; a list of values is wanted")
-    return [{name: list(values) for name, values in own.items()} for own in grids]
+                raise ValueError(f"param_grid[{name!r}] is {values!r}; a list of values is wanted")
+    return [{name: list(values) for name, values in sorted(own.items())} for own in grids]
 
 
-def groups_of(estimator, grids, shortcuts=True):
-    """(params, groups, place): every combination; the Groups that make them; for each its group and place in it."""
-    params, groups, place = [], [], []
+def candidates_of(estimator, grids, shortcuts=True):
+    """(params, candidates, place): every combination; the Candidates that make them; for each which, and its value."""
+    params, candidates, place = [], [], []
     for grid in grids:
         path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)
         others = [name for name in grid if name != path]
@@ -127,32 +187,37 @@ def groups_of(estimator, grids, shortcuts=True):
             own = dict(zip(grid, values))
             rest = tuple(grid[name].index(own[name]) for name in others)
             if rest not in numbers:
-                numbers[rest] = len(groups)
+                numbers[rest] = len(candidates)
                 fixed = clone(estimator).set_params(**{name: own[name] for name in others})
-                groups.append(Group(fixed, path, grid[path] if path else (None,), shortcuts))
+                candidates.append(Candidates(fixed, path, grid[path] if path else (None,), shortcuts))
             params.append(own)
             place.append((numbers[rest], grid[path].index(own[path]) if path else 0))
-    return params, groups, place
+    return params, candidates, place
 
 
+@documented
 def tune(
     estimator,
-    grid,
+    param_grid,
     X,
-    y,
+    y=None,
     *,
-    cv=10,
-    repeats=1,
-    groups=None,
     scoring=None,
+    n_jobs=None,
+    refit=True,
+    cv=None,
+    verbose=0,
+    pre_dispatch="2*n_jobs",
+    error_score=np.nan,
+    return_train_score=False,
+    groups=None,
+    params=None,
     rule="best",
     simpler=None,
     outer=None,
-    refit=True,
-    n_jobs=None,
-    random_state=0,
+    repeats=1,
+    random_state=None,
     shortcuts=True,
-    verbose=0,
     callback=None,
 ):
     """Choose parameters by cross-validation, all combinations on the same folds.
@@ -165,35 +230,40 @@ def tune(
 
     Parameters
     ----------
-    estimator : estimator
-        Cloned, not changed.
-    grid : dict of str to list, or list of dicts
+    {estimator}
+    param_grid : dict of str to list, or list of dicts
         Values by parameter; every combination is tried. `step__parameter` reaches into a pipeline.
-    X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    cv : int, "loo", splitter or iterable, default=10
-    repeats : int >= 1, default=1
-    groups : array-like of shape (n_samples,), default=None
-    scoring : str, callable, list or dict, default=None
-    n_jobs : int or None, default=None
-    random_state : int, Generator or None, default=0
-    shortcuts : bool, default=True
-    verbose : int, default=0
-    callback : callable, optional
-        All of them as for :func:`cross_validate`; of several figures the first decides.
-    rule : {'best', 'one_standard_error'}, default='best'
+    {X}
+    {y}
+    {scoring}
+        Of several figures the first decides.
+    {n_jobs}
+    refit : bool, default=True
+        Whether `estimator` of the result is made.
+    {cv}
+    {verbose}
+    {pre_dispatch}
+    {error_score}
+    return_train_score : bool, default=False
+        Whether the train rows are scored too.
+    {groups}
+    {params}
+    rule : {"best", "one_standard_error"}, default="best"
         Which combination is chosen: that of the best mean score, or the simplest within one standard error of it.
-    simpler : dict of str to {'larger', 'smaller'}, default=None
+    simpler : dict of str to {"larger", "smaller"}, default=None
         Which values of a parameter make a simpler model, beside what is known of `n_neighbors`, `C`, `alpha`,
         `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and the like. Of several parameters the ranks are added.
     outer : int, "loo", splitter or iterable, default=None
         Folds of a second cross-validation around the first, whose error is honest: the choice is made anew for each.
-    refit : bool, default=True
-        Whether `estimator` of the result is made.
+    {repeats}
+    {random_state}
+    {shortcuts}
+    {callback}
 
     Returns
     -------
     Tuning
+        scikit-learn's ``cv_results_``, with the choice as attributes.
 
     References
     ----------
@@ -209,48 +279,56 @@ def tune(
     >>> X = rng.normal(size=(100, 2)) + 1.5 * y[:, None]
     >>> found = tune(KNeighborsClassifier(), {"n_neighbors": range(1, 31)}, X, y, rule="one_standard_error", outer=5)
     >>> found.best_params, found.one_standard_error_params
-    ({'n_neighbors': 4}, {'n_neighbors': 4})
+    ({'n_neighbors': 6}, {'n_neighbors': 30})
     >>> len(found.outer["test_score"])
     5
     """
-    check_estimator(estimator)
+    check_estimator(estimator, scoring=scoring)
     require_choice("rule", rule, ("best", "one_standard_error"))
     simpler = dict(simpler or {})
     for name, direction in simpler.items():
         require_choice(f"simpler[{name!r}]", direction, ("larger", "smaller"))
-    params, own_groups, place = groups_of(estimator, as_grids(grid), shortcuts)
-    asked = Asked(X, y, cv, repeats, groups, scoring, random_state)
-    measured = asked.run(own_groups, n_jobs, verbose, callback, "tune")
-    found = Tuning(params, [measured[g].result(v) for g, v in place], rule, simpler)
+    combinations, candidates, place = candidates_of(estimator, as_grids(param_grid), shortcuts)
+    request = Request(X, y, cv, groups, scoring, params, error_score, random_state, repeats, return_train_score)
+    evaluation = Evaluation(request, candidates)
+    measured = evaluation.run(n_jobs, verbose, callback, "tune")
+    tell_failures(measured)
+    found = Tuning(combinations, [measured[g].result(v) for g, v in place], rule, simpler)
     if found.interrupted:
         return found
     if outer is not None:
         options = {"cv": cv, "repeats": repeats, "scoring": scoring, "rule": rule, "simpler": simpler}
-        options |= {"n_jobs": n_jobs, "random_state": random_state, "shortcuts": shortcuts}
-        chooser = _Chooser(estimator, grid, options, groups)
-        around = Asked(X, y, outer, 1, groups, scoring, random_state, keep_models=True)
-        [nested] = around.run([Group(chooser)], 1, verbose, callback, "outer folds")
+        options |= {"n_jobs": n_jobs, "random_state": random_state, "shortcuts": shortcuts, "error_score": error_score}
+        chooser = _Chooser(estimator, param_grid, options)
+        request = Request(X, y, outer, groups, scoring, error_score="raise", random_state=random_state)
+        request.keep_models = request.keep_answers = True
+        [nested] = Evaluation(request, [Candidates(chooser)]).run(1, verbose, callback, "outer folds")
         found.outer = nested.result(0)
         found.outer_params = [model.found_.chosen_params for model in found.outer.pop("estimator")]
     if refit:
-        found.estimator = clone(estimator).set_params(**found.chosen_params).fit(asked.X, asked.y)
+        every = evaluation.part(np.arange(evaluation.n))
+        chosen = Candidates(clone(estimator).set_params(**found.chosen_params))
+        [found.estimator] = chosen.fit(every.X, every.y, params)
     return found
 
 
 class _Chooser:
     """`tune` as an estimator, for the outer folds."""
 
-    def __init__(self, estimator, grid, options, groups):
-        self.estimator, self.grid, self.options, self.groups = estimator, grid, options, groups
+    def __init__(self, estimator, param_grid, options):
+        self.estimator, self.param_grid, self.options = estimator, param_grid, options
 
     def __sklearn_clone__(self):
-        return _Chooser(self.estimator, self.grid, self.options, self.groups)
+        return _Chooser(self.estimator, self.param_grid, self.options)
+
+    def __sklearn_tags__(self):
+        return self.estimator.__sklearn_tags__()
 
     def get_params(self, deep=True):
         return {}
 
     def fit(self, X, y):
-        self.found_ = tune(self.estimator, self.grid, X, y, **self.options)
+        self.found_ = tune(self.estimator, self.param_grid, X, y, **self.options)
         if self.found_.interrupted:
             raise KeyboardInterrupt  # which ends the outer folds as well
         self.fitted_ = self.found_.estimator
@@ -263,126 +341,3 @@ class _Chooser:
 
     def score(self, X, y):
         return self.fitted_.score(X, y)
-
-
-def validation_curve(
-    estimator, X, y, *, param_name, param_range, cv=10, groups=None, scoring=None, n_jobs=None, random_state=0
-):
-    """Scores on train and test rows by the value of one parameter, along the method's own path.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    cv : int, "loo", splitter or iterable, default=10
-    groups : array-like of shape (n_samples,), default=None
-    scoring : str, callable, list or dict, default=None
-    n_jobs : int or None, default=None
-    random_state : int, Generator or None, default=0
-        All of them as for :func:`cross_validate`.
-    param_name : str
-    param_range : sequence of values
-
-    Returns
-    -------
-    train_scores, test_scores : ndarray of shape (n_values, n_folds)
-        As scikit-learn's `validation_curve` has them.
-
-    Examples
-    --------
-    >>> from fastclf import DecisionTreeClassifier, validation_curve
-    >>> X, y = [[float(i)] for i in range(20)], [0] * 10 + [1] * 10
-    >>> train, test = validation_curve(
-    ...     DecisionTreeClassifier(), X, y, param_name="ccp_alpha", param_range=[0.0, 0.6], cv=5
-    ... )
-    >>> train.mean(axis=1).tolist()
-    [1.0, 0.5]
-    """
-    check_estimator(estimator)
-    _, own_groups, place = groups_of(estimator, as_grids({param_name: param_range}))
-    asked = Asked(X, y, cv, 1, groups, scoring, random_state, train_scores=True)
-    measured = asked.run(own_groups, n_jobs)
-    results = [measured[g].result(v) for g, v in place]
-    return _both_sides(results)
-
-
-def _both_sides(results):
-    """(train scores, test scores), of the first figure, of shape (n_results, n_folds)."""
-    name = next(key[5:] for key in results[0] if key.startswith("test_"))
-    return tuple(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
-
-
-def learning_curve(
-    estimator,
-    X,
-    y,
-    *,
-    train_sizes=(0.1, 0.325, 0.55, 0.775, 1.0),
-    cv=10,
-    groups=None,
-    scoring=None,
-    n_jobs=None,
-    random_state=0,
-    shuffle=False,
-):
-    """Scores on train and test rows by the number of rows that are fitted on.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    cv : int, "loo", splitter or iterable, default=10
-    groups : array-like of shape (n_samples,), default=None
-    scoring : str, callable, list or dict, default=None
-    n_jobs : int or None, default=None
-    random_state : int, Generator or None, default=0
-        All of them as for :func:`cross_validate`.
-    train_sizes : array-like, default=(0.1, 0.325, 0.55, 0.775, 1.0)
-        Shares of the train rows of the smallest fold, in (0, 1], or numbers of rows.
-    shuffle : bool, default=False
-        Whether the rows fitted on are drawn, by `random_state`; else they are the first of each fold's train rows.
-
-    Returns
-    -------
-    train_sizes_abs : ndarray of shape (n_sizes,)
-        Ascending, each once.
-    train_scores, test_scores : ndarray of shape (n_sizes, n_folds)
-        As scikit-learn's `learning_curve` has them.
-
-    Examples
-    --------
-    >>> from fastclf import NearestCentroid, learning_curve
-    >>> X, y = [[float(i)] for i in range(40)], [i // 20 for i in range(40)]
-    >>> sizes, train, test = learning_curve(NearestCentroid(), X, y, train_sizes=[20, 30], cv=4)
-    >>> sizes.tolist(), test.shape
-    ([20, 30], (2, 4))
-    """
-    check_estimator(estimator)
-    asked = Asked(X, y, cv, 1, groups, scoring, random_state, train_scores=True)
-    folds = list(asked.folds)
-    sizes = _as_sizes(train_sizes, min(len(asked.y[train]) for train, _ in folds))
-    rng = np.random.default_rng(random_state)
-    rows = np.arange(len(asked.y))
-    folds = [(rng.permutation(rows[train]) if shuffle else rows[train], test) for train, test in folds]
-    results = []
-    for size in sizes:
-        asked = Asked(X, y, [(train[:size], test) for train, test in folds], scoring=scoring, train_scores=True)
-        [measured] = asked.run([Group(estimator)], n_jobs)
-        results.append(measured.result(0))
-    return sizes, *_both_sides(results)
-
-
-def _as_sizes(train_sizes, n):
-    sizes = np.asarray(train_sizes)
-    if sizes.ndim != 1 or sizes.size == 0:
-        raise ValueError(f"train_sizes is {train_sizes!r}; a list of shares or numbers of rows is wanted")
-    if sizes.dtype.kind == "f":
-        sizes = as_numbers(sizes)
-        if not ((sizes > 0) & (sizes <= 1)).all():
-            raise ValueError(f"train_sizes is {train_sizes!r}; shares above 0 up to 1 are wanted")
-        sizes = np.clip((sizes * n).astype(np.intp), 1, n)
-    if sizes.dtype.kind not in "iu" or sizes.min() < 1 or sizes.max() > n:
-        raise ValueError(f"train_sizes is {train_sizes!r}; numbers from 1 to {n}, the train rows, are wanted")
-    return np.unique(sizes)

@@ -26,6 +26,10 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("folder")]
 TWO = SPECIES != "setosa"
 
 
+# What the command line takes for folds.
+FOLDS = {"cv": 10, "random_state": 0}
+
+
 def said(capsys, *args):
     """What a command prints."""
     capsys.readouterr()
@@ -45,7 +49,7 @@ def told(capsys, *args):
 
 def test_evaluate_gives_the_figures_of_cross_validate(capsys):
     record = told(capsys, "evaluate", "iris.csv", "--model", "tree", "--cv", "5", "--repeat", "2")
-    known = cross_validate(fastclf.DecisionTreeClassifier(random_state=0), X, SPECIES, cv=5, repeats=2)
+    known = cross_validate(fastclf.DecisionTreeClassifier(random_state=0), X, SPECIES, cv=5, repeats=2, random_state=0)
     assert (record["error"], record["standard_error"]) == (known.error, known.standard_error)
     np.testing.assert_array_equal(record["table"], known.table.counts)
     assert record["kappa"] == known.table.kappa
@@ -59,9 +63,11 @@ def test_evaluate_gives_the_figures_of_cross_validate(capsys):
 def test_evaluate_scales_in_each_fold_alone(capsys):
     write_csv_uneven = X * [1, 1000, 1, 1]
     np.savez("uneven.npz", X=write_csv_uneven, y=SPECIES)
-    known = cross_validate(TableClassifier(fastclf.KNeighborsClassifier(), scale=True), write_csv_uneven, SPECIES)
+    known = cross_validate(
+        TableClassifier(fastclf.KNeighborsClassifier(), scale=True), write_csv_uneven, SPECIES, **FOLDS
+    )
     assert told(capsys, "evaluate", "uneven.npz", "--model", "knn")["error"] == known.error
-    plain = cross_validate(fastclf.KNeighborsClassifier(), write_csv_uneven, SPECIES)
+    plain = cross_validate(fastclf.KNeighborsClassifier(), write_csv_uneven, SPECIES, **FOLDS)
     assert told(capsys, "evaluate", "uneven.npz", "--model", "knn", "--scale", "no")["error"] == plain.error
 
 
@@ -101,9 +107,9 @@ def test_costs_are_counted_and_decisions_of_least_cost_judged(capsys, named, tmp
     else:
         write_csv(tmp_path / "cost.csv", COSTS)
     record = told(capsys, "evaluate", "iris.csv", "--model", "GaussianNB", "--cost", "cost.csv")
-    plain = cross_validate(fastclf.GaussianNB(), X, SPECIES).table.counts
+    plain = cross_validate(fastclf.GaussianNB(), X, SPECIES, **FOLDS).table.counts
     wary = fastclf.CostSensitiveClassifier(fastclf.GaussianNB(), cost_matrix=COSTS)
-    by_cost = cross_validate(wary, X, SPECIES).table.counts
+    by_cost = cross_validate(wary, X, SPECIES, **FOLDS).table.counts
     assert record["cost"] == pytest.approx(np.sum(plain * COSTS) / 150)
     assert record["cost_by_least_expected_cost"] == pytest.approx(np.sum(by_cost * COSTS) / 150)
     assert record["cost_of_the_cheapest_class"] == pytest.approx(np.mean(COSTS, axis=0).min())
@@ -145,7 +151,7 @@ def test_compare_tries_every_method_that_there_is_on_the_same_folds(capsys):
     models = compare.candidates()
     assert list(record["methods"]) == list(models)
     assert {method for _, method, _ in compare.CANDIDATES} >= {"knn", "tree", "bayes", "logistic", "svm"}
-    known = cross_validate(models, X, SPECIES, cv=3)
+    known = cross_validate(models, X, SPECIES, cv=3, random_state=0)
     for name, found in record["methods"].items():
         assert found["error"] == known[name].error
         assert found["standard_error"] == known[name].standard_error
@@ -231,7 +237,7 @@ def test_the_demo_says_what_it_misses(capsys, monkeypatch):
 
 def test_tune_gives_the_choice_of_the_library(capsys):
     record = told(capsys, "tune", "iris.csv", "--model", "knn", "--grid", "n_neighbors=1:9", "--outer", "3")
-    known = tune(fastclf.KNeighborsClassifier(), {"n_neighbors": range(1, 10)}, X, SPECIES, outer=3)
+    known = tune(fastclf.KNeighborsClassifier(), {"n_neighbors": range(1, 10)}, X, SPECIES, outer=3, **FOLDS)
     assert record["best"] == record["chosen"] == known.best_params
     assert record["one_standard_error"] == known.one_standard_error_params
     np.testing.assert_array_equal(record["error"], 1 - known.mean_score)

@@ -64,7 +64,7 @@ def test_scores_are_those_of_scikit_learns_cross_validate(load, ours):
     found = cross_validate(classifier, X, y, cv=cv)
     assert set(expected) <= set(found)
     np.testing.assert_array_equal(found["test_score"], expected["test_score"])
-    np.testing.assert_array_equal(found["n_test"], [len(test) for _, test in cv.split(X, y)])
+    np.testing.assert_array_equal(found.n_test, [len(test) for _, test in cv.split(X, y)])
 
 
 def test_pipelines_of_scikit_learn_are_estimators_too():
@@ -146,8 +146,8 @@ def test_the_summary_follows_from_the_folds():
         fit_time=np.ones(4),
         score_time=np.array([1e-3, 2e-3, 3e-3, 4e-3]),
         test_score=np.array([0.9, 0.8, 1.0, 0.7]),
-        n_test=np.array([10, 10, 10, 20]),
     )
+    result.n_test = np.array([10, 10, 10, 20])
     assert result.error == pytest.approx(0.15)
     assert result.standard_error == pytest.approx(np.sqrt(np.var([0.1, 0.2, 0.0, 0.3], ddof=1) / 4))
     assert result.microseconds_per_query == pytest.approx(200)
@@ -277,14 +277,17 @@ KNN = KNeighborsClassifier()
     ("arguments", "options", "error", "message"),
     [
         ((KNeighborsClassifier, X, Y), {}, TypeError, "is the class KNeighborsClassifier; an object"),
-        (({"bad": Unfit()}, X, Y), {}, TypeError, r"estimators\['bad'\] is .* no fit method"),
-        (([KNN], X, Y), {}, TypeError, "estimators is a list; an estimator or a mapping"),
+        (({"bad": Unfit()}, X, Y), {}, TypeError, r"estimator\['bad'\] is .* no fit method"),
+        (([KNN], X, Y), {}, TypeError, "estimator is a list; an estimator or a mapping"),
         ((KNN, X, np.array([None, "a"], dtype=object)[Y % 2]), {}, ValueError, "y contains NaN or None"),
         ((KNN, X, pandas.Series([pandas.NA] + ["a"] * (len(Y) - 1), dtype="string")), {}, ValueError, "y contains NaN"),
         (({}, X, Y), {}, ValueError, "at least one estimator"),
-        ((KNN, X, Y[1:]), {}, ValueError, r"X has shape \(150, 4\) and y 149 entries"),
+        ((KNN, X, Y[1:]), {}, ValueError, r"inconsistent numbers of samples: \[150, 149\]"),
         ((KNN, 3.0, Y), {}, ValueError, r"X has shape \(\)"),
-        ((KNN, X, X), {}, ValueError, r"y has shape \(150, 4\)"),
+        ((KNN, X, X[:, :, None]), {}, ValueError, r"y has shape \(150, 4, 1\)"),
+        ((KNN, X, Y), {"error_score": "zero"}, ValueError, "error_score is 'zero'"),
+        ((KNeighborsClassifier(0), X, Y), {}, ValueError, "All the 5 fits failed.*ValueError: n_neighbors is 0"),
+        ((Recorder("", []), X, Y), {"scoring": lambda model, X, y: "good"}, ValueError, "must return a number, got"),
         ((KNN, X[:0], []), {}, ValueError, r"y has shape \(0,\)"),
         ((KNN, X[:2], np.array([1, "a"], dtype=object)), {}, TypeError, "cannot be sorted"),
         ((KNN, X, Y), {"cv": 1}, ValueError, "cv is 1; 2 to 150 is wanted"),
@@ -342,8 +345,8 @@ def test_an_error_of_zero_is_drawn_at_half_a_row(cv, recwarn):
     rows = np.r_[np.zeros((20, 2)), np.ones((20, 2))]
     result = cross_validate(KNeighborsClassifier(1), rows, [0] * 20 + [1] * 20, cv=cv)
     ax = panel({"1-NN": result})
-    assert ax.containers[0].lines[0].get_xdata() == [0.5 / result["n_test"].sum()]
-    assert ax.get_xlim()[0] < 0.5 / result["n_test"].sum() < ax.get_xlim()[1]
+    assert ax.containers[0].lines[0].get_xdata() == [0.5 / result.n_test.sum()]
+    assert ax.get_xlim()[0] < 0.5 / result.n_test.sum() < ax.get_xlim()[1]
     assert not recwarn
 
 

@@ -33,6 +33,8 @@ from fastclf import (
     tune,
 )
 from fastclf._estimator import Classifier, Estimator
+from fastclf.model_selection.candidates import Candidates
+from fastclf.model_selection.evaluation import Evaluation, Request
 from fastclf.tree.sorted_columns import Sorted
 
 pytestmark = pytest.mark.once
@@ -52,13 +54,11 @@ def loop(estimator, X, y, folds):
 
 def answers(estimator, X, y, cv):
     """The pooled answers of the shortcut, and those of the loop."""
-    from fastclf.model_selection.cross_validation import Asked
-    from fastclf.model_selection.groups import Group
-
-    asked = Asked(X, y, cv)
-    found = Group(estimator).all_answers(asked.X, asked.y, asked.folds)
+    evaluation = Evaluation(Request(X, y, cv, random_state=None if cv == "loo" else 0), [Candidates(estimator)])
+    [candidates] = evaluation.candidates
+    found = candidates.all_answers(evaluation.X, evaluation.targets, evaluation.folds)
     assert found is not None, "the shortcut is not taken"
-    return found[0], loop(estimator, X, y, asked.folds)
+    return found[0], loop(estimator, X, y, evaluation.folds)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -176,11 +176,8 @@ def test_a_machine_without_rows_starts_near_its_optimum():
     ids=repr,
 )
 def test_machines_whose_optimum_hangs_on_more_are_fitted_one_by_one(estimator):
-    from fastclf.model_selection.cross_validation import Asked
-    from fastclf.model_selection.groups import Group
-
-    asked = Asked(*IRIS, 5)
-    assert Group(estimator).all_answers(asked.X, asked.y, asked.folds) is None
+    evaluation = Evaluation(Request(*IRIS, 5), [])
+    assert Candidates(estimator).all_answers(*IRIS, evaluation.folds) is None
 
 
 @pytest.mark.parametrize(
@@ -213,8 +210,8 @@ def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
 def test_repeated_folds_are_those_of_the_loop():
     X, y = WINE
     for estimator in (LeastSquaresClassifier(), KNeighborsClassifier(), GaussianNB()):
-        fast = cross_validate(estimator, X, y, cv=5, repeats=3)
-        slow = cross_validate(estimator, X, y, cv=5, repeats=3, shortcuts=False)
+        fast = cross_validate(estimator, X, y, cv=5, repeats=3, random_state=0)
+        slow = cross_validate(estimator, X, y, cv=5, repeats=3, random_state=0, shortcuts=False)
         assert len(fast["test_score"]) == 15
         np.testing.assert_allclose(fast["test_score"], slow["test_score"], rtol=1e-12)
         np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
@@ -227,8 +224,8 @@ def test_results_by_a_shortcut_have_all_that_others_have():
     assert fast.shortcut
     assert not slow.shortcut
     assert set(fast) == set(slow)
-    for key in ("test_score", "n_train", "n_test"):
-        np.testing.assert_array_equal(fast[key], slow[key])
+    np.testing.assert_array_equal(fast["test_score"], slow["test_score"])
+    np.testing.assert_array_equal((fast.n_train, fast.n_test), (slow.n_train, slow.n_test))
     assert fast.error == slow.error
     assert fast.standard_error == slow.standard_error
     np.testing.assert_array_equal(fast.table.counts, slow.table.counts)
@@ -330,7 +327,7 @@ def test_a_subclass_of_any_class_with_shortcuts_gets_the_loop(estimator, grid, c
     result = cross_validate(own, X, y, cv=cv, scoring=scoring, n_jobs=1)
     assert not result.shortcut
     assert calls == ["fit", "predict"] * n_folds
-    assert abs(np.average(result["test_score"], weights=result["n_test"])) == pytest.approx(
+    assert abs(np.average(result["test_score"], weights=result.n_test)) == pytest.approx(
         np.mean(y == 1) if scoring == "accuracy" else np.mean((y - 1) ** 2)
     )
     del calls[:]

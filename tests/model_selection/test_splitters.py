@@ -39,7 +39,7 @@ def test_folds_are_scikit_learns(y, n_splits, seed):
             try:
                 expected = list(theirs(n_splits, **options).split(rows, y, groups=y))
             except ValueError:
-                with pytest.raises(ValueError, match="n_splits is"):
+                with pytest.raises(ValueError, match="n_splits="):
                     list(ours(n_splits, **options).split(rows, y, groups=y))
                 continue
             found = list(ours(n_splits, **options).split(rows, y, groups=y))
@@ -79,7 +79,7 @@ def test_a_hold_out_has_the_size_and_the_shares_that_are_asked_for():
     assert len({tuple(test) for _, test in folds}) == 3
     for again, first in zip(HoldOut(0.2, n_splits=3, stratify=False).split(X), folds):
         np.testing.assert_array_equal(again[1], first[1])
-    assert cross_validate(KNeighborsClassifier(), X, Y, cv=HoldOut())["n_test"].tolist() == [38]
+    assert cross_validate(KNeighborsClassifier(), X, Y, cv=HoldOut()).n_test.tolist() == [38]
 
 
 @settings(deadline=None)
@@ -110,14 +110,14 @@ def test_rows_of_a_group_stay_together():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: KFold(1).split(X), "n_splits is 1"),
-        (lambda: KFold(151).split(X), "n_splits is 151"),
-        (lambda: KFold(random_state=3).split(X), "without shuffle=True"),
-        (lambda: StratifiedKFold(5).split(X), "y is None"),
-        (lambda: StratifiedKFold(60).split(X, Y), "more than the 50 members"),
-        (lambda: GroupKFold(3).split(X, Y), "groups is None"),
-        (lambda: GroupKFold(3).split(X, Y, Y[1:]), "groups has 149 entries"),
-        (lambda: GroupKFold(4).split(X, Y, Y), "there are 3 groups"),
+        (lambda: KFold(1).split(X), "got n_splits=1"),
+        (lambda: list(KFold(151).split(X)), "n_splits=151 greater than the number of samples: n_samples=150"),
+        (lambda: KFold(random_state=3).split(X), "has no effect since shuffle is False"),
+        (lambda: cross_validate(KNeighborsClassifier(), X, cv=StratifiedKFold(5)), "y is None"),
+        (lambda: list(StratifiedKFold(60).split(X, Y)), "the largest class has 50"),
+        (lambda: list(GroupKFold(3).split(X, Y)), "'groups' parameter should not be None"),
+        (lambda: list(GroupKFold(3).split(X, Y, Y[1:])), "groups has 149 entries"),
+        (lambda: list(GroupKFold(4).split(X, Y, Y)), "greater than the number of groups: 3"),
         (lambda: list(HoldOut(1.5).split(X)), "test_size is 1.5"),
         (lambda: list(HoldOut(150).split(X)), "rows on both sides"),
         (lambda: train_validation_test_split(X, Y[1:]), "150, 149 rows"),

@@ -106,7 +106,7 @@ def test_a_cost_is_a_figure():
     result = cross_validate(
         GaussianNB(), *CANCER, cv=FOLDS, scoring={"cost": cost_scorer(costs), "own": lambda m, X, y: 7}
     )
-    assert np.average(result["test_cost"], weights=result["n_test"]) == pytest.approx(-result.table.cost(costs))
+    assert np.average(result["test_cost"], weights=result.n_test) == pytest.approx(-result.table.cost(costs))
     assert result["test_own"].tolist() == [7] * 5
 
 
@@ -127,7 +127,7 @@ def test_an_estimator_is_as_good_as_itself():
     found = paired_comparison(result, result)
     assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
     with pytest.raises(ValueError, match="same folds"):
-        paired_comparison(result, cross_validate(GaussianNB(), X, Y, cv=5))
+        paired_comparison(result, cross_validate(GaussianNB(), X, Y, cv=3))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
@@ -163,8 +163,8 @@ class Seen(list):
 
 def test_ctrl_c_keeps_what_is_done():
     with pytest.warns(UserWarning, match="interrupted: the results hold 2 of 10 folds"):
-        found = cross_validate(Interrupted(3, Seen()), X, Y, n_jobs=1)
-    expected = cross_validate(KNeighborsClassifier(), X, Y)["test_score"][:2]
+        found = cross_validate(Interrupted(3, Seen()), X, Y, cv=10, n_jobs=1)
+    expected = cross_validate(KNeighborsClassifier(), X, Y, cv=10)["test_score"][:2]
     np.testing.assert_array_equal(found["test_score"], expected)
     assert found.interrupted
     assert found.table.n == 30
@@ -270,22 +270,34 @@ def test_learning_curves_are_scikit_learns():
     assert (shuffled[1][0] != found[1][0]).any()
 
 
+def raised_by(grid):
+    tune(KNeighborsClassifier(), grid, X, Y, cv=10, error_score="raise")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (lambda: tune(GaussianNB, {}, X, Y), TypeError, "is the class GaussianNB"),
-        (lambda: tune(GaussianNB(), [], X, Y), TypeError, "grid is"),
-        (lambda: tune(GaussianNB(), {"priors": 3}, X, Y), ValueError, r"grid\['priors'\] is 3"),
+        (lambda: tune(GaussianNB(), [], X, Y), TypeError, "param_grid is"),
+        (lambda: tune(GaussianNB(), {"priors": 3}, X, Y), ValueError, r"param_grid\['priors'\] is 3"),
         (lambda: tune(GaussianNB(), {"nothing": [3]}, X, Y), ValueError, "nothing"),
         (lambda: tune(GaussianNB(), {"priors": [None]}, X, Y, rule="worst"), ValueError, "rule is 'worst'"),
         (lambda: tune(GaussianNB(), {"priors": [None]}, X, Y, simpler={"a": 1}), ValueError, "simpler"),
-        (lambda: tune(KNeighborsClassifier(), {"n_neighbors": [0, 3]}, X, Y), ValueError, "n_neighbors is 0"),
-        (lambda: tune(KNeighborsClassifier(), {"n_neighbors": [3, 140]}, X, Y), ValueError, "n_samples_fit = 135"),
+        (
+            lambda: tune(KNeighborsClassifier(), {"n_neighbors": [0, 3]}, X, Y, error_score="raise"),
+            ValueError,
+            "n_neighbors is 0",
+        ),
+        (
+            lambda: tune(KNeighborsClassifier(), {"n_neighbors": [3, 140]}, X, Y, cv=10, error_score="raise"),
+            ValueError,
+            "n_samples_fit = 135",
+        ),
         (lambda: cross_validate(GaussianNB(), X, Y, scoring="wrong"), ValueError, "scoring is 'wrong'"),
         (lambda: cross_validate(GaussianNB(), X, Y, scoring=3), TypeError, "scoring is 3"),
-        (lambda: cross_validate(GaussianNB(), X, Y, scoring=[]), ValueError, "scoring is empty"),
+        (lambda: cross_validate(GaussianNB(), X, Y, scoring=[]), ValueError, "must be unique strings.*Empty list"),
         (
-            lambda: cross_validate(NearestCentroid(metric="manhattan"), X, Y, scoring="roc_auc"),
+            lambda: cross_validate(NearestCentroid(metric="manhattan"), X, Y, scoring="roc_auc", error_score="raise"),
             TypeError,
             "predict_proba",
         ),

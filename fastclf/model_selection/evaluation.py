@@ -1,0 +1,449 @@
+"""Estimators fitted and judged on folds: what is asked, checked once, and how it is carried out and stopped."""
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from .._document import document
+from .._estimator import Classifier, Estimator
+from .._exceptions import warn
+from .._threads import Progress, n_threads, run
+from .._validation import as_array
+from ..metrics.contingency import contingency_table
+from ..metrics.scoring import Part, as_scorers, from_answers, judge, judge_folds, settled
+from .candidates import Failed, shared_columns
+from .folds import as_folds
+from .results import CrossValidation
+from .rows import as_y, n_rows, take_rows
+
+documented = document(
+    estimator="""\
+estimator : estimator
+    An object with ``fit``, ``get_params`` and, without `scoring`, ``score``; of any library. It is cloned for every
+    fold and stays as it is.""",
+    X="""\
+X : array, memory map, sparse matrix, data frame or list of shape (n_samples, n_features)""",
+    y="""\
+y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+    Labels: ints, strings, bools, anything sortable; or numbers for a regressor, whose score is R^2.""",
+    groups="""\
+groups : array-like of shape (n_samples,), default=None
+    Rows of one group are never on both sides, for an int as `cv` or a splitter that takes groups.""",
+    scoring="""\
+scoring : str, callable, list or dict, default=None
+    None: ``estimator.score``. A figure by scikit-learn's name, such as "f1_macro", "roc_auc", "neg_log_loss" or
+    "r2", of two classes the second being the positive one; :func:`cost_scorer`; a function of (estimator, X, y),
+    which returns a number or a dict of them; or several of them.""",
+    cv="""\
+cv : int, "loo", splitter or iterable, default=None
+    None is 5. An int from 2 to n_samples makes the folds of :class:`StratifiedKFold` for a classifier and of
+    :class:`KFold` for others; with `random_state` those of :func:`stratified_folds`. "loo" leaves out each row in turn.
+    Otherwise an object with ``split(X, y)``, or an iterable, giving pairs of row indices (train, test).""",
+    n_jobs="""\
+n_jobs : int or None, default=None
+    Folds at a time. None: every CPU that the process may use, if the estimators are all of this library, which
+    then have the threads that are left; else 1. Times are undisturbed with 1. Scores do not depend on it.""",
+    verbose="""\
+verbose : int, default=0
+    1 shows progress on stderr.""",
+    params="""\
+params : dict, default=None
+    Further arguments of ``fit``; of those with an entry for each row, such as sample_weight, a fold's fit is given
+    its own.""",
+    pre_dispatch="""\
+pre_dispatch : ignored
+    Folds are made when they are asked for.""",
+    error_score="""\
+error_score : number or "raise", default=nan
+    The score of a fit, or of a scorer, that fails, with a warning; "raise" raises the error. Where no fit succeeds the
+    error is raised in any case.""",
+    repeats="""\
+repeats : int >= 1, default=1
+    How often stratified folds are dealt out anew, where `cv` is an int.""",
+    random_state="""\
+random_state : int, Generator or None, default=None
+    Shuffles the rows where `cv` is an int. None shuffles them only for `repeats`, otherwise at each call.""",
+    shortcuts="""\
+shortcuts : bool, default=True
+    Whether a method's own way to leave rows out is taken where it gives the answers of the fits one by one:
+    nearest neighbours for leave-one-out, naive Bayes, least squares, and `SVC` where its kernel is that of each
+    fold (no `gamma="scale"`, no balanced weights), whose folds start from the solution for all rows.""",
+    callback="""\
+callback : callable, optional
+    ``callback(step, total, value)`` after each fold of each estimator. Returning True stops: the results
+    then hold the folds finished so far.""",
+)
+
+
+def check_estimator(estimator, name="estimator", scoring="given"):
+    """Refuse what cannot be fitted on folds and, without `scoring`, judged."""
+    if isinstance(estimator, type):
+        raise TypeError(f"{name} is the class {estimator.__name__}; an object, {estimator.__name__}(), is wanted")
+    missing = [method for method in ("fit", "get_params") if not hasattr(estimator, method)]
+    if missing:
+        raise TypeError(f"{name} is {estimator!r}, which has no {missing[0]} method; an estimator is wanted")
+    if scoring is None and not hasattr(estimator, "score"):
+        raise TypeError(
+            f"If no scoring is specified, the estimator passed should have a 'score' method. {name} is {estimator!r},"
+            " which has none"
+        )
+
+
+def classifies(estimator):
+    """Whether an estimator, of this library or another, predicts labels."""
+    if isinstance(estimator, Estimator):
+        return estimator._estimator_type == "classifier"
+    if hasattr(estimator, "__sklearn_tags__"):
+        return estimator.__sklearn_tags__().estimator_type == "classifier"
+    return getattr(estimator, "_estimator_type", "classifier") == "classifier"
+
+
+@dataclass
+class Request:
+    """What is asked about some Candidates; `documented` explains the arguments of users."""
+
+    X: object
+    y: object
+    cv: object = None
+    groups: object = None
+    scoring: object = None
+    params: dict | None = None
+    error_score: object = np.nan
+    random_state: object = None
+    repeats: int = 1
+    train_scores: bool = False  # whether the train rows are judged too
+    keep_models: bool = False  # whether the fitted models are wanted
+    keep_answers: bool = False  # whether a table of a classifier's answers is wanted
+    score_params: dict | None = None  # further arguments of a scorer, where scikit-learn's metadata routing gives some
+
+
+class FoldResult(NamedTuple):
+    """What one model did on one fold."""
+
+    fit_time: float
+    score_time: float
+    scores: dict
+    train_scores: dict | None
+    answers: np.ndarray | None  # of a classifier, if they are wanted
+    model: object  # if it is wanted
+
+
+class CandidateResults:
+    """What the models of some Candidates did, fold by fold, or all at once by a shortcut."""
+
+    def __init__(self, evaluation, candidates):
+        self.evaluation, self.candidates = evaluation, candidates
+        self.by_fold = {}  # number of the fold -> a FoldResult for each value
+        self.failures = []  # the error of each fit that failed
+        self.shortcut = None  # (seconds a fold, predictions for each value)
+
+    @property
+    def folds(self):
+        """The numbers of the folds that are finished."""
+        return sorted(self.by_fold) if self.shortcut is None else list(range(len(self.evaluation.folds)))
+
+    def result(self, v):
+        """The CrossValidation of the v-th value."""
+        evaluation, folds = self.evaluation, self.folds
+        tests = [evaluation.tests[i] for i in folds]
+        result = CrossValidation()
+        if self.shortcut is None:
+            answers = self._fill_from_folds(result, [self.by_fold[i][v] for i in folds])
+        else:
+            answers = self._fill_from_shortcut(result, v)
+        result.n_train = np.array([evaluation.n_train(i) for i in folds], np.intp)
+        result.n_test = np.array([len(test) for test in tests], np.intp)
+        result.shortcut = self.shortcut is not None
+        result.interrupted = len(folds) < len(evaluation.folds)
+        result.folds = folds
+        if answers is not None and folds and evaluation.labels is not None:
+            pooled = evaluation.targets[np.concatenate(tests)]
+            result.table = contingency_table(pooled, answers, labels=evaluation.labels)
+        return result
+
+    def _fill_from_folds(self, result, rows):
+        for name in ("fit_time", "score_time"):
+            result[name] = np.array([getattr(row, name) for row in rows], float)
+        request, otherwise = self.evaluation.request, self.evaluation.error_score
+        sides = {"test": [row.scores for row in rows]}
+        if request.train_scores:
+            sides["train"] = [row.train_scores for row in rows]
+        # Where a scorer returns several figures, a failed fit has one of another name.
+        for name in max(sides["test"], key=len, default=self.evaluation.scorers):
+            for side, figures in sides.items():
+                result[f"{side}_{name}"] = np.array([own.get(name, otherwise) for own in figures], float)
+        if request.keep_models:
+            result["estimator"] = [row.model for row in rows]
+        answers = [row.answers for row in rows]
+        return None if any(own is None for own in answers) or not answers else np.concatenate(answers)
+
+    def _fill_from_shortcut(self, result, v):
+        evaluation, (seconds, answers) = self.evaluation, self.shortcut
+        n_folds = len(evaluation.folds)
+        result["fit_time"], result["score_time"] = np.zeros(n_folds), np.full(n_folds, seconds)
+        scorers = settled(evaluation.scorers, self.candidates.estimator)
+        figures = judge_folds(scorers, evaluation.targets, evaluation.tests, answers[v], evaluation.labels)
+        result |= {f"test_{name}": scores for name, scores in figures.items()}
+        return answers[v] if isinstance(self.candidates.estimator, Classifier) else None
+
+
+class Evaluation:
+    """Candidates on the same rows and folds: a Request, checked, and its execution."""
+
+    def __init__(self, request, candidates):
+        self.request, self.candidates = request, candidates
+        self.ours = all(isinstance(own.estimator, Estimator) for own in candidates)
+        self.error_score = _as_error_score(request.error_score)
+        self.scorers = as_scorers(request.scoring)
+        X, y = (_as_container(value, name) for value, name in ((request.X, "X"), (request.y, "y")))
+        self.n = _n_rows(X)
+        self.targets = None if y is None or hasattr(y, "tocsr") else _as_targets(y)
+        if y is not None and n_rows(y) != self.n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {[self.n, n_rows(y)]}, of X and y; the"
+                " same number is wanted"
+            )
+        self.X = X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else np.asarray(X) if self.ours else X
+        self._take_X = take_rows(self.X, as_lists=not self.ours)
+        self._pairwise = any(_is_pairwise(own.estimator) for own in candidates)
+        by_itself = hasattr(y, "iloc") or self.targets is None or (isinstance(y, list) and not self.ours)
+        self._take_y = take_rows(y if by_itself else self.targets, as_lists=True)
+        stratify = all(classifies(own.estimator) for own in candidates)
+        self.folds = as_folds(
+            request.cv, X, y if self.targets is None else self.targets, self.n, request.groups, request.random_state,
+            request.repeats, stratify,
+        )  # fmt: skip
+
+    @cached_property
+    def labels(self):
+        """The labels that occur, sorted; None where targets are none."""
+        one_a_row = self.targets is not None and self.targets.ndim == 1
+        return np.unique(self.targets) if one_a_row else None
+
+    @cached_property
+    def tests(self):
+        """The test rows of each fold."""
+        if self.folds.leave_one_out:
+            return list(np.arange(self.n)[:, None])
+        return [np.arange(self.n)[test] for _, test in self.folds]
+
+    def n_train(self, i):
+        """The number of train rows of a fold."""
+        pairs = self.folds.pairs
+        return self.n - len(self.tests[i]) if pairs is None else len(np.arange(self.n)[pairs[i][0]])
+
+    def part(self, numbers, train=None):
+        """The rows of these numbers; of a matrix of kernel values or distances the columns of the train rows alone."""
+        X = self._take_X(numbers)
+        if self._pairwise:
+            if getattr(self.X, "ndim", 0) != 2 or self.X.shape[0] != self.X.shape[1]:
+                raise ValueError("X should be a square kernel matrix, as an array or a sparse matrix")
+            X = X[:, numbers if train is None else train]
+        targets = None if self.targets is None else self.targets[numbers]
+        return Part(X, self._take_y(numbers), targets, self._of_rows(self.request.score_params, numbers))
+
+    def fit_params(self, numbers):
+        """The further arguments of a fit to the rows of these numbers."""
+        return self._of_rows(self.request.params, numbers)
+
+    def _of_rows(self, params, numbers):
+        """Arguments, of which those that have an entry for each row keep the entries of some."""
+        return {
+            name: take_rows(value, as_lists=True)(numbers) if _has_a_row_each(value, self.n) else value
+            for name, value in (params or {}).items()
+        }
+
+    def threads(self, n_jobs):
+        """The number of folds that are measured at a time."""
+        return min(1 if n_jobs is None and not self.ours else n_threads(n_jobs), len(self.folds))
+
+    def run(self, n_jobs=None, verbose=0, callback=None, label="cross-validation"):
+        """The CandidateResults of each of the Candidates, of the folds that Ctrl-C or the callback left."""
+        threads = self.threads(n_jobs)
+        results = [CandidateResults(self, own) for own in self.candidates]
+        n_values = sum(len(own.values) for own in self.candidates)
+        with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
+            try:
+                for own in results:
+                    if not progress.stopped and self._take_shortcut(own):
+                        progress.advance(len(self.folds) * len(own.candidates.values))
+                left = [own for own in results if own.shortcut is None]
+                if left:
+                    run(self._fold_worker(left, threads, progress), range(len(self.folds)), threads)
+            except KeyboardInterrupt:
+                done = max(len(own.folds) for own in results)
+                if done == 0:
+                    raise
+                warn(f"interrupted: the results hold {done} of {len(self.folds)} folds")
+        return results
+
+    def _fold_worker(self, results, threads, progress):
+        """The generator function that measures all models on the fold of a number, and puts down what they did."""
+        lock, shared = threading.Lock(), {}
+        if self.folds.pairs is None:  # the rows of pairs need not be ascending
+            rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
+            shared = shared_columns([own.candidates for own in results], rows, threads)
+
+        def work(i):
+            if progress.stopped:
+                return
+            train, test = self.folds[i]
+            parts, params = (self.part(train), self.part(test, train)), self.fit_params(train)
+            for own in results:
+                columns = shared[own.candidates].among(train) if own.candidates in shared else None
+                models, measured = self._measure(own.candidates, *parts, params, columns, threads)
+                with lock:
+                    if progress.stopped:
+                        return
+                    own.by_fold[i] = measured
+                    own.failures += [model.error for model in models if isinstance(model, Failed)]
+                    for _ in measured:
+                        progress.advance(1)
+                yield
+
+        return work
+
+    def _measure(self, candidates, train, test, params, columns, threads):
+        """(the models of one fold, a FoldResult for each)."""
+        if threads > 1 and not self.request.keep_models:
+            candidates = candidates.sharing(threads)
+        start = perf_counter()
+        models = candidates.fit(train.X, train.y, params, columns, self.error_score != "raise")
+        fitted = perf_counter()
+        judged = self.judge(candidates, models, test, self.request.keep_answers)
+        seconds = (fitted - start) / len(models), (perf_counter() - fitted) / len(models)
+        train_scores = [None] * len(models)
+        if self.request.train_scores:
+            train_scores = [scores for scores, _ in self.judge(candidates, models, train)]
+        kept = models if self.request.keep_models else [None] * len(models)
+        rows = zip(judged, train_scores, kept)
+        return models, [FoldResult(*seconds, scores, own, answers, model) for (scores, answers), own, model in rows]
+
+    def judge(self, candidates, models, part, keep_answers=False):
+        """[(figures of a model, its predictions if they are kept)] for each of the models, on the rows of a part."""
+        scorers = self._settled(candidates)
+        fitted = [model for model in models if not isinstance(model, Failed)]
+        answers = [None] * len(fitted)
+        kept = keep_answers and self.labels is not None and all(_is_classifier(model) for model in fitted)
+        if fitted and (kept or any(scorer.wants_answers for scorer in scorers.values())):
+            try:
+                answers = candidates.answers(fitted, part.X)
+            except Exception as error:
+                if self.error_score == "raise":
+                    raise
+                answers = [error] * len(fitted)
+        otherwise = None if self.error_score == "raise" else self._scoring_failed
+        judged = iter(
+            [
+                (judge(scorers, part, own, self.labels, model, otherwise), _known(own, self.labels) if kept else None)
+                for model, own in zip(fitted, answers)
+            ]
+        )
+        failed = dict.fromkeys(scorers, self.error_score), None
+        return [failed if isinstance(model, Failed) else next(judged) for model in models]
+
+    def _settled(self, candidates):
+        """The scorers; of several targets a row the estimator's own score stays what it is."""
+        return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
+
+    def _scoring_failed(self, error):
+        warn(
+            "Scoring failed. The score on this train-test partition for these parameters will be set to"
+            f" {self.error_score}. Details: \n{type(error).__name__}: {error}"
+        )
+        return self.error_score
+
+    def _take_shortcut(self, own):
+        """Answer all folds at once, if that is possible and enough; whether it was done."""
+        request = self.request
+        scorers = self._settled(own.candidates)
+        if request.train_scores or request.keep_models or request.params or not from_answers(scorers):
+            return False
+        if self.labels is None:
+            return False
+        start = perf_counter()
+        try:
+            answers = own.candidates.all_answers(self.X, self.targets, self.folds)
+        except Exception:
+            if self.error_score == "raise":
+                raise
+            return False  # the fits one by one tell which of them fail
+        if answers is None:
+            return False
+        own.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
+        return True
+
+
+def tell_failures(results):
+    """Warn of the fits that failed, all of some CandidateResults together, or raise if none succeeded."""
+    failures = [error for own in results for error in own.failures]
+    n_fits = sum(len(own.by_fold) * len(own.candidates.values) for own in results)
+    if not failures:
+        return
+    first = f"{type(failures[0]).__name__}: {' '.join(str(failures[0]).split())}"
+    if len(failures) == n_fits and all(own.shortcut is None for own in results):
+        raise ValueError(
+            f"All the {n_fits} fits failed. It is very likely that your model is misconfigured; error_score='raise'"
+            f" raises the first error as it is: {first}"
+        ) from failures[0]
+    warn(
+        f"{len(failures)} fits failed out of a total of {n_fits}. The score on these train-test partitions for these"
+        f" parameters will be set to {results[0].evaluation.error_score}. If these failures are not expected,"
+        f" error_score='raise' raises the first error: {first}",
+        "FitFailedWarning",
+    )
+
+
+def _as_error_score(error_score):
+    if isinstance(error_score, str) and error_score == "raise":
+        return error_score
+    if isinstance(error_score, bool) or not isinstance(error_score, Real):
+        raise ValueError(f"error_score is {error_score!r}; a number or 'raise' is wanted")
+    return error_score
+
+
+def _as_container(value, name):
+    """What has rows that can be counted: the value itself, or an array of it."""
+    return value if value is None or hasattr(value, "shape") or hasattr(value, "__len__") else as_array(value, name)
+
+
+def _is_pairwise(estimator):
+    """Whether the columns of X are its rows, as in a matrix of kernel values."""
+    if isinstance(estimator, Estimator):
+        return "precomputed" in (getattr(estimator, "kernel", None), getattr(estimator, "metric", None))
+    return hasattr(estimator, "__sklearn_tags__") and estimator.__sklearn_tags__().input_tags.pairwise
+
+
+def _n_rows(X):
+    try:
+        return n_rows(X)
+    except (TypeError, IndexError):
+        raise ValueError(f"X has shape {np.shape(X)}; (n_samples, n_features) is wanted") from None
+
+
+def _as_targets(y):
+    """The targets as an array: labels or numbers, one or several a row."""
+    array = as_array(y, "y")
+    return array if array.ndim == 2 and array.shape[1] > 1 else as_y(y)
+
+
+def _has_a_row_each(value, n):
+    """Whether an argument of fit has an entry for each row."""
+    if isinstance(value, str) or not (hasattr(value, "shape") or hasattr(value, "__len__")):
+        return False
+    return bool(np.ndim(value) or hasattr(value, "tocsr")) and n_rows(value) == n
+
+
+def _is_classifier(model):
+    return hasattr(model, "classes_") and hasattr(model, "predict")
+
+
+def _known(answers, labels):
+    """The predictions, if they are labels that occur, one a row; else None."""
+    answers = None if isinstance(answers, Exception) else np.asarray(answers)
+    return answers if answers is not None and answers.ndim == 1 and np.isin(answers, labels).all() else None

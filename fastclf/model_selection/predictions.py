@@ -1,0 +1,139 @@
+"""Predictions for each row by a model that has not been fitted on it."""
+
+import sys
+
+import numpy as np
+
+from .._exceptions import warn
+from .._threads import run
+from .candidates import Candidates
+from .evaluation import Evaluation, Request, check_estimator, documented
+from .routing import route
+
+# Methods whose answers have a column for each class.
+_BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function")
+
+
+@documented
+def cross_val_predict(
+    estimator,
+    X,
+    y=None,
+    *,
+    groups=None,
+    cv=None,
+    n_jobs=None,
+    verbose=0,
+    params=None,
+    pre_dispatch="2*n_jobs",
+    method="predict",
+):
+    """For each row the prediction of a model that was fitted without it.
+
+    Parameters
+    ----------
+    {estimator}
+    {X}
+    {y}
+    {groups}
+    cv : int, "loo", splitter or iterable, default=None
+        As for :func:`cross_validate`; each row has to be in one test fold.
+    {n_jobs}
+    {verbose}
+    {params}
+    {pre_dispatch}
+    method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
+        The method of the fitted estimator that is asked.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_classes), or what else the method gives
+        The columns are those of the sorted labels of y; that of a label that a fold has no train row of is 0 for
+        probabilities, else the least number.
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB, cross_val_predict
+    >>> X, y = [[0.0], [0.1], [0.2], [2.0], [2.1], [2.2]], ["n", "n", "n", "p", "p", "p"]
+    >>> cross_val_predict(GaussianNB(), X, y, cv=3)
+    array(['n', 'n', 'n', 'p', 'p', 'p'], dtype='<U1')
+    """
+    check_estimator(estimator)
+    known = None
+    by_class = method in _BY_CLASS and y is not None
+    if by_class:
+        y, known = _encoded(np.asarray(y))
+    candidates = Candidates(estimator)
+    request = route(Request(X, y, cv, groups, None, params, "raise"), estimator, "cross_val_predict")
+    evaluation = Evaluation(request, [candidates])
+    order = np.concatenate(evaluation.tests)
+    if not np.array_equal(np.sort(order), np.arange(evaluation.n)):
+        raise ValueError("cross_val_predict only works for partitions; cv has to put each row into one test fold")
+    if method == "predict" and not params and evaluation.labels is not None:
+        answers = candidates.all_answers(evaluation.X, evaluation.targets, evaluation.folds)
+        if answers is not None:
+            return _in_order([answers[0]], order)
+    found, threads = {}, evaluation.threads(n_jobs)
+    candidates = candidates.sharing(threads) if threads > 1 else candidates
+
+    def work(i):
+        train, test = evaluation.folds[i]
+        part = evaluation.part(train)
+        [model] = candidates.fit(part.X, part.y, evaluation.fit_params(train))
+        answers = getattr(model, method)(evaluation.part(test, train).X)
+        found[i] = _all_classes(answers, model.classes_, known, method) if by_class else answers
+        yield
+
+    run(work, range(len(evaluation.folds)), threads)
+    return _in_order([found[i] for i in range(len(evaluation.folds))], order)
+
+
+def _encoded(y):
+    """(labels as their places among the sorted ones, the number of labels, or of those of each column)."""
+    if y.ndim == 1 or y.shape[1] == 1:
+        labels, codes = np.unique(y, return_inverse=True)
+        return codes.ravel(), len(labels)
+    columns = [np.unique(column, return_inverse=True) for column in y.T]
+    return np.column_stack([codes for _, codes in columns]), [len(labels) for labels, _ in columns]
+
+
+def _all_classes(answers, classes, known, method):
+    """Predictions with a column for each of the classes of all rows, of which a fold's model may lack some."""
+    if isinstance(answers, list):
+        return [_all_classes(own, *each, method) for own, *each in zip(answers, classes, known)]
+    n = len(known) if isinstance(known, list) else known
+    if len(classes) == n:
+        return answers
+    warn(
+        f"Number of classes in training fold ({len(classes)}) does not match total number of classes ({n}). Results may"
+        " not be appropriate for your use case. To fix this, use a cross-validation technique resulting in properly"
+        " stratified folds",
+        RuntimeWarning,
+    )
+    if method == "decision_function":
+        if answers.ndim == 2 and answers.shape[1] != len(classes):
+            raise ValueError(
+                f"Output shape {answers.shape} of {method} does not match number of classes ({len(classes)}) in fold."
+                " Irregular decision_function outputs are not currently supported by cross_val_predict"
+            )
+        if len(classes) <= 2:
+            raise ValueError(
+                f"Only {len(classes)} class/es in training fold, but {n} in overall dataset. This is not supported for"
+                " decision_function with imbalanced folds. To fix this, use a cross-validation technique resulting in"
+                " properly stratified folds"
+            )
+    least = 0 if method == "predict_proba" else np.finfo(answers.dtype).min
+    filled = np.full((len(answers), n), least, answers.dtype)
+    filled[:, classes] = answers
+    return filled
+
+
+def _in_order(parts, order):
+    """The predictions of all folds, one fold after the other, in the order of the rows."""
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order))
+    if isinstance(parts[0], list):
+        return [np.concatenate(own)[place] for own in zip(*parts)]
+    if hasattr(parts[0], "tocsr"):
+        return sys.modules["scipy.sparse"].vstack(parts, format=parts[0].format)[place]
+    return np.concatenate(parts)[place]

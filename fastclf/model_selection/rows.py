@@ -1,0 +1,48 @@
+"""Rows and targets in whatever container they come, as estimators of any library take them."""
+
+import numpy as np
+
+from .._csr import Csr
+from .._validation import as_vector, require_labels
+
+
+def n_rows(*containers):
+    """The number of rows of the first container that is there."""
+    for rows in containers:
+        if rows is not None:
+            return rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    raise ValueError("X is None, and y too; rows to split are wanted")
+
+
+def take_rows(rows, as_lists=False):
+    """The function that takes rows, or targets, by an array of their numbers, in a container of the same type.
+
+    A list becomes an array, unless `as_lists`; the rows of None are None.
+    """
+    if rows is None:
+        return lambda numbers: None
+    if hasattr(rows, "iloc"):
+        return rows.iloc.__getitem__
+    if isinstance(rows, Csr):
+        return rows.__getitem__
+    if hasattr(rows, "tocsr"):
+        return rows.tocsr().__getitem__
+    if as_lists and isinstance(rows, list | tuple):
+        return lambda numbers: [rows[number] for number in np.arange(len(rows))[numbers].tolist()]
+    if as_lists and hasattr(rows, "get_columns"):  # polars
+        return rows.__getitem__
+    if as_lists and hasattr(rows, "column_names"):  # pyarrow
+        return rows.take
+    return np.asarray(rows).__getitem__
+
+
+def as_y(y):
+    """Labels or numbers of shape (n_samples,), sortable."""
+    y = as_vector(y, "y")
+    require_labels(y)
+    if y.dtype == object:
+        try:
+            np.unique(y)
+        except TypeError as error:
+            raise TypeError(f"y holds labels that cannot be sorted: {error}") from error
+    return y

@@ -1,0 +1,392 @@
+"""Splitters: objects that part rows into those that are fitted on and those that are asked about."""
+
+import inspect
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._document import document
+from .._exceptions import warn
+from .._validation import as_random_state, encode_labels, require_integer
+from ..metrics.targets import as_label_vector, as_targets, target_kind
+from .rows import as_y, n_rows, take_rows
+
+documented = document(
+    split="""\
+X : array-like of shape (n_samples, n_features)
+    Only the number of its rows matters.
+y : array-like of shape (n_samples,), default=None
+    Labels, where the splitter looks at them.
+groups : array-like of shape (n_samples,), default=None
+    The group of each row, where the splitter looks at it.""",
+    n_splits="""\
+n_splits : int >= 2, default=5
+    The number of folds.""",
+    random_state="""\
+random_state : int, RandomState or None, default=None
+    Of the shuffle; a whole number shuffles as it does in scikit-learn.""",
+)
+
+
+def pairs_of(fold, n_folds):
+    """(train, test) for each fold, as ascending numbers of rows; `fold` is the number of the fold of each row."""
+    return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds))
+
+
+class Splitter:
+    """An object with `split`, as scikit-learn's tools take it."""
+
+    _takes_groups = False
+
+    def __repr__(self):
+        names = sorted(inspect.signature(type(self)).parameters)
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    @documented
+    def split(self, X, y=None, groups=None):
+        """The rows of each fold.
+
+        Parameters
+        ----------
+        {split}
+
+        Returns
+        -------
+        iterator of (train, test), ndarrays of int
+        """
+        self._refuse_groups(groups)
+        return self._pairs(n_rows(X, y), y, groups)
+
+    def _refuse_groups(self, groups):
+        if groups is not None and not self._takes_groups:
+            warn(f"The groups parameter is ignored by {type(self).__name__}")
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """The number of folds."""
+        return self.n_splits
+
+    def get_metadata_routing(self):
+        """Whether `split` takes groups, as scikit-learn asks for it."""
+        # Called by scikit-learn alone, so it is there.
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        if self._takes_groups:
+            request.split.add_request(param="groups", alias=vars(self).get("_groups_request", True))
+        return request
+
+
+class Partition(Splitter):
+    """A splitter that puts each row into one test fold, which `_fold(n, y, groups)` gives."""
+
+    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+        if isinstance(n_splits, bool) or not isinstance(n_splits, Integral):
+            raise ValueError(f"The number of folds must be of Integral type. n_splits is {n_splits!r}")
+        if n_splits < 2:
+            raise ValueError(
+                "k-fold cross-validation requires at least one train/test split by setting n_splits=2 or more, got"
+                f" n_splits={n_splits}."
+            )
+        if not isinstance(shuffle, bool):
+            raise TypeError(f"shuffle must be True or False; got {shuffle!r}")
+        if not shuffle and random_state is not None:
+            raise ValueError(
+                "Setting a random_state has no effect since shuffle is False. You should leave random_state to its"
+                " default (None), or set shuffle=True."
+            )
+        self.n_splits, self.shuffle, self.random_state = int(n_splits), shuffle, random_state
+
+    def _pairs(self, n, y, groups):
+        yield from pairs_of(self._fold(n, y, groups), self.n_splits)
+
+    def _require_rows(self, n):
+        if self.n_splits > n:
+            raise ValueError(
+                f"Cannot have number of splits n_splits={self.n_splits} greater than the number of samples:"
+                f" n_samples={n}."
+            )
+
+    def _shuffler(self):
+        """NumPy's old generator, as scikit-learn draws from it, or None for no shuffle."""
+        return as_random_state(self.random_state) if self.shuffle else None
+
+
+@documented
+class KFold(Partition):
+    """Folds of equal numbers of rows, in the order of the rows or shuffled: those of scikit-learn's KFold.
+
+    Parameters
+    ----------
+    {n_splits}
+    shuffle : bool, default=False
+        Whether the rows are shuffled.
+    {random_state}
+
+    Examples
+    --------
+    >>> from fastclf import KFold
+    >>> [test.tolist() for _, test in KFold(2).split([[0], [1], [2]])]
+    [[0, 1], [2]]
+    """
+
+    def _fold(self, n, y, groups):
+        self._require_rows(n)
+        rng, n_splits = self._shuffler(), self.n_splits
+        rows = np.arange(n)
+        if rng is not None:
+            rng.shuffle(rows)
+        fold = np.empty(n, np.intp)
+        fold[rows] = np.repeat(np.arange(n_splits), n // n_splits + (np.arange(n_splits) < n % n_splits))
+        return fold
+
+
+@documented
+class StratifiedKFold(Partition):
+    """Folds with nearly the class shares of the whole: those of scikit-learn's StratifiedKFold.
+
+    Parameters
+    ----------
+    {n_splits}
+    shuffle : bool, default=False
+        Whether the rows of each class are shuffled.
+    {random_state}
+
+    Examples
+    --------
+    >>> from fastclf import StratifiedKFold
+    >>> [test.tolist() for _, test in StratifiedKFold(2).split([[0], [1], [2], [3]], ["a", "a", "b", "b"])]
+    [[0, 2], [1, 3]]
+    """
+
+    @documented
+    def split(self, X, y, groups=None):
+        """The rows of each fold.
+
+        Parameters
+        ----------
+        {split}
+
+        Returns
+        -------
+        iterator of (train, test), ndarrays of int
+        """
+        return super().split(X, y, groups)
+
+    def _fold(self, n, y, groups):
+        self._require_rows(n)
+        y = as_classes(y)
+        n_splits, rng = self.n_splits, self._shuffler()
+        classes, codes = encode_labels(y)
+        first = np.full(len(classes), n)
+        np.minimum.at(first, codes, np.arange(n))
+        codes = np.argsort(np.argsort(first))[codes]  # classes in the order in which they occur
+        counts = np.bincount(codes)
+        if n_splits > counts.max():
+            raise ValueError(
+                f"n_splits={n_splits} cannot be greater than the number of members in each class; the largest class has"
+                f" {counts.max()}"
+            )
+        if n_splits > counts.min():
+            warn(
+                f"The least populated class in y has only {counts.min()} members, which is less than"
+                f" n_splits={n_splits}."
+            )
+        ordered, fold = np.sort(codes), np.empty(n, np.intp)
+        shares = np.array([np.bincount(ordered[i::n_splits], minlength=len(counts)) for i in range(n_splits)])
+        for k in range(len(counts)):
+            own = np.repeat(np.arange(n_splits), shares[:, k])
+            if rng is not None:
+                rng.shuffle(own)
+            fold[codes == k] = own
+        return fold
+
+
+def as_classes(y):
+    """Labels to stratify by, as a vector."""
+    if y is None:
+        raise ValueError("y is None; labels to stratify by are wanted")
+    y = as_targets(y, "y")
+    kind = target_kind(y)
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(f"Supported target types are: ('binary', 'multiclass'). Got {kind!r} instead.")
+    return y
+
+
+@documented
+class GroupKFold(Partition):
+    """Folds that keep the rows of a group together: those of scikit-learn's GroupKFold.
+
+    Parameters
+    ----------
+    {n_splits}
+    shuffle : bool, default=False
+        Whether groups are shuffled; else the largest come first, each into the fold with the fewest rows.
+    {random_state}
+
+    Examples
+    --------
+    >>> from fastclf import GroupKFold
+    >>> [test.tolist() for _, test in GroupKFold(2).split([[0], [1], [2], [3]], groups=["a", "b", "a", "c"])]
+    [[0, 2], [1, 3]]
+    """
+
+    _takes_groups = True
+
+    def set_split_request(self, *, groups=True):
+        """What scikit-learn's metadata routing hands to `split` as `groups`: True, False, None or another name.
+
+        Parameters
+        ----------
+        groups : bool, str or None, default=True
+
+        Returns
+        -------
+        self
+        """
+        self._groups_request = groups
+        return self
+
+    def _fold(self, n, y, groups):
+        names, codes = encode_labels(as_groups(groups, n))
+        n_splits, rng = self.n_splits, self._shuffler()
+        if n_splits > len(names):
+            raise ValueError(
+                f"Cannot have number of splits n_splits={n_splits} greater than the number of groups: {len(names)}."
+            )
+        fold = np.empty(len(names), np.intp)
+        if rng is not None:
+            for i, own in enumerate(np.array_split(rng.permutation(len(names)), n_splits)):
+                fold[own] = i
+            return fold[codes]
+        size = np.bincount(codes)
+        filled = np.zeros(n_splits)
+        for group in np.argsort(size, kind="stable")[::-1]:
+            fold[group] = filled.argmin()
+            filled[fold[group]] += size[group]
+        return fold[codes]
+
+
+def as_groups(groups, n):
+    """The group of each of n rows."""
+    if groups is None:
+        raise ValueError("The 'groups' parameter should not be None.")
+    groups = as_label_vector(groups, "groups")
+    if len(groups) != n:
+        raise ValueError(f"groups has {len(groups)} entries and X {n} rows; one a row is wanted")
+    return groups
+
+
+class LeaveOneOut(Splitter):
+    """A fold for each row, which is left out alone.
+
+    Examples
+    --------
+    >>> from fastclf import LeaveOneOut
+    >>> [test.tolist() for _, test in LeaveOneOut().split([[0], [1], [2]])]
+    [[0], [1], [2]]
+    """
+
+    def _pairs(self, n, y, groups):
+        if n < 2:
+            raise ValueError(f"Cannot perform LeaveOneOut with n_samples={n}.")
+        yield from pairs_of(np.arange(n), n)
+
+    def get_n_splits(self, X, y=None, groups=None):
+        """The number of rows."""
+        if X is None:
+            raise ValueError("The 'X' parameter should not be None.")
+        return n_rows(X, y)
+
+
+class HoldOut(Splitter):
+    """Some rows are drawn to be asked about, and all others are fitted on; once, or several times anew.
+
+    Parameters
+    ----------
+    test_size : float in (0, 1) or int, default=0.25
+        The share of the rows, rounded up, or their number.
+    n_splits : int >= 1, default=1
+        How often rows are drawn.
+    stratify : bool, default=True
+        Whether both sides have nearly the class shares of the whole. Numbers that are not whole are no classes.
+    random_state : int, Generator or None, default=0
+
+    Examples
+    --------
+    >>> from fastclf import HoldOut
+    >>> [(train, test)] = HoldOut(0.5).split([[0], [1], [2], [3]], ["a", "a", "b", "b"])
+    >>> sorted(train // 2), sorted(test // 2)
+    ([np.int64(0), np.int64(1)], [np.int64(0), np.int64(1)])
+    """
+
+    def __init__(self, test_size=0.25, *, n_splits=1, stratify=True, random_state=0):
+        self.test_size, self.n_splits, self.stratify, self.random_state = test_size, n_splits, stratify, random_state
+
+    def _pairs(self, n, y, groups):
+        n_test = _size("test_size", self.test_size, n)
+        if not 0 < n_test < n:
+            raise ValueError(f"test_size is {self.test_size!r}, of {n} rows; rows on both sides are wanted")
+        rng, n_splits = np.random.default_rng(self.random_state), require_integer("n_splits", self.n_splits, 1)
+        for _ in range(n_splits):
+            order = drawn(rng, n, y if self.stratify else None)
+            yield np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def _size(name, value, n):
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} is {value}; a share between 0 and 1 or a number of rows is wanted")
+        return int(np.ceil(value * n))
+    return require_integer(name, value, 1)
+
+
+def drawn(rng, n, y):
+    """The rows in an order of which each beginning has nearly the class shares of the whole; y None: any order."""
+    deck = rng.permutation(n)
+    y = None if y is None else as_y(y)
+    if y is None or (y.dtype.kind == "f" and not np.array_equal(y, np.floor(y))):
+        return deck
+    codes = encode_labels(y)[1][deck]
+    count = np.bincount(codes)
+    order = np.argsort(codes, kind="stable")
+    rank = np.empty(n)
+    rank[order] = np.arange(n) - np.repeat(np.cumsum(count) - count, count)
+    return deck[np.argsort((rank + rng.random(len(count))[codes]) / count[codes], kind="stable")]
+
+
+def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, random_state=0):
+    """Part rows into those to fit on, those to choose by, and those to judge by at last.
+
+    Parameters
+    ----------
+    arrays : arrays, tables or sparse matrices of equal length
+    shares : three numbers >= 0, default=(0.6, 0.2, 0.2)
+        Of the rows, of the sum 1. A share of 0 gives no rows.
+    stratify : array-like of shape (n_samples,), default=None
+        Labels of which all three parts are to have nearly equal shares.
+    random_state : int, Generator or None, default=0
+
+    Returns
+    -------
+    list
+        Of each array its three parts in turn, the rows in their order: X_train, X_validation, X_test, y_train, ...
+
+    Examples
+    --------
+    >>> from fastclf import train_validation_test_split
+    >>> parts = train_validation_test_split(list(range(10)), shares=(0.5, 0.3, 0.2))
+    >>> [len(part) for part in parts]
+    [5, 3, 2]
+    """
+    if not arrays:
+        raise TypeError("no array is given; at least one is wanted")
+    sizes = [n_rows(array) for array in arrays]
+    if len(set(sizes)) > 1 or sizes[0] == 0:
+        raise ValueError(f"the arrays have {', '.join(map(str, sizes))} rows; the same number, above 0, is wanted")
+    share = np.asarray(shares, np.float64)
+    if share.shape != (3,) or not (share >= 0).all() or not np.isclose(share.sum(), 1):
+        raise ValueError(f"shares is {shares!r}; three numbers from 0 up, of the sum 1, are wanted")
+    order = drawn(np.random.default_rng(random_state), sizes[0], stratify)
+    ends = np.rint(np.cumsum(share)[:2] * sizes[0]).astype(int)
+    parts = [np.sort(part) for part in np.split(order, ends)]
+    return [take(part) for take in map(take_rows, arrays) for part in parts]
