@@ -10,15 +10,15 @@ from .tree.regressor import DecisionTreeRegressor as DecisionTreeRegressor
 from .tree.density_tree import DensityTree as DensityTree
 from .naive_bayes.single import GaussianNB as GaussianNB
 from .kernel_approximation.generalised import GeneralisedLinearClassifier as GeneralisedLinearClassifier
-from .model_selection.folds import GroupKFold as GroupKFold
-from .model_selection.folds import HoldOut as HoldOut
-from .model_selection.folds import KFold as KFold
+from .model_selection.splitters import GroupKFold as GroupKFold
+from .model_selection.splitters import HoldOut as HoldOut
+from .model_selection.splitters import KFold as KFold
 from .neighbors.classifier import KNeighborsClassifier as KNeighborsClassifier
 from .neighbors.density import KNeighborsDensity as KNeighborsDensity
 from .neighbors.regressor import KNeighborsRegressor as KNeighborsRegressor
 from .svm.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .linear_model.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
-from .model_selection.folds import LeaveOneOut as LeaveOneOut
+from .model_selection.splitters import LeaveOneOut as LeaveOneOut
 from .svm.linear_svc import LinearSVC as LinearSVC
 from .linear_model.logistic import LogisticRegression as LogisticRegression
 from .naive_bayes.single import MultinomialNB as MultinomialNB
@@ -32,7 +32,7 @@ from .naive_bayes.single import PoissonNB as PoissonNB
 from .preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
 from .kernel_approximation.kernel_maps import RBFSampler as RBFSampler
 from .svm.svc import SVC as SVC
-from .model_selection.folds import StratifiedKFold as StratifiedKFold
+from .model_selection.splitters import StratifiedKFold as StratifiedKFold
 from .table import TableClassifier as TableClassifier
 from .metrics.classification import accuracy_score as accuracy_score
 from .metrics.curves import auc as auc
@@ -48,6 +48,8 @@ from .metrics.classification import confusion_matrix as confusion_matrix
 from .metrics.curves import confusion_matrix_at_thresholds as confusion_matrix_at_thresholds
 from .metrics.contingency import contingency_table as contingency_table
 from .metrics.scoring import cost_scorer as cost_scorer
+from .model_selection.predictions import cross_val_predict as cross_val_predict
+from .model_selection.cross_validation import cross_val_score as cross_val_score
 from .model_selection.cross_validation import cross_validate as cross_validate
 from .metrics.probabilities import d2_brier_score as d2_brier_score
 from .metrics.probabilities import d2_log_loss_score as d2_log_loss_score
@@ -62,13 +64,13 @@ from .embedding.handles import get_include as get_include
 from .metrics.classification import hamming_loss as hamming_loss
 from .metrics.probabilities import hinge_loss as hinge_loss
 from .metrics.ratios import jaccard_score as jaccard_score
-from .model_selection.tuning import learning_curve as learning_curve
+from .model_selection.curves import learning_curve as learning_curve
 from .storage.file import load as load
 from .metrics.probabilities import log_loss as log_loss
-from .model_selection.cross_validation import majority_error as majority_error
+from .model_selection.results import majority_error as majority_error
 from .metrics.classification import matthews_corrcoef as matthews_corrcoef
 from .metrics.classification import multilabel_confusion_matrix as multilabel_confusion_matrix
-from .model_selection.cross_validation import paired_comparison as paired_comparison
+from .model_selection.results import paired_comparison as paired_comparison
 from .sklearn import patch_sklearn as patch_sklearn
 from .metrics.curves import precision_recall_curve as precision_recall_curve
 from .metrics.ratios import precision_recall_fscore_support as precision_recall_fscore_support
@@ -80,10 +82,10 @@ from .storage.file import save as save
 from .model_selection.folds import stratified_folds as stratified_folds
 from .svm.svc import svm_path as svm_path
 from .metrics.areas import top_k_accuracy_score as top_k_accuracy_score
-from .model_selection.folds import train_validation_test_split as train_validation_test_split
+from .model_selection.splitters import train_validation_test_split as train_validation_test_split
 from .model_selection.tuning import tune as tune
 from .sklearn import unpatch_sklearn as unpatch_sklearn
-from .model_selection.tuning import validation_curve as validation_curve
+from .model_selection.curves import validation_curve as validation_curve
 from .metrics.classification import zero_one_loss as zero_one_loss
 
 __version__: str

@@ -8,60 +8,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from fastclf._typing import Bool, Float, Rows
 
-def cross_validate(estimators: Any, X: Any, y: Rows, *, cv: Any = 10, repeats: SupportsIndex = 1, groups: Rows | None = None, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, n_jobs: SupportsIndex | None = None, random_state: SupportsIndex | np.random.Generator | None = 0, return_train_score: Bool = False, return_estimator: Bool = False, return_indices: Bool = False, shortcuts: Bool = True, verbose: SupportsIndex = 0, callback: Callable[..., Any] | None = None) -> Any: ...
+def cross_val_score(estimator: Any, X: Any, y: Rows | None = None, *, groups: Rows | None = None, scoring: str | Callable[..., Any] | None = None, cv: Any = None, n_jobs: SupportsIndex | None = None, verbose: SupportsIndex = 0, params: Mapping[Any, Any] | None = None, pre_dispatch: Any = '2*n_jobs', error_score: Float | Literal["raise"] = ...) -> NDArray[Any]: ...
 
-def majority_error(y: Rows, folds: Iterable[Any] | None = None) -> float: ...
-
-def paired_comparison(one: Any, other: Any, level: Float = 0.95) -> Any: ...
-
-class CrossValidation:
-    table: Any
-    shortcut: Bool
-    interrupted: Bool
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    clear: Any
-    copy: Any
-    @property
-    def error(self) -> Any: ...
-    finished: Any
-    fromkeys: Any
-    get: Any
-    items: Any
-    keys: Any
-    @property
-    def microseconds_per_query(self) -> Any: ...
-    pop: Any
-    popitem: Any
-    setdefault: Any
-    @property
-    def standard_error(self) -> Any: ...
-    update: Any
-    values: Any
-
-class CrossValidations:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    clear: Any
-    def compare(self, one: Any, other: Any, level: Any = 0.95) -> Any: ...
-    copy: Any
-    fromkeys: Any
-    get: Any
-    items: Any
-    keys: Any
-    pop: Any
-    popitem: Any
-    setdefault: Any
-    update: Any
-    values: Any
-    @property
-    def winner(self) -> Any: ...
-
-class PairedComparison:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    count: Any
-    difference: Any
-    high: Any
-    index: Any
-    level: Any
-    low: Any
-    p_value: Any
-    standard_error: Any
+def cross_validate(estimator: Any, X: Any, y: Rows | None = None, *, groups: Rows | None = None, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, cv: Any = None, n_jobs: SupportsIndex | None = None, verbose: SupportsIndex = 0, params: Mapping[Any, Any] | None = None, pre_dispatch: Any = '2*n_jobs', return_train_score: Bool = False, return_estimator: Bool = False, return_indices: Bool = False, error_score: Float | Literal["raise"] = ..., repeats: SupportsIndex = 1, random_state: SupportsIndex | np.random.Generator | None = None, shortcuts: Bool = True, callback: Callable[..., Any] | None = None) -> Any: ...

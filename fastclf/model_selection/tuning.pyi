@@ -8,11 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from fastclf._typing import Bool, Float, Rows
 
-def learning_curve(estimator: Any, X: Rows, y: Rows, *, train_sizes: Rows = ..., cv: Any = 10, groups: Rows | None = None, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, n_jobs: SupportsIndex | None = None, random_state: SupportsIndex | np.random.Generator | None = 0, shuffle: Bool = False) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
-
-def tune(estimator: Any, grid: Mapping[Any, Any] | Sequence[Mapping[Any, Any]], X: Rows, y: Rows, *, cv: Any = 10, repeats: SupportsIndex = 1, groups: Rows | None = None, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, rule: Literal['best', 'one_standard_error'] = 'best', simpler: Mapping[Any, Any] | None = None, outer: Any = None, refit: Bool = True, n_jobs: SupportsIndex | None = None, random_state: SupportsIndex | np.random.Generator | None = 0, shortcuts: Bool = True, verbose: SupportsIndex = 0, callback: Callable[..., Any] | None = None) -> Any: ...
-
-def validation_curve(estimator: Any, X: Rows, y: Rows, *, param_name: str, param_range: Sequence[Any], cv: Any = 10, groups: Rows | None = None, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, n_jobs: SupportsIndex | None = None, random_state: SupportsIndex | np.random.Generator | None = 0) -> tuple[NDArray[Any], NDArray[Any]]: ...
+def tune(estimator: Any, param_grid: Mapping[Any, Any] | Sequence[Mapping[Any, Any]], X: Any, y: Rows | None = None, *, scoring: str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = None, n_jobs: SupportsIndex | None = None, refit: Bool = True, cv: Any = None, verbose: SupportsIndex = 0, pre_dispatch: Any = '2*n_jobs', error_score: Float | Literal["raise"] = ..., return_train_score: Bool = False, groups: Rows | None = None, params: Mapping[Any, Any] | None = None, rule: Literal["best", "one_standard_error"] = 'best', simpler: Mapping[Any, Any] | None = None, outer: Any = None, repeats: SupportsIndex = 1, random_state: SupportsIndex | np.random.Generator | None = None, shortcuts: Bool = True, callback: Callable[..., Any] | None = None) -> Any: ...
 
 class Tuning:
     results: Any
@@ -32,3 +28,24 @@ class Tuning:
     outer: Any
     interrupted: Bool
     def __init__(self, params: Any, results: Any, rule: Any, simpler: Any) -> None: ...
+    @property
+    def best_estimator_(self) -> Any: ...
+    @property
+    def best_index_(self) -> Any: ...
+    @property
+    def best_params_(self) -> Any: ...
+    @property
+    def best_score_(self) -> Any: ...
+    clear: Any
+    copy: Any
+    @property
+    def cv_results_(self) -> Any: ...
+    fromkeys: Any
+    get: Any
+    items: Any
+    keys: Any
+    pop: Any
+    popitem: Any
+    setdefault: Any
+    update: Any
+    values: Any

@@ -12,6 +12,10 @@ compiled = _simd.load("svm._smo")
 PROOF = compiled.PROOF
 
 
+# A bound above this is that of a hard margin: no alpha of an optimum gets there in float64.
+HARD = 1e100
+
+
 class Work:
     """What steps on a problem of at most m rows write in, where rows are left out: see `_shrinking.pxd`."""
 
@@ -82,7 +86,7 @@ class Dual:
         return (self.lower < self.coef) & (self.coef < self.upper)
 
     def is_hard(self):
-        return bool(np.isinf(self.upper - self.lower).any())
+        return bool((self.upper - self.lower > HARD).any())
 
     def total(self):
         """sum alpha"""

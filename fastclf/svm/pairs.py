@@ -8,7 +8,7 @@ import numpy as np
 
 from .._threads import run
 from . import small_pairs, smo
-from .dual import PROOF, Dual, add
+from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
 from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 
@@ -208,7 +208,7 @@ def solve_all(problem, options, found, watch):
 
     def work(p):
         pair, first = problem.pairs[p], solved[p]
-        hard = np.isinf(problem.Cs[first]).any()
+        hard = (problem.Cs[first] > HARD).any()
         coef = None if hard else np.concatenate(found.of_pair(first, pair))
         dual = problem.dual(pair, problem.Cs[first], coef)
         dual.n_steps = int(found.n_steps[first, p])
@@ -236,8 +236,9 @@ def solved_dual(dual, steps, limits, report=None):
     try:
         yield from smo.solve(dual, steps, limits, report)
     except smo.Inseparable as found:
+        size = "infinite" if np.isinf(dual.upper - dual.lower).any() else "as good as infinite"
         raise ValueError(
-            f"C is infinite, but no hyperplane separates the classes{found.reason}; a finite C is wanted"
+            f"C is {size}, but no hyperplane separates the classes{found.reason}; a finite C is wanted"
         ) from None
 
 

@@ -13,6 +13,9 @@ from .dual import compiled
 from .interior_point import Interior, SignedRows
 from .steps import WholeMatrix, WorkingSets
 
+# Rounds without a smaller violation after which a solution that rounding keeps from `tol` is given up.
+_STALE = 50
+
 # Sets or rounds of steps without gain, to the last digit, or times that Newton's method ended with neither a smaller
 # violation than ever before nor such a share of the objective more: after these there will be none.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
@@ -101,6 +104,10 @@ class Help:
         self.ended = self.polished = False
         self.idle = self.tries = 0
         self.gained, self.least, self.reached = 0.0, np.inf, 0.0
+        largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
+        # where alphas at their bounds round f by more than tol, rounds without a smaller violation are counted
+        self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
+        self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
         self.hard = dual.is_hard()
         goes_inside = self._is_narrow() and not self.hard
@@ -133,6 +140,11 @@ class Help:
         dual = self.dual
         self._require_end()
         self.gained += gained
+        self.stale = 0 if gap < 0.9 * self.smallest else self.stale + 1
+        self.smallest = min(gap, self.smallest)
+        if self.is_rounded and not self.hard and self.stale > _STALE:
+            self.ended, dual.reason = True, ": rounding lets no step get further"
+            return
         self.idle = 0 if changed and gained > 1e-15 * self.gained else self.idle + 1
         if self.hard:
             self._require_margin()

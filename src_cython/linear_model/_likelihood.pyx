@@ -45,8 +45,8 @@ cdef enum curvature_t:
     FULL  # a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
-# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors; sparse
-# rows have W and grad by column, so that what an entry needs lies side by side.
+# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors.
+# Sparse rows have W and grad by column, so that what an entry needs lies side by side.
 cdef struct pass_t:
     Py_ssize_t n               # rows of X
     Py_ssize_t d               # columns of X

@@ -353,7 +353,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(rng, solver):
     model.callback = interrupt
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :2], y)
-    assert {**vars(model), "callback": None} == before
+    assert {**model.__getstate__(), "callback": None} == before
 
 
 @pytest.mark.parametrize("loss", LOSSES)
