@@ -12,6 +12,9 @@ compiled = _simd.load("svm._smo")
 PROOF = compiled.PROOF
 
 
+# Steps for each row after which f is made anew before it is trusted: the roundings of steps add up.
+_MANY_STEPS = 50
+
 # A bound above this is that of a hard margin: no alpha of an optimum gets there in float64.
 HARD = 1e100
 
@@ -65,7 +68,7 @@ class Dual:
         if coef is not None:
             self.coef[:] = coef
             compiled.repair(self)
-        self.noise, self.n_steps, self.converged, self.reason = 0.0, 0, False, ""
+        self.noise, self.n_steps, self.converged, self.reason, self.unsure = 0.0, 0, False, "", 0
 
     def _view(self):
         self.y, self.lower, self.upper, self.coef, self.f = self.arrays[:5, : len(self.rows)]
@@ -137,7 +140,8 @@ class Dual:
 
     def is_doubtful(self, tol):
         """Whether roundings may have brought f off by a part of tol that matters, or the sum of coef off 0."""
-        return self.gram.rounding() * self.noise > 0.1 * tol or compiled.unbalanced(self)[0] >= 0
+        rounded = self.gram.rounding() * self.noise > 0.1 * tol or self.unsure > _MANY_STEPS * len(self)
+        return rounded or compiled.unbalanced(self)[0] >= 0
 
     def refresh(self, threads):
         """A generator: f from nothing, in float64, once the roundings of the sum of coef are made good."""
@@ -147,7 +151,7 @@ class Dual:
         self.f[:] = -self.y
         support = np.flatnonzero(self.coef)
         yield from self.add(self.gram.of_type(np.float64), support, self.coef[support], np.arange(len(self)), threads)
-        self.noise = 0.0
+        self.noise, self.unsure = 0.0, 0
 
 
 def add(gram, rows, coef, columns, out, threads):

@@ -81,6 +81,7 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
+                dual.unsure = -np.inf  # once: the next steps are few, and begin with an f that is right
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
             else:

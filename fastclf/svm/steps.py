@@ -66,6 +66,7 @@ class WholeMatrix:
             dual, self.K, self.work, limits.tol, limits.max_iter - dual.n_steps, _LOOKS_WHOLE
         )
         dual.n_steps += made
+        dual.unsure += made
         dual.note(dual.coef - before)
         self.looks += _LOOKS_WHOLE - left
         yield

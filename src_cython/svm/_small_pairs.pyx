@@ -22,6 +22,10 @@ cdef enum:
     DOUBTFUL    # as kernel values have too few digits
     SLOW
 
+# Steps for each row after which the sums f are not trusted.
+cdef enum:
+    MANY_STEPS = 50
+
 STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful": DOUBTFUL, "slow": SLOW}
 
 # What all pairs share: `pairs.Solutions` and limits.
@@ -192,7 +196,8 @@ cdef signed char go_on(
             place(d, row)
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
-        return DOUBTFUL if is_doubtful(pairs, d) else SOLVED
+        # many steps add up roundings of f: it is then made anew elsewhere
+        return DOUBTFUL if is_doubtful(pairs, d) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
     if limits.looks <= 0 and position.looks < pairs.patience:
