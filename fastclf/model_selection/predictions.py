@@ -47,7 +47,7 @@ def cross_val_predict(
 
     Returns
     -------
-    ndarray of shape (n_samples,) or (n_samples, n_classes), or what else the method gives
+    ndarray of shape (n_samples,) or (n_samples, n_classes), or a sparse matrix or list of ndarray, as the method gives
         The columns are those of the sorted labels of y; that of a label that a fold has no train row of is 0 for
         probabilities, else the least number.
 
