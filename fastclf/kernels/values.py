@@ -1,7 +1,7 @@
 """Kernels: k(x, z) of linear, poly, rbf and sigmoid between rows, dense or sparse, block by block."""
 
 from itertools import pairwise
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Kernel:
         out = np.empty((len(A), len(B)), dtype)
         for start in range(0, len(A), BLOCK):
             Z = Packed(A, np.arange(start, min(start + BLOCK, len(A))), dtype)
-            fill(self, B, Z, out[start : start + BLOCK], n_threads(n_jobs))
+            fill(Block(self, B, Z, Z.all), out[start : start + BLOCK], n_threads(n_jobs))
         return out
 
     def diagonal(self, X):
@@ -117,20 +117,15 @@ def as_kernel_rows(X):
 
 
 class Packed:
-    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value).
+    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value)."""
 
-    whole: there is a line for each column of X.
-    """
-
-    def __init__(self, X, rows, dtype, whole=False):
+    def __init__(self, X, rows, dtype):
         rows = np.ascontiguousarray(rows, np.int64)
         self.single = np.dtype(dtype) == np.float32
         self.norm = X.norm[rows]
         self.line = np.full(X.n_columns, -1, np.int32)
         begins = np.empty(len(rows) + 1, np.int64)
         self.n_lines = _pack.mark(X, rows, self.line, begins)
-        if whole:
-            self.n_lines, self.line = X.n_columns, np.arange(X.n_columns, dtype=np.int32)
         self.columns = np.zeros(self.n_lines + 1, np.int32)
         self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
         dense = begins[-1] > _DENSE * len(rows) * self.n_lines
@@ -139,71 +134,94 @@ class Packed:
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
         self.work = 1 + (self.values.size // len(rows))  # products that a value costs
-        _pack.pack(X, rows, self.line, self.columns, self.n_lines, begins, self.values, self.index)
+        _pack.pack(X, rows, begins, self)
 
     def __len__(self):
         return len(self.all)
 
 
-def _zeros(shape, dtype):
-    out = aligned(shape, dtype)
-    out[:] = 0
-    return out
+class Block(NamedTuple):
+    """A block of the kernel matrix between packed rows z and the rows of X; `block_t` of `_values.pyx` is its twin.
+
+    Nobody changes what it holds.
+    """
+
+    kernel: Kernel
+    X: Rows
+    Z: Packed
+    rows: np.ndarray  # (n_rows,), int64: the packed row of each row of the block
+    columns: np.ndarray | None = None  # (n_columns,), int64: the row of X of each column; None: all, in their order
+
+    @property
+    def n_columns(self):
+        return len(self.X) if self.columns is None else len(self.columns)
 
 
-def workspace(Z, n_rows):
-    """What a thread writes in on its way: a panel, values of n_rows for it, where they are, which are new, sums."""
-    wide = compiled.width(Z.single)
-    return SimpleNamespace(
-        panel=_zeros((Z.n_lines + 1, wide), Z.values.dtype),
-        block=aligned((n_rows + 1, wide), Z.values.dtype),
-        source=np.empty(n_rows, np.int64),
-        new=np.empty(n_rows, np.int64),
-        tile=np.empty(wide),
-    )
+class Cached(NamedTuple):
+    """What a cache has of the rows of a `Block`, by its columns; `cached_t` of `_values.pyx` is its twin."""
+
+    table: np.ndarray  # (n_slots, n_columns to whole panels), float32 or float64; the kernel writes what is not ready
+    slot: np.ndarray  # (n_rows,), int64: the slot of each row, negative where there is none for it
+    ready: np.ndarray  # (n_rows,), uint8: whether its values are there
 
 
-def over_columns(call, n, n_rows, Z, threads):
-    """call(start, stop, workspace) for ranges of [0, n), which begin at panels, on threads where it pays."""
+class Scratch:
+    """Scratch space of a thread for n_rows packed rows; `scratch_t` of `_values.pyx` is its twin.
+
+    Attributes
+    ----------
+    panel : ndarray of shape (n_lines + 1, width), of the type of the packed rows
+        Zeros between calls of the kernel.
+    values : ndarray of shape (n_rows + 1, width), of that type
+    source, new_rows : ndarray of shape (n_rows,), int64
+    tile : ndarray of shape (width,), float64
+    """
+
+    __slots__ = ("new_rows", "panel", "source", "tile", "values")
+
+    def __init__(self, Z, n_rows):
+        wide, dtype = compiled.width(Z.single), Z.values.dtype
+        self.panel = aligned((Z.n_lines + 1, wide), dtype)
+        self.panel[:] = 0
+        self.values = aligned((n_rows + 1, wide), dtype)
+        self.source, self.new_rows = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+        self.tile = np.empty(wide)
+
+
+def over_columns(call, block, threads):
+    """call(start, stop, scratch) for ranges of the block's columns, which begin at panels, on threads where it pays."""
+    n, n_rows, Z = block.n_columns, len(block.rows), block.Z
     wide = compiled.width(Z.single)
     work = n * n_rows * Z.work
     if threads == 1 and work <= _RANGE_WORK:
-        call(0, n, workspace(Z, n_rows))
+        call(0, n, Scratch(Z, n_rows))
         return
     threads = 1 if work <= _THREAD_WORK else threads
     panels = -(-n // wide)
 
     def piece(bounds):
-        own = workspace(Z, n_rows)
+        scratch = Scratch(Z, n_rows)
         for start, stop in ranges(*bounds, 1 + panels * _RANGE_WORK // work):
-            call(start * wide, min(n, stop * wide), own)
+            call(start * wide, min(n, stop * wide), scratch)
             yield
 
     pieces = 1 if threads == 1 else min(panels, 2 * threads)
     run(piece, pairwise([panels * i // pieces for i in range(pieces + 1)]), threads)
 
 
-def fill(kernel, X, Z, out, threads, columns=None, mirrored=False, rows=None, at=0):
-    """out[r, i] = k(z_r, x_i) for the packed rows in the list, or all, and all rows of X, or those in `columns`.
+def fill(block, out, threads, mirrored=False):
+    """out[r, i] = k(z, x) for row r and column i of a `Block`; mirrored: its rows are its columns."""
 
-    mirrored, at: see `_values.fill`.
-    """
-    n, rows = len(X) if columns is None else len(columns), Z.all if rows is None else rows
+    def call(start, stop, scratch):
+        compiled.fill(block, scratch, start, stop, out, mirrored)
 
-    def call(start, stop, work):
-        compiled.fill(kernel, X, Z, rows, columns, start, stop, work, out, mirrored, at)
-
-    over_columns(call, n, len(rows), Z, threads)
+    over_columns(call, block, threads)
 
 
-def add(kernel, X, Z, rows, coef, f, threads, columns=None, stored=()):
-    """f[:, i] += coef k(z, x_i) for the packed rows in the list and all rows of X, or those in the list `columns`.
+def add(block, coef, f, threads, cached=None):
+    """f[:, i] += coef k(z_rows, x_i) for each column i of a `Block`; coef: (n_outputs, n_rows); cached: a `Cached`."""
 
-    coef: (n_outputs, n_rows). stored: what `_kernel_cache.Side` says of each row.
-    """
-    n = len(X) if columns is None else len(columns)
+    def call(start, stop, scratch):
+        compiled.add(block, cached, scratch, coef, f, start, stop)
 
-    def call(start, stop, work):
-        compiled.add(kernel, X, Z, rows, coef, columns, start, stop, work, f, *stored)
-
-    over_columns(call, n, len(rows), Z, threads)
+    over_columns(call, block, threads)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..kernels.values import Cached
+
 
 class Cache:
     """Rows of kernel values that were computed last, in a buffer; those used longest ago go first.
@@ -36,7 +38,7 @@ class Cache:
         self.slot_of[rows] = np.arange(len(kept))
 
     def ask(self, rows):
-        """(table, slots, ready) of some rows: what is not ready is to be written to its slot, if that is 0 or more."""
+        """The `Cached` values of some rows."""
         self.time += 1
         slots = self.slot_of[rows]
         ready = slots >= 0
@@ -54,4 +56,4 @@ class Cache:
             self.row_of[free], self.used[free] = rows[new[:n]], self.time
             slots[new[:n]] = free
             self.slot_of[rows[new[:n]]] = free
-        return self.table, slots, ready.view(np.uint8)
+        return Cached(self.table, slots, ready.view(np.uint8))

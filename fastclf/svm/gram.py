@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import _simd
 from ..kernels import values as kernel_values
+from ..kernels.values import Block
 
 # The rows of a kernel matrix that steps are made on have a multiple of this many numbers.
 PAD = _simd.load("svm._smo").PAD
@@ -34,17 +35,17 @@ class Gram:
 
     def fill(self, Z, rows, out, threads):
         """out[:, : len(rows)] = values between the packed rows and `rows`."""
-        kernel_values.fill(self.kernel, self.X, Z, out, threads, rows)
+        kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads)
 
     def square(self, Z, rows, threads):
         """The matrix of the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
         out = padded_square(len(rows), self.dtype)
-        kernel_values.fill(self.kernel, self.X, Z, out, threads, rows, mirrored=True)
+        kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads, mirrored=True)
         return out
 
-    def add(self, Z, picked, coef, columns, out, threads, stored=()):
+    def add(self, Z, picked, coef, columns, out, threads, cached=None):
         """out[:, i] += coef @ K of the packed rows in the list `picked` and of row columns[i]."""
-        kernel_values.add(self.kernel, self.X, Z, picked, coef, out, threads, columns, stored)
+        kernel_values.add(Block(self.kernel, self.X, Z, picked, columns), coef, out, threads, cached)
 
 
 class Table:
@@ -78,7 +79,7 @@ class Table:
         self.fill(Z, rows, out, threads)
         return out
 
-    def add(self, Z, picked, coef, columns, out, threads, stored=()):
+    def add(self, Z, picked, coef, columns, out, threads, cached=None):
         step = max(1, (1 << 20) // len(columns))
         for start in range(0, len(picked), step):
             out += coef[:, start : start + step] @ self.values(Z[picked[start : start + step]], columns)

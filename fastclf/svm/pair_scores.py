@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import _simd
 from ..kernels import values as kernel_values
+from ..kernels.values import Block, Packed
 
 smo = _simd.load("svm._smo")
 
@@ -26,15 +27,16 @@ def partial_scores(kernel, support, X, coef, starts, dtype, threads):
         out = np.zeros((len(X), n_classes, n_outputs))
         if len(support):
             K = np.empty((len(X), len(support)), dtype)
-            kernel_values.fill(kernel, support, kernel_values.Packed(X, np.arange(len(X)), dtype), K, threads)
+            Z = Packed(X, np.arange(len(X)), dtype)
+            kernel_values.fill(Block(kernel, support, Z, Z.all), K, threads)
             smo.combine(K, coef, starts, out)
         return out
     out = np.zeros((n_classes, n_outputs, len(X)))
     for c in range(n_classes):
         for start in range(starts[c], starts[c + 1], kernel_values.BLOCK):
             rows = np.arange(start, min(start + kernel_values.BLOCK, starts[c + 1]))
-            Z = kernel_values.Packed(support, rows, dtype)
-            kernel_values.add(kernel, X, Z, Z.all, np.ascontiguousarray(coef[:, rows]), out[c], threads)
+            Z = Packed(support, rows, dtype)
+            kernel_values.add(Block(kernel, X, Z, Z.all), np.ascontiguousarray(coef[:, rows]), out[c], threads)
     return out.transpose(2, 0, 1)
 
 

@@ -169,8 +169,8 @@ class WorkingSets:
         """f += K change, of the packed rows in the list `picked`, which are `rows`."""
         dual.note(change)
         part = dual.f[self.active][None]
-        stored = None, *self.cache.ask(rows)
-        dual.gram.add(Z, picked, change[None], dual.rows[self.active], part, self.threads, stored)
+        cached = self.cache.ask(rows)
+        dual.gram.add(Z, picked, change[None], dual.rows[self.active], part, self.threads, cached)
         dual.f[self.active] = part[0]
 
     def add(self, dual, rows, change):

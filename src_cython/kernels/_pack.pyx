@@ -3,6 +3,7 @@ from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
 from kernels._matrix cimport as_matrix, begin, matrix_t
+from _vector cimport require
 
 ctypedef fused real:
     float
@@ -45,25 +46,36 @@ cdef void pack_list(
         at += x[j] != 0
 
 
-cdef void pack_rows(
-    const floating* x, const matrix_t* X, const int64_t* rows, Py_ssize_t n_rows, const int32_t* line,
-    const int32_t* column, Py_ssize_t n_lines, const int64_t* begins, real* values, int32_t* lines
-) noexcept nogil:
+# How rows of a matrix are packed, by a `values.Packed` that is being made.
+ctypedef struct packing_t:
+    # in:
+    const int64_t* rows      # (n_rows,), the rows of the matrix
+    Py_ssize_t n_rows
+    const int32_t* line      # (n_columns,), the line of each column that one of the rows has
+    const int32_t* column    # (n_lines,), the column of each line
+    Py_ssize_t n_lines
+    const int64_t* begins    # (n_rows + 1,), where the list of each row begins
+    # out, beside the values:
+    int32_t* index           # (begins[n_rows] + 1,), the line of each value of the lists, or NULL: rows become dense
+
+
+cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, real* values) noexcept nogil:
+    """values: (begins[n_rows] + 1,), or of dense rows (n_rows, n_lines) zeros; x: the entries of the matrix."""
     cdef Py_ssize_t r, at, first, length
     cdef const int32_t* index
-    for r in range(n_rows):
+    for r in range(p.n_rows):
         if X.indptr == NULL:
-            first, length, index = rows[r] * X.d, X.d, NULL
+            first, length, index = p.rows[r] * X.d, X.d, NULL
         else:
-            first = X.indptr[rows[r]]
-            length, index = X.indptr[rows[r] + 1] - first, X.index + first
-        if lines != NULL:
-            pack_list(x + first, index, length, line, values + begins[r], lines + begins[r])
+            first = X.indptr[p.rows[r]]
+            length, index = X.indptr[p.rows[r] + 1] - first, X.index + first
+        if p.index != NULL:
+            pack_list(x + first, index, length, p.line, values + p.begins[r], p.index + p.begins[r])
         elif index != NULL:
-            pack_row(x + first, index, length, line, values + r * n_lines)
+            pack_row(x + first, index, length, p.line, values + r * p.n_lines)
         else:
-            for at in range(n_lines):
-                values[r * n_lines + at] = <real> x[first + column[at]]
+            for at in range(p.n_lines):
+                values[r * p.n_lines + at] = <real> x[first + p.column[at]]
 
 
 def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
@@ -97,25 +109,27 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
     return n_lines
 
 
-def pack(X, const int64_t[::1] rows, const int32_t[::1] line, const int32_t[::1] column, Py_ssize_t n_lines,
-         const int64_t[::1] begins, values, lines):
-    """Write rows as lists of (line, value), with room for one more, or with lines None as zeros and values of n_lines
-    each."""
+def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
+    """Write the values of some rows, and for lists their lines, into a `Packed` whose lines `mark` has numbered."""
     cdef matrix_t x = as_matrix(X)
-    cdef void* to = begin(values)
-    cdef int32_t[::1] lines_view
-    cdef int32_t* lines_ = NULL
-    cdef bint single = values.dtype == "f"
-    cdef Py_ssize_t n = rows.shape[0]
-    if lines is not None:
-        lines_view = lines
-        lines_ = &lines_view[0]
+    cdef packing_t p
+    cdef const int32_t[::1] line = packed.line
+    cdef const int32_t[::1] column = packed.columns
+    cdef int32_t[::1] index
+    cdef void* values = begin(packed.values)
+    cdef bint single = packed.values.dtype == "f"
+    require(begins.shape[0] == rows.shape[0] + 1 and line.shape[0] == x.d)
+    p.rows, p.n_rows, p.line, p.column, p.n_lines = &rows[0], rows.shape[0], &line[0], &column[0], packed.n_lines
+    p.begins, p.index = &begins[0], NULL
+    if packed.index is not None:
+        index = packed.index
+        p.index = &index[0]
     with nogil:
         if single and x.single != NULL:
-            pack_rows(x.single, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <float*> to, lines_)
+            pack_rows(x.single, &x, &p, <float*> values)
         elif single:
-            pack_rows(x.double_, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <float*> to, lines_)
+            pack_rows(x.double_, &x, &p, <float*> values)
         elif x.single != NULL:
-            pack_rows(x.single, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <double*> to, lines_)
+            pack_rows(x.single, &x, &p, <double*> values)
         else:
-            pack_rows(x.double_, &x, &rows[0], n, &line[0], &column[0], n_lines, &begins[0], <double*> to, lines_)
+            pack_rows(x.double_, &x, &p, <double*> values)

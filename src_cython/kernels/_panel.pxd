@@ -8,13 +8,15 @@ from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 cdef enum:
     HALF = 4        # vectors in a line of half a panel
 
+# Packed rows z: `values.Packed` as pointers, which nobody changes. A line is a column that some packed row has.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
-    const int32_t* line      # of each column, or -1
-    const int32_t* column    # of each line
-    const int64_t* indptr    # NULL: rows of n_lines values
-    const int32_t* index
-    const double* norm
+    const int32_t* line      # (n_columns,), the line of each column of the matrix, or -1
+    const int32_t* column    # (n_lines,), the column of each line
+    const void* values       # float or double: (n_rows, n_lines) if indptr is NULL, else those of the lists
+    const int64_t* indptr    # (n_rows + 1,), where the list of each row begins, or NULL: rows are dense
+    const int32_t* index     # the line of each value of the lists
+    const double* norm       # (n_rows,), |z|^2
 
 
 cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:

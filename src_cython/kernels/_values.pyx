@@ -7,9 +7,8 @@
 # sum of a product runs over z's entries in their order, each step a fused multiply-add where the level has it, so that
 # ranges and threads change no bit.
 #
-# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A row r may be one of a matrix of values
-# between rows and columns, from which its values are read, or have a slot of a cache, from which they are read, or into
-# which they are written.
+# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A cache may have a slot for the values of
+# a row z, from which they are read, or into which they are written.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -24,24 +23,36 @@ cdef enum:
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
 
-ctypedef struct stored_t:
-    char* cache              # rows of `width` values
+# A block of a kernel matrix, between some packed rows z and some rows x: `values.Block` as pointers, which nobody changes.
+ctypedef struct block_t:
+    kernel_t kernel
+    matrix_t X                 # has the rows x
+    packed_t Z                 # has the rows z
+    const int64_t* rows        # (n_rows,), the packed row of each row of the block
+    Py_ssize_t n_rows
+    const int64_t* columns     # the row of X of each column of the block, or NULL: column i is row i
+
+# Scratch space of one thread: `values.Scratch` as pointers. What a call needs there, it writes there.
+ctypedef struct scratch_t:
+    void* panel                # (n_lines + 1, WIDE), float or double; zeros between calls
+    void* values               # (n_rows + 1, WIDE), of that type: values between rows and one panel
+    void* source               # (n_rows,) pointers: where the values between each row and the panel lie
+    int64_t* new_rows          # (n_rows,), the packed rows whose values are not in the cache
+    double* tile               # (WIDE,), the sums of one panel
+
+# Values that a cache has, or is to have: `values.Cached` as pointers.
+ctypedef struct cached_t:
+    char* table                # slots of `width` numbers, number i for column i of the block; changed
     Py_ssize_t width
-    const int64_t* slot      # of each row, or negative; NULL: none has one
-    const unsigned char* ready
-    const char* own          # NULL, or a matrix of `own_width` columns
-    Py_ssize_t own_width
-    const int64_t* own_row   # of each row, or negative
-    const int64_t* own_column
-    const char* panels       # of all columns, with all lines, or NULL
+    const int64_t* slot        # (n_rows,), the slot of each row of the block, negative where it has none
+    const unsigned char* ready # (n_rows,), whether its values are there; where not, they are written. NULL: no cache
 
-
-cdef inline bint is_own(const stored_t* stored, Py_ssize_t r) noexcept nogil:
-    return stored.own != NULL and stored.own_row[r] >= 0
-
-
-cdef inline bint is_ready(const stored_t* stored, Py_ssize_t r) noexcept nogil:
-    return stored.ready != NULL and stored.ready[r]
+# The sums that `add` makes: f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i)
+ctypedef struct sums_t:
+    const double* coef         # (n, n_rows)
+    double* f                  # (n, ld); changed
+    Py_ssize_t n
+    Py_ssize_t ld
 
 
 cdef inline void meet_sparse(
@@ -77,17 +88,16 @@ cdef inline void meet_sparse(
 
 
 cdef inline void meet_dense(
-    const vec* values, Py_ssize_t z0, Py_ssize_t z1, Py_ssize_t z2, Py_ssize_t n_lines, const vec* panel,
-    vec* out0, vec* out1, vec* out2
+    const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
 ) noexcept nogil:
-    """Products of three rows, whose values begin at z0, z1 and z2, and half a panel."""
+    """Products of ROWS rows, whose values begin at z[0], z[1] and z[2], and half a panel."""
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
     for k in range(n_lines):
-        a = spread(values, z0 + k)
-        b = spread(values, z1 + k)
-        c = spread(values, z2 + k)
+        a = spread(values, z[0] + k)
+        b = spread(values, z[1] + k)
+        c = spread(values, z[2] + k)
         p = panel[k * HALF]
         s0 = fmadd(a, p, s0)
         t0 = fmadd(b, p, t0)
@@ -104,18 +114,18 @@ cdef inline void meet_dense(
         s3 = fmadd(a, p, s3)
         t3 = fmadd(b, p, t3)
         u3 = fmadd(c, p, u3)
-    out0[0] = s0
-    out0[1] = s1
-    out0[2] = s2
-    out0[3] = s3
-    out1[0] = t0
-    out1[1] = t1
-    out1[2] = t2
-    out1[3] = t3
-    out2[0] = u0
-    out2[1] = u1
-    out2[2] = u2
-    out2[3] = u3
+    out[0][0] = s0
+    out[0][1] = s1
+    out[0][2] = s2
+    out[0][3] = s3
+    out[1][0] = t0
+    out[1][1] = t1
+    out[1][2] = t2
+    out[1][3] = t3
+    out[2][0] = u0
+    out[2][1] = u1
+    out[2][2] = u2
+    out[2][3] = u3
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
@@ -144,50 +154,54 @@ cdef inline void transform(const kernel_t* kernel, double norm, const vec* colum
         k[v] = power(k[v], kernel.degree) if kernel.kind == POLY else tanh_of(k[v])
 
 
+cdef inline void meet_halves(const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to) noexcept nogil:
+    """Products of n dense rows, ROWS at most, and both halves of a panel; what is met twice is written twice."""
+    cdef Py_ssize_t half = Z.n_lines * HALF, k, row
+    cdef Py_ssize_t z[ROWS]
+    cdef vec* out[ROWS]
+    for k in range(ROWS):
+        row = min(k, n - 1)
+        z[k] = r[row] * Z.n_lines
+        out[k] = to + row * 2 * HALF
+    meet_dense(<const vec*> Z.values, z, Z.n_lines, panel, out)
+    for k in range(ROWS):
+        out[k] += HALF
+    meet_dense(<const vec*> Z.values, z, Z.n_lines, panel + half, out)
+
+
 cdef void meet(
-    const kernel_t* kernel, const packed_t* Z, const vec* values, const int64_t* rows, Py_ssize_t n_rows,
-    const vec* panel, const vec* column_terms, vec* out
+    const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
-    """out[i, :] = K(z, panel) for the packed rows in the list."""
-    cdef Py_ssize_t i, half = Z.n_lines * HALF, last
-    cdef const int64_t* r
+    """out[i, :] = K(z, panel) for the packed rows in the list `rows`."""
+    cdef Py_ssize_t i, half = b.Z.n_lines * HALF
+    cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
         for i in range(n_rows):
             meet_sparse(
-                Z.index, values, Z.indptr[rows[i]], Z.indptr[rows[i] + 1], panel, half, out + i * 2 * HALF
+                Z.index, <const vec*> Z.values, Z.indptr[rows[i]], Z.indptr[rows[i] + 1], panel, half,
+                out + i * 2 * HALF
             )
     else:
         i = 0
         while i < n_rows:
-            r = rows + i
-            last = min(<Py_ssize_t> ROWS, n_rows - i) - 1  # what is met twice is written twice
-            meet_dense(
-                values, r[0] * Z.n_lines, r[min(1, last)] * Z.n_lines, r[last] * Z.n_lines, Z.n_lines, panel,
-                out + i * 2 * HALF, out + (i + min(1, last)) * 2 * HALF, out + (i + last) * 2 * HALF
-            )
-            meet_dense(
-                values, r[0] * Z.n_lines, r[min(1, last)] * Z.n_lines, r[last] * Z.n_lines, Z.n_lines, panel + half,
-                out + i * 2 * HALF + HALF, out + (i + min(1, last)) * 2 * HALF + HALF,
-                out + (i + last) * 2 * HALF + HALF
-            )
+            meet_halves(Z, rows + i, n_rows - i, panel, out + i * 2 * HALF)
             i += ROWS
     for i in range(n_rows):
-        transform(kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF)
+        transform(&b.kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF)
 
 
-cdef void set_column_terms(
-    const kernel_t* kernel, const matrix_t* X, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* out
-) noexcept nogil:
+cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec* out) noexcept nogil:
+    """The terms -gamma |x|^2 of columns [start, start + n) of the block, with zeros to the width of a panel."""
     cdef Py_ssize_t i, row
-    if kernel.kind != RBF:
+    if b.kernel.kind != RBF:
         return
     memset(out, 0, 2 * HALF * sizeof(vec))
     for i in range(n):
-        row = start + i if columns == NULL else columns[start + i]
+        row = start + i if b.columns == NULL else b.columns[start + i]
         if vec is vec_f:
-            (<float*> out)[i] = <float> (-kernel.gamma * X.norm[row])
+            (<float*> out)[i] = <float> (-b.kernel.gamma * b.X.norm[row])
         else:
-            (<double*> out)[i] = -kernel.gamma * X.norm[row]
+            (<double*> out)[i] = -b.kernel.gamma * b.X.norm[row]
 
 
 cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
@@ -232,106 +246,99 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
         i += 8 * LANES_D
 
 
-cdef void fill_range(
-    const kernel_t* kernel, const matrix_t* X, const packed_t* Z, const vec* values, const int64_t* rows,
-    Py_ssize_t n_rows, const int64_t* columns, Py_ssize_t start, Py_ssize_t stop, vec* panel, vec* block,
-    vec* out, Py_ssize_t n_out, bint mirrored, Py_ssize_t at
+cdef inline void meet_panel(
+    const block_t* b, const int64_t* rows, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t n, vec* panel, vec* out
 ) noexcept nogil:
-    """See `fill`; the rows of out have n_out numbers."""
+    """out[i, :] = K(z, x) for the packed rows in the list `rows` and columns [start, start + n) of the block.
+
+    panel: scratch space of zeros, left so.
+    """
+    cdef vec terms[2 * HALF]
+    put_panel(&b.X, &b.Z, b.columns, start, n, panel, False)
+    set_column_terms(b, start, n, terms)
+    meet(b, rows, n_rows, panel, terms, out)
+    put_panel(&b.X, &b.Z, b.columns, start, n, panel, True)
+
+
+cdef void fill_range(
+    const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
+    bint mirrored
+) noexcept nogil:
+    """See `fill`; the rows of out have ld numbers."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
-    cdef vec terms[2 * HALF]
+    cdef vec* values = <vec*> scratch.values
     while i < stop:
         n = min(wide, stop - i)
-        if mirrored and at == 0:
+        if mirrored:
             first = i
-        put_panel(X, Z, columns, i, n, panel, False)
-        set_column_terms(kernel, X, columns, i, n, terms)
-        meet(kernel, Z, values, rows + first, n_rows - first, panel, terms, block)
-        for r in range(first, n_rows):
-            memcpy(<char*> out + (r * n_out + at + i) * size, block + (r - first) * 2 * HALF, n * size)
+        meet_panel(b, b.rows + first, b.n_rows - first, i, n, <vec*> scratch.panel, values)
+        for r in range(first, b.n_rows):
+            memcpy(<char*> out + (r * ld + i) * size, values + (r - first) * 2 * HALF, n * size)
         for c in range(n if mirrored else 0):
-            for r in range(first, n_rows):
+            for r in range(first, b.n_rows):
                 if vec is vec_f:
-                    (<float*> out)[(at + i + c) * n_out + r] = (<float*> block)[(r - first) * wide + c]
+                    (<float*> out)[(i + c) * ld + r] = (<float*> values)[(r - first) * wide + c]
                 else:
-                    (<double*> out)[(at + i + c) * n_out + r] = (<double*> block)[(r - first) * wide + c]
-        put_panel(X, Z, columns, i, n, panel, True)
+                    (<double*> out)[(i + c) * ld + r] = (<double*> values)[(r - first) * wide + c]
         i += n
 
 
-cdef inline const vec* in_order(const vec* row, const int64_t* column, Py_ssize_t n, vec* room) noexcept nogil:
-    """n of the row's values, at rising columns: where they are, if side by side, or copied."""
-    cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), c
+cdef inline bint is_ready(const cached_t* cached, Py_ssize_t r) noexcept nogil:
+    return cached.ready != NULL and cached.ready[r]
+
+
+cdef inline void find_values(
+    const cached_t* cached, Py_ssize_t n_rows, Py_ssize_t start, const vec* values, const vec** source_out
+) noexcept nogil:
+    """Where the values between each row and the panel from column `start` on lie; new `values` are put into slots."""
+    cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), r
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double)
-    if n == wide and column[n - 1] - column[0] == n - 1:
-        return <const vec*> (<const char*> row + column[0] * size)
-    for c in range(n):
-        if vec is vec_f:
-            (<float*> room)[c] = (<const float*> row)[column[c]]
-        else:
-            (<double*> room)[c] = (<const double*> row)[column[c]]
-    return room
+    cdef vec* slot
+    for r in range(n_rows):
+        slot = NULL
+        if cached.ready != NULL and cached.slot[r] >= 0:
+            slot = <vec*> (cached.table + (cached.slot[r] * cached.width + start) * size)
+        if is_ready(cached, r):
+            source_out[r] = slot
+            continue
+        source_out[r] = values
+        if slot != NULL:
+            memcpy(slot, values, wide * size)
+        values += 2 * HALF
 
 
 cdef void add_range(
-    const kernel_t* kernel, const matrix_t* X, const packed_t* Z, const vec* values, const int64_t* rows,
-    Py_ssize_t n_rows, const double* coef, Py_ssize_t n_out, const int64_t* columns, Py_ssize_t start, Py_ssize_t stop,
-    vec* panel, vec* block, const vec** source, int64_t* new_rows, double* tile, const stored_t* stored, double* f,
-    Py_ssize_t n_f
+    const block_t* b, const cached_t* cached, const scratch_t* scratch, const sums_t* sums, vec* values,
+    Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i), for i from start, a multiple of WIDE."""
-    cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
-    cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, o, c, n_new = 0, at, copy
-    cdef vec terms[2 * HALF]
-    cdef vec* to
-    cdef const vec* whole
-    for r in range(n_rows):
-        if not (is_own(stored, r) or is_ready(stored, r)):
-            new_rows[n_new] = rows[r]
+    """Make the sums of columns [start, stop) of the block; start is a multiple of WIDE, `values` those of `scratch`."""
+    cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = start, n, r, o, c, n_new = 0
+    cdef const vec** source = <const vec**> scratch.source
+    cdef double* f
+    for r in range(b.n_rows):
+        if not is_ready(cached, r):
+            scratch.new_rows[n_new] = b.rows[r]
             n_new += 1
     while i < stop:
         n = min(wide, stop - i)
         if n_new:
-            set_column_terms(kernel, X, columns, i, n, terms)
-            if stored.panels != NULL:
-                whole = <const vec*> (stored.panels + i * Z.n_lines * size)
-                meet(kernel, Z, values, new_rows, n_new, whole, terms, block)
-            else:
-                put_panel(X, Z, columns, i, n, panel, False)
-                meet(kernel, Z, values, new_rows, n_new, panel, terms, block)
-                put_panel(X, Z, columns, i, n, panel, True)
-        at, copy = 0, n_new
-        for r in range(n_rows):
-            if is_own(stored, r):
-                source[r] = in_order(
-                    <const vec*> (stored.own + stored.own_row[r] * stored.own_width * size), stored.own_column + i, n,
-                    block + copy * 2 * HALF
-                )
-                copy += 1
-                continue
-            to = NULL
-            if stored.slot != NULL and stored.slot[r] >= 0:
-                to = <vec*> (stored.cache + (stored.slot[r] * stored.width + i) * size)
-            if is_ready(stored, r):
-                source[r] = to
-                continue
-            source[r] = block + at * 2 * HALF
-            at += 1
-            if to != NULL:
-                memcpy(to, source[r], wide * size)
-        for o in range(n_out):
+            meet_panel(b, scratch.new_rows, n_new, i, n, <vec*> scratch.panel, values)
+        find_values(cached, b.n_rows, i, values, source)
+        for o in range(sums.n):
+            f = sums.f + o * sums.ld + i
             for c in range(n):
-                tile[c] = f[o * n_f + i + c]
+                scratch.tile[c] = f[c]
             for c in range(n, wide):
-                tile[c] = 0
-            accumulate(source, coef + o * n_rows, n_rows, tile)
+                scratch.tile[c] = 0
+            accumulate(source, sums.coef + o * b.n_rows, b.n_rows, scratch.tile)
             for c in range(n):
-                f[o * n_f + i + c] = tile[c]
+                f[c] = scratch.tile[c]
         i += n
 
 
 cdef packed_t as_packed(Z):
+    """The pointers into the arrays of a `Packed`, which outlives them."""
     cdef packed_t out
     cdef const int32_t[::1] line = Z.line
     cdef const int32_t[::1] column = Z.columns
@@ -341,6 +348,7 @@ cdef packed_t as_packed(Z):
     out.n_lines = Z.n_lines
     out.line = &line[0]
     out.column = &column[0]
+    out.values = begin(Z.values)
     out.indptr = NULL
     out.index = NULL
     out.norm = &norm[0]
@@ -349,12 +357,6 @@ cdef packed_t as_packed(Z):
         index = Z.index
         out.indptr = &indptr[0]
         out.index = &index[0]
-    return out
-
-
-cdef kernel_t as_kernel(kernel):
-    cdef kernel_t out
-    out.kind, out.degree, out.gamma, out.coef0 = kernel.kind, kernel.degree, kernel.gamma, kernel.coef0
     return out
 
 
@@ -367,113 +369,80 @@ cdef const int64_t* as_list(numbers):
     return &view[0]
 
 
+cdef block_t as_block(block):
+    """The pointers into the arrays of a `Block`, which outlives them."""
+    cdef block_t out
+    kernel = block.kernel
+    out.kernel.kind, out.kernel.degree, out.kernel.gamma = kernel.kind, kernel.degree, kernel.gamma
+    out.kernel.coef0 = kernel.coef0
+    out.X, out.Z = as_matrix(block.X), as_packed(block.Z)
+    out.rows, out.n_rows, out.columns = as_list(block.rows), len(block.rows), as_list(block.columns)
+    return out
+
+
+cdef scratch_t as_scratch(scratch, Py_ssize_t n_rows):
+    """The pointers into the arrays of a `Scratch` for n_rows rows, which outlives them."""
+    cdef scratch_t out
+    cdef int64_t[::1] source = scratch.source
+    cdef int64_t[::1] new_rows = scratch.new_rows
+    require(source.shape[0] >= n_rows and new_rows.shape[0] >= n_rows)
+    out.panel, out.values, out.tile = begin(scratch.panel), begin(scratch.values), <double*> begin(scratch.tile)
+    out.source, out.new_rows = &source[0], &new_rows[0]
+    return out
+
+
+cdef cached_t as_cached(cached, Py_ssize_t n_rows):
+    """The pointers into the arrays of a `Cached`, which outlives them; None is no cache."""
+    cdef cached_t out
+    cdef const unsigned char[::1] ready
+    out.table, out.width, out.slot, out.ready = NULL, 0, NULL, NULL
+    if cached is not None:
+        ready = cached.ready
+        require(ready.shape[0] == n_rows and len(cached.slot) == n_rows)
+        out.table = <char*> begin(cached.table if cached.table.size else None)
+        out.width, out.slot, out.ready = cached.table.shape[1], as_list(cached.slot), &ready[0]
+    return out
+
+
 def width(bint single):
     """Rows of a panel."""
     return 2 * HALF * (LANES_F if single else LANES_D)
 
 
-def fill(
-    kernel, X, Z, rows, columns, Py_ssize_t start, Py_ssize_t stop, work, out, bint mirrored=False,
-    Py_ssize_t at=0
-):
-    """out[r, at + i] = K(z_rows[r], x_i) for i in [start, stop), where x_i is row i of X, or row columns[i].
+def fill(block, scratch, Py_ssize_t start, Py_ssize_t stop, out, bint mirrored):
+    """out[r, i] = K(z_rows[r], x_i) for columns i in [start, stop) of a `Block`, with a thread's `Scratch`.
 
-    mirrored: out is symmetric to the last bit, and values are written to both sides of its diagonal. If at is 0, each
-    x_i is z_rows[i], and half of the values are computed.
+    mirrored: each x_i is z_rows[i], so that half of the values are computed, and written to both sides of the diagonal:
+    out is symmetric to the last bit.
     """
-    cdef kernel_t k = as_kernel(kernel)
-    cdef matrix_t x = as_matrix(X)
-    cdef packed_t z = as_packed(Z)
-    cdef const int64_t* rows_ = as_list(rows)
-    cdef const int64_t* columns_ = as_list(columns)
-    cdef void* values = begin(Z.values)
-    cdef void* panel = begin(work.panel)
-    cdef void* block = begin(work.block)
+    cdef block_t b = as_block(block)
+    cdef scratch_t s = as_scratch(scratch, b.n_rows)
     cdef void* to = begin(out)
-    cdef Py_ssize_t n_rows = len(rows), n_out = out.shape[1]
-    cdef bint single = Z.single
-    require(at + stop <= n_out and n_rows <= len(out) and (not mirrored or at + stop <= len(out)))
+    cdef Py_ssize_t ld = out.shape[1]
+    cdef bint single = block.Z.single
+    require(stop <= ld and b.n_rows <= len(out) and (not mirrored or stop <= len(out)))
     with nogil:
         if single:
-            fill_range(
-                &k, &x, &z, <const vec_f*> values, rows_, n_rows, columns_, start, stop, <vec_f*> panel,
-                <vec_f*> block, <vec_f*> to, n_out, mirrored, at
-            )
+            fill_range(&b, &s, start, stop, <vec_f*> to, ld, mirrored)
         else:
-            fill_range(
-                &k, &x, &z, <const vec_d*> values, rows_, n_rows, columns_, start, stop, <vec_d*> panel,
-                <vec_d*> block, <vec_d*> to, n_out, mirrored, at
-            )
+            fill_range(&b, &s, start, stop, <vec_d*> to, ld, mirrored)
 
 
-def put_panels(X, Z, columns, out):
-    """Write the rows in the list `columns` side by side, with the lines of Z, into the rows of out, which are zeros."""
-    cdef matrix_t x = as_matrix(X)
-    cdef packed_t z = as_packed(Z)
-    cdef const int64_t* columns_ = as_list(columns)
-    cdef Py_ssize_t i = 0, n = len(columns), wide = width(Z.single)
-    cdef float* single = NULL
-    cdef double* double_ = NULL
-    require(out.shape[0] * wide >= n and out.shape[1] == z.n_lines * wide)
-    if Z.single:
-        single = <float*> begin(out)
-    else:
-        double_ = <double*> begin(out)
-    with nogil:
-        while i < n:
-            if single != NULL:
-                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_f*> (single + i * z.n_lines), False)
-            else:
-                put_panel(&x, &z, columns_, i, min(wide, n - i), <vec_d*> (double_ + i * z.n_lines), False)
-            i += wide
+def add(block, cached, scratch, const double[:, ::1] coef, double[:, ::1] f, Py_ssize_t start, Py_ssize_t stop):
+    """f[:, i] += coef K(z_rows, x_i) for columns i in [start, stop) of a `Block`; start is a multiple of `width`.
 
-
-def add(
-    kernel, X, Z, rows, const double[:, ::1] coef, columns, Py_ssize_t start, Py_ssize_t stop, work, double[:, ::1] f,
-    panels=None, cache=None, slot=None, ready=None, own=None, own_row=None, own_column=None
-):
-    """f[:, i] += coef K(z_rows, x_i) for i in [start, stop) (see `fill`), where start is a multiple of `width`.
-
-    Row r with own_row[r] >= 0 is read from that row of `own`, x_i from its column own_column[i]; one with ready[r] from
-    slot[r] of the cache; another is written there if slot[r] >= 0. panels: `columns` by `put_panels`, or None.
+    cached: a `Cached`, or None. scratch: a thread's `Scratch`.
     """
-    cdef kernel_t k = as_kernel(kernel)
-    cdef matrix_t x = as_matrix(X)
-    cdef packed_t z = as_packed(Z)
-    cdef stored_t stored
-    cdef const int64_t* rows_ = as_list(rows)
-    cdef const int64_t* columns_ = as_list(columns)
-    cdef const unsigned char[::1] ready_view
-    cdef void* values = begin(Z.values)
-    cdef void* panel = begin(work.panel)
-    cdef void* block = begin(work.block)
-    cdef double* tile = <double*> begin(work.tile)
-    cdef int64_t[::1] source = work.source
-    cdef int64_t[::1] new = work.new
-    cdef Py_ssize_t n_rows = coef.shape[1], n_out = coef.shape[0]
-    cdef bint single = Z.single
-    require(n_rows > 0 and n_out > 0 and source.shape[0] >= n_rows and f.shape[0] == n_out and stop <= f.shape[1])
-    stored.cache, stored.own, stored.panels = NULL, NULL, <const char*> begin(panels)
-    require(panels is None or panels.shape[1] == Z.n_lines * (WIDE_F if single else WIDE_D))
-    stored.slot, stored.own_row, stored.own_column = as_list(slot), as_list(own_row), as_list(own_column)
-    stored.ready = NULL
-    stored.width = stored.own_width = 0
-    if ready is not None:
-        ready_view = ready
-        stored.ready = &ready_view[0]
-        stored.width = cache.shape[1]
-        stored.cache = <char*> begin(cache if cache.size else None)
-    if own is not None:
-        stored.own_width = own.shape[1]
-        stored.own = <const char*> begin(own)
+    cdef block_t b = as_block(block)
+    cdef scratch_t s = as_scratch(scratch, b.n_rows)
+    cdef cached_t have = as_cached(cached, b.n_rows)
+    cdef sums_t sums
+    cdef bint single = block.Z.single
+    require(b.n_rows > 0 and coef.shape[1] == b.n_rows and coef.shape[0] > 0)
+    require(f.shape[0] == coef.shape[0] and stop <= f.shape[1])
+    sums.coef, sums.f, sums.n, sums.ld = &coef[0, 0], &f[0, 0], coef.shape[0], f.shape[1]
     with nogil:
         if single:
-            add_range(
-                &k, &x, &z, <const vec_f*> values, rows_, n_rows, &coef[0, 0], n_out, columns_, start, stop,
-                <vec_f*> panel, <vec_f*> block, <const vec_f**> &source[0], &new[0], tile, &stored, &f[0, 0], f.shape[1]
-            )
+            add_range(&b, &have, &s, &sums, <vec_f*> s.values, start, stop)
         else:
-            add_range(
-                &k, &x, &z, <const vec_d*> values, rows_, n_rows, &coef[0, 0], n_out, columns_, start, stop,
-                <vec_d*> panel, <vec_d*> block, <const vec_d**> &source[0], &new[0], tile, &stored, &f[0, 0], f.shape[1]
-            )
+            add_range(&b, &have, &s, &sums, <vec_d*> s.values, start, stop)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from fastclf._csr import as_csr
 from fastclf.kernels import values
-from fastclf.kernels.values import Kernel, Packed, Rows
+from fastclf.kernels.values import Block, Kernel, Packed, Rows
 
 pytestmark = pytest.mark.levels
 
@@ -58,7 +58,7 @@ def test_ranges_threads_and_lists_change_no_bit(rng, monkeypatch):
     np.testing.assert_array_equal(kernel(X[:40], X, np.float32, n_jobs=3), expected)
     Z, columns = Packed(Rows(X), np.arange(40), np.float32), rng.permutation(500)[:77]
     out = np.empty((40, 77), np.float32)
-    values.fill(kernel, Rows(X), Z, out, 2, columns)
+    values.fill(Block(kernel, Rows(X), Z, Z.all, columns), out, 2)
     np.testing.assert_array_equal(out, expected[:, columns])
 
 
@@ -73,10 +73,11 @@ def test_a_square_by_halves_has_the_bits_of_the_whole(rng, monkeypatch, name, sh
     for dtype in (np.float32, np.float64):
         Z = Packed(X, chosen, dtype)
         whole, halves = np.empty((2, 131, 136), dtype)
-        values.fill(kernel, X, Z, whole, 1, chosen)
+        block = Block(kernel, X, Z, Z.all, chosen)
+        values.fill(block, whole, 1)
         for threads in (1, 3):
             halves[:] = np.nan
-            values.fill(kernel, X, Z, halves, threads, chosen, mirrored=True)
+            values.fill(block, halves, threads, mirrored=True)
             np.testing.assert_array_equal(halves[:, :131], whole[:, :131])
 
 
