@@ -10,10 +10,57 @@ from .._threads import ranges
 from ..linear_model.scores import _arrays
 from .soft_margin import kernels
 
-# Of `kernels.descend`'s state.
-_OFFSET, _HIGH, _LOW, _MOST, _LEAST = 1, 2, 3, 4, 5
 # Rows of a first range.
 _FIRST_ROWS = 256
+
+
+class Epochs:
+    """The state of one descent, epoch after epoch; `descent_t` of `_soft_margin.pyx` is its twin.
+
+    Attributes
+    ----------
+    y, most, ridge, square : ndarray of shape (n,), float64
+        Those of the `Problem`; only read.
+    bias, offset : float
+        The value of the bias column, and the intercept besides that column's; only read.
+    alpha : ndarray of shape (n,), float64
+        Changed by the kernel.
+    w : ndarray of shape (d + 1,), float64
+        The sum of alpha_i y_i x_i, with the bias column; changed by the kernel.
+    order : ndarray, int64
+        The rows of the epoch in their order, set by `begin`; of as many is `kept`, int8, which the kernel writes:
+        whether the row stays in later epochs.
+    high, low : float
+        Gradients beyond which a row at a bound is left out, set by `leave_out` and `take_all`.
+    largest, least : float
+        The ends of the projected gradients that the kernel met in the epoch; 0 at its beginning.
+    """
+
+    __slots__ = (
+        *("y", "most", "ridge", "square", "bias", "offset"),
+        *("alpha", "w", "order", "kept", "high", "low", "largest", "least"),
+    )
+
+    def __init__(self, problem, alpha, offset):
+        self.y, self.most, self.ridge, self.square = problem.y, problem.most, problem.ridge, problem.squares
+        self.bias, self.offset, self.alpha = float(problem.bias), float(offset), alpha.copy()
+        self.w = problem.combine(self.alpha * self.y)
+        self.take_all()
+
+    def take_all(self):
+        """Let the next epoch have all rows but those that cost nothing, which have no step."""
+        self.order = np.flatnonzero(self.most)
+        self.high, self.low = np.inf, -np.inf
+
+    def begin(self, rng):
+        rng.shuffle(self.order)
+        self.kept = np.empty(len(self.order), np.int8)
+        self.largest = self.least = 0.0
+
+    def leave_out(self):
+        """Let the next epoch have the rows that this one kept, and leave out those beyond the gradients met in it."""
+        self.order = self.order[self.kept.astype(bool)]
+        self.high, self.low = self.largest or np.inf, self.least or -np.inf
 
 
 class Descent:
@@ -47,28 +94,18 @@ class Descent:
         """(plane, alpha) with the intercept penalised for its distance from b."""
         arrays = _arrays(problem.X)
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
-        alpha = alpha.copy()
-        w = problem.combine(alpha * problem.y)
-        rows = np.flatnonzero(problem.most)  # one that costs nothing has no step
-        order = rows.copy()
-        state = np.array([problem.bias, b, np.inf, -np.inf, 0, 0])
-        shared = (problem.y, alpha, problem.most, problem.ridge, problem.squares, w)
+        epochs = Epochs(problem, alpha, b)
+        n_rows = len(epochs.order)
         while True:
-            self.rng.shuffle(order)
-            kept = np.empty(len(order), np.int8)
-            state[_MOST], state[_LEAST] = 0, 0
-            for start, stop in ranges(0, len(order), _FIRST_ROWS):
-                kernel(*arrays, order, start, stop, *shared, kept, state)
+            epochs.begin(self.rng)
+            for start, stop in ranges(0, len(epochs.order), _FIRST_ROWS):
+                kernel(*arrays, epochs, start, stop)
                 yield
             self.n_iter += 1
-            gap = state[_MOST] - state[_LEAST]
+            gap = epochs.largest - epochs.least
             self.stopped = self.advance(float, gap) or self.n_iter >= self.max_iter
-            if gap <= tol and len(order) == len(rows) and kept.all():
-                return w, alpha
-            if self.stopped:
-                return w, alpha
-            order = order[kept.astype(bool)]
-            state[_HIGH], state[_LOW] = state[_MOST] or np.inf, state[_LEAST] or -np.inf
-            if gap <= tol or len(order) == 0:
-                order = rows.copy()
-                state[_HIGH], state[_LOW] = np.inf, -np.inf
+            if self.stopped or (gap <= tol and len(epochs.order) == n_rows and epochs.kept.all()):
+                return epochs.w, epochs.alpha
+            epochs.leave_out()
+            if gap <= tol or len(epochs.order) == 0:
+                epochs.take_all()

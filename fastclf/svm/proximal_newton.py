@@ -6,6 +6,8 @@ Newton's method with an exact search along each direction ends there. Then alpha
 (the proximal method of multipliers, Rockafellar 1976): what is left of the violation is at most cost / gain.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._threads import ranges
@@ -159,7 +161,8 @@ class Newton:
             if not fall < 0 or self.stopped:
                 break
             q = y * problem.scores(direction)
-            length = _search(problem, w, direction, rest, z, q, centre, gain, fall)
+            along, bend = float((w - rest) @ direction), float(direction @ direction)
+            length = _search(Line(z, q, centre, gain, most), along, bend, fall, problem.threads)
             if length == 0:
                 break
             w = w + length * direction
@@ -231,17 +234,33 @@ def _solve(products, gradient):
     return scale * x
 
 
-def _search(problem, w, direction, rest, z, q, centre, gain, fall):
-    """The length at which the slope along the direction is 0, to a share of what it is at 0."""
-    along, bend = float((w - rest) @ direction), float(direction @ direction)
+class Line(NamedTuple):
+    """A direction from w, at whose length t  z = z - t q  and  alpha = clip(centre + gain (z - t q), 0, most).
+
+    All have the shape (n,) and are float64; `_centred` makes a line for each step, and nobody changes it. `line_t` of
+    `_soft_margin.pyx` is its twin.
+    """
+
+    z: np.ndarray
+    q: np.ndarray
+    centre: np.ndarray
+    gain: np.ndarray
+    most: np.ndarray
+
+
+def _search(line, along, bend, fall, threads):
+    """The length at which the slope along + length * bend - sum_i alpha_i q_i is 0, to a share of `fall`.
+
+    `fall` is the slope at 0, below 0.
+    """
 
     def slope(length):
         first, second = added(
-            problem.n,
+            len(line.z),
             8,
             2,
-            lambda start, stop, out: kernels.slope(z, q, centre, gain, problem.most, length, start, stop, out),
-            problem.threads,
+            lambda start, stop, out: kernels.slope(line, length, start, stop, out),
+            threads,
         )
         return along + length * bend - first, bend + second
 

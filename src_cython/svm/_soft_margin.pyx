@@ -120,30 +120,57 @@ def add_products_sparse(
                     row[last] += a
 
 
-def slope(
-    const double[::1] z, const double[::1] q, const double[::1] centre, const double[::1] gain, const double[::1] most,
-    double length, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
-):
-    """sum_out += (sum of a_i q_i, sum of gain_i q_i^2 where 0 < a_i < most_i), a_i = centre_i + gain_i (z_i - length
-    q_i), clipped to [0, most_i]."""
+# A search along a direction: `proximal_newton.Line` as pointers. All arrays are only read.
+ctypedef struct line_t:
+    Py_ssize_t n               # rows
+    const double* z            # (n,), the margins' z where the direction begins
+    const double* q            # (n,), by which z falls for each unit of length
+    const double* centre       # (n,), alpha where z is 0, were there no bounds
+    const double* gain         # (n,), alpha's derivative by z within the bounds
+    const double* most         # (n,), the upper bound of alpha
+
+
+cdef line_t as_line(line):
+    """The pointers into the arrays of a `Line`, which outlives them."""
+    cdef line_t out
+    cdef const double[::1] z = line.z
+    cdef const double[::1] q = line.q
+    cdef const double[::1] centre = line.centre
+    cdef const double[::1] gain = line.gain
+    cdef const double[::1] most = line.most
+    out.n = z.shape[0]
+    require(q.shape[0] == out.n and centre.shape[0] == out.n and gain.shape[0] == out.n and most.shape[0] == out.n)
+    out.z, out.q, out.centre, out.gain, out.most = &z[0], &q[0], &centre[0], &gain[0], &most[0]
+    return out
+
+
+def slope(line, double length, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out):
+    """sum_out += (sum of a_i q_i, sum of gain_i q_i^2 where 0 < a_i < most_i) over rows [start, stop) of a `Line`.
+
+    a_i = centre_i + gain_i (z_i - length q_i), clipped to [0, most_i].
+    """
+    cdef line_t s = as_line(line)
     cdef Py_ssize_t i = start
     cdef double a, first, second
-    cdef vec_d zero = spread_d(0), step = spread_d(length), s = zero, t = zero, free, clipped
+    cdef vec_d zero = spread_d(0), step = spread_d(length), sum_a = zero, sum_gain = zero, free, clipped
+    require(0 <= start and stop <= s.n)
     with nogil:
         while i + LANES_D <= stop:
-            free = fmadd_d(load(&gain[i]), load(&z[i]) - step * load(&q[i]), load(&centre[i]))
-            clipped = max_d(zero - max_d(zero - free, zero - load(&most[i])), zero)
-            s = fmadd_d(clipped, load(&q[i]), s)
-            t = t + unless_positive(load(&gain[i]) * (load(&q[i]) * load(&q[i])), differs_d(free, clipped))
+            free = fmadd_d(load(s.gain + i), load(s.z + i) - step * load(s.q + i), load(s.centre + i))
+            clipped = max_d(zero - max_d(zero - free, zero - load(s.most + i)), zero)
+            sum_a = fmadd_d(clipped, load(s.q + i), sum_a)
+            sum_gain = sum_gain + unless_positive(
+                load(s.gain + i) * (load(s.q + i) * load(s.q + i)), differs_d(free, clipped)
+            )
             i += LANES_D
-        first, second = sum_d(s), sum_d(t)
+        first, second = sum_d(sum_a), sum_d(sum_gain)
         for i in range(i, stop):
-            a = centre[i] + gain[i] * (z[i] - length * q[i])
-            if a >= most[i]:
-                first += most[i] * q[i]
+            a = s.centre[i] + s.gain[i] * (s.z[i] - length * s.q[i])
+            if a >= s.most[i]:
+                first += s.most[i] * s.q[i]
             elif a > 0:
-                first += a * q[i]
-                second += gain[i] * (q[i] * q[i])
+                first += a * s.q[i]
+                second += s.gain[i] * (s.q[i] * s.q[i])
     sum_out[0] += first
     sum_out[1] += second
 
@@ -199,84 +226,107 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
                 x[i] /= a[i, i]
 
 
-cdef struct descent_t:
-    double bias  # value of the column that makes an intercept
-    double offset  # b, beside that column's
-    double high, low  # rows at a bound are left out beyond these gradients
-    double most, least  # projected gradients met
+# Dual coordinate descent: `coordinate_descent.Epochs` as pointers and numbers.
+ctypedef struct descent_t:
+    # needs, for all epochs:
+    const double* y            # (n,), +1 or -1
+    const double* most         # (n,), U_i
+    const double* ridge        # (n,), r_i
+    const double* square       # (n,), |x_i|^2
+    double bias                # the value of the bias column
+    double offset              # b, besides bias * w[d]
+    # needs, set anew for each epoch:
+    const int64_t* order       # (n_order,), the rows of the epoch
+    double high                # a row at 0 is left out of later epochs if its gradient is above this,
+    double low                 # one at its upper bound if its gradient is below this
+    # changed:
+    double* alpha              # (n,)
+    double* w                  # (d + 1,), v; the last number is that of the bias column
+    signed char* kept          # (n_order,), out: whether the row stays in later epochs
+    double largest             # the largest projected gradient met in the epoch, at least 0
+    double least               # the smallest, at most 0
 
 
-cdef inline double step(
-    descent_t* s, double score, double y, double* alpha, double most, double ridge, double square, bint* kept
-) noexcept nogil:
-    """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y times its change."""
-    cdef double old = alpha[0], gradient = y * (score + s.offset) - 1 + ridge * old, projected = gradient, new
-    cdef double bend = square + s.bias * s.bias + ridge
-    kept[0] = True
+cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
+    """The pointers into the arrays of `Epochs`, which outlives them; its rows have d columns."""
+    cdef descent_t out
+    cdef const double[::1] y = epochs.y
+    cdef const double[::1] most = epochs.most
+    cdef const double[::1] ridge = epochs.ridge
+    cdef const double[::1] square = epochs.square
+    cdef double[::1] alpha = epochs.alpha
+    cdef double[::1] w = epochs.w
+    cdef const int64_t[::1] order = epochs.order
+    cdef signed char[::1] kept = epochs.kept
+    cdef Py_ssize_t n = alpha.shape[0]
+    require(y.shape[0] == n and most.shape[0] == n and ridge.shape[0] == n and square.shape[0] == n)
+    require(w.shape[0] == d + 1 and stop <= order.shape[0] and kept.shape[0] == order.shape[0])
+    out.y, out.most, out.ridge, out.square = &y[0], &most[0], &ridge[0], &square[0]
+    out.alpha, out.w, out.order, out.kept = &alpha[0], &w[0], &order[0], &kept[0]
+    out.bias, out.offset, out.high, out.low = epochs.bias, epochs.offset, epochs.high, epochs.low
+    out.largest, out.least = epochs.largest, epochs.least
+    return out
+
+
+cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* kept_out) noexcept nogil:
+    """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y_i times its change."""
+    cdef double old = s.alpha[i], gradient = s.y[i] * (score + s.offset) - 1 + s.ridge[i] * old, projected = gradient
+    cdef double bend = s.square[i] + s.bias * s.bias + s.ridge[i], new
+    kept_out[0] = True
     if old <= 0:
         if gradient > s.high:
-            kept[0] = False
+            kept_out[0] = False
             return 0
         projected = min(gradient, <double> 0)
-    elif old >= most:
+    elif old >= s.most[i]:
         if gradient < s.low:
-            kept[0] = False
+            kept_out[0] = False
             return 0
         projected = max(gradient, <double> 0)
-    s.most = max(s.most, projected)
+    s.largest = max(s.largest, projected)
     s.least = min(s.least, projected)
     if projected == 0:
         return 0
     if bend > 0:
-        new = min(max(old - gradient / bend, <double> 0), most)
+        new = min(max(old - gradient / bend, <double> 0), s.most[i])
     else:
-        new = most if gradient < 0 else 0
-    alpha[0] = new
-    return (new - old) * y
+        new = s.most[i] if gradient < 0 else 0
+    s.alpha[i] = new
+    return (new - old) * s.y[i]
 
 
-def descend(
-    const floating[:, ::1] X, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop, const double[::1] y,
-    double[::1] alpha, const double[::1] most, const double[::1] ridge, const double[::1] square, double[::1] w,
-    signed char[::1] kept_out, double[::1] state
-):
-    """One step on each of the rows order[start:stop]; `state` is a descent_t."""
+def descend(const floating[:, ::1] X, epochs, Py_ssize_t start, Py_ssize_t stop):
+    """One step on each of the rows epochs.order[start:stop], of `Epochs`."""
     cdef Py_ssize_t k, i, d = X.shape[1]
     cdef double change
-    cdef bint kept
-    require(len(state) == 6 and len(w) == d + 1)
-    cdef descent_t* s = <descent_t*> &state[0]
+    cdef descent_t s = as_descent(epochs, d, stop)
     with nogil:
         for k in range(start, stop):
-            i = order[k]
-            change = dot(&X[i, 0], &w[0], d) + s.bias * w[d]
-            change = step(s, change, y[i], &alpha[i], most[i], ridge[i], square[i], &kept)
-            kept_out[k] = kept
+            i = s.order[k]
+            change = step(&s, i, dot(&X[i, 0], s.w, d) + s.bias * s.w[d], s.kept + k)
             if change != 0:
-                add(change, &X[i, 0], &w[0], d)
-                w[d] += change * s.bias
+                add(change, &X[i, 0], s.w, d)
+                s.w[d] += change * s.bias
+    epochs.largest, epochs.least = s.largest, s.least
 
 
 def descend_sparse(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const int64_t[::1] order,
-    Py_ssize_t start, Py_ssize_t stop, const double[::1] y, double[::1] alpha, const double[::1] most,
-    const double[::1] ridge, const double[::1] square, double[::1] w, signed char[::1] kept_out, double[::1] state
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t start,
+    Py_ssize_t stop
 ):
-    """As `descend`."""
-    cdef Py_ssize_t k, i, e, d = len(w) - 1
+    """As `descend`, over sparse rows."""
+    cdef Py_ssize_t k, i, e, d = len(epochs.w) - 1
     cdef double change
-    cdef bint kept
-    require(len(state) == 6)
-    cdef descent_t* s = <descent_t*> &state[0]
+    cdef descent_t s = as_descent(epochs, d, stop)
     with nogil:
         for k in range(start, stop):
-            i = order[k]
-            change = s.bias * w[d]
+            i = s.order[k]
+            change = s.bias * s.w[d]
             for e in range(indptr[i], indptr[i + 1]):
-                change += data[e] * w[indices[e]]
-            change = step(s, change, y[i], &alpha[i], most[i], ridge[i], square[i], &kept)
-            kept_out[k] = kept
+                change += data[e] * s.w[indices[e]]
+            change = step(&s, i, change, s.kept + k)
             if change != 0:
                 for e in range(indptr[i], indptr[i + 1]):
-                    w[indices[e]] += change * data[e]
-                w[d] += change * s.bias
+                    s.w[indices[e]] += change * data[e]
+                s.w[d] += change * s.bias
+    epochs.largest, epochs.least = s.largest, s.least
