@@ -1,5 +1,7 @@
 """The perceptron in its dual form: a separator learned from mistakes, in the space of a kernel."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._csr import Matrix, as_rows, as_scipy
@@ -16,14 +18,21 @@ from .._validation import (
     require_numbers,
 )
 from ..kernels.gamma import gamma_of
-from ..kernels.values import Kernel, Packed, Rows, fill, require_kernel
+from ..kernels.values import Block, Kernel, Packed, Rows, fill, require_kernel
 from ..linear_model.scores import ScoreClassifier, n_planes
-from . import _kernel_perceptron as kernels
-from .kernel_votes import VOTES, called, gather_votes, slots, stacked, voted
+from .kernel_epochs import Learner
+from .kernel_votes import VOTES, called, gather_votes, stacked, voted
 
-# Rows that learn from one table of kernel values, and the numbers that such a table has at most, if a row allows.
-_BLOCK = 256
-_BLOCK_NUMBERS = 1 << 22
+# The most kernel values that are in memory while rows are scored, if a row's do not exceed it.
+_SCORED_NUMBERS = 1 << 22
+
+
+class Before(NamedTuple):
+    """What earlier calls of `partial_fit` have learned, with the support vectors as columns."""
+
+    a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients after the last sample
+    lag: np.ndarray  # of the same shape: the sum of each one's changes times the samples before them
+    votes: dict | None  # with "voted": the attributes that `gather_votes` gave
 
 
 class KernelPerceptron(ScoreClassifier):
@@ -188,29 +197,21 @@ class KernelPerceptron(ScoreClassifier):
         budget = self._check_parameters()
         rows = self._training_rows(X)
         labels = as_labels(y, sample_weight, len(rows), type(self).__name__)
-        turns = np.arange(len(rows)) if labels.rows is None else labels.rows
+        order = np.arange(len(rows)) if labels.rows is None else labels.rows
         codes = labels.spread(len(rows), np.intc)
-        n_planes = 1 if len(labels.classes) == 2 else len(labels.classes)
         steps = self._steps(labels, codes, np.bincount(labels.codes))
-        state = {
-            "classes_": labels.classes,
-            "_gamma_": self._gamma_of(rows, labels.rows),
-            "support_": np.empty(0, np.int64),
-            "n_seen_": 0,
-            "_t_": 0,
-            **self._fitted_columns(X, rows),
-        }
-        a = np.zeros((n_planes, 0))
-        with Progress(self.max_iter * len(turns), "kernel perceptron", self.verbose, self.callback) as progress:
-            learned = self._learn(rows, np.empty(0, np.int64), a, a, codes, turns, steps, state, budget, progress)
+        gamma = self._gamma_of(rows, labels.rows)
+        state = self._empty_state(labels.classes, gamma) | self._fitted_columns(X, rows)
+        learner = self._learner(rows, codes, steps, state)
+        with Progress(self.max_iter * len(order), "kernel perceptron", self.verbose, self.callback) as progress:
+            n_iter, called_off = self._train(learner, order, progress)
+        state |= self._learned(learner, state, rows, n_iter)
         alike = labels.weight is None or (labels.weight == 1).all()
         plain = budget == 0 and alike and self.class_weight is None
-        self._become(**state, **self._proof(learned, plain))
-        if not (self.converged_ or learned["called_off"]):
-            warn(
-                f"max_iter={self.max_iter} sweeps were made, the last with {learned['last']} mistakes",
-                "ConvergenceWarning",
-            )
+        self._become(**state, **self._proof(learner, called_off, plain))
+        if not (self.converged_ or called_off):
+            wrong = int(learner.n_wrong.sum())
+            warn(f"max_iter={self.max_iter} epochs were made, the last with {wrong} mistakes", "ConvergenceWarning")
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -228,32 +229,32 @@ class KernelPerceptron(ScoreClassifier):
         self
             `n_mistakes_` and `radius_` are those of all calls; the margin and the bound are NaN.
         """
-        budget = self._check_parameters()
+        self._check_parameters()
         first = not hasattr(self, "dual_coef_")
         if self.kernel == "precomputed":
             raise ValueError("kernel is 'precomputed', which has no values between calls; another one is wanted")
         known = declared_classes(classes, None if first else self.classes_)
         rows = self._training_rows(X, first)
         labels = as_labels(y, sample_weight, len(rows), type(self).__name__, known)
-        turns = np.arange(len(rows)) if labels.rows is None else labels.rows
+        order = np.arange(len(rows)) if labels.rows is None else labels.rows
         codes = labels.spread(len(rows), np.intc)
         steps = self._steps(labels, codes, None)
         if first:
-            a = lag = np.zeros((1 if len(known) == 2 else len(known), 0))
-            gamma = self._gamma_of(rows, labels.rows)
-            state = {"classes_": known, "_gamma_": gamma, "n_seen_": 0, "_t_": 0}
-            state |= {"support_": np.empty(0, np.int64), **self._fitted_columns(X, rows)}
+            before = None
+            state = self._empty_state(known, self._gamma_of(rows, labels.rows)) | self._fitted_columns(X, rows)
         else:
-            a, lag = self._last_, self._lag_
+            before = self._before()
             names = ("classes_", "_gamma_", "n_seen_", "_t_", "support_", "n_features_in_", "feature_names_in_")
-            state = {name: getattr(self, name) for name in names if hasattr(self, name)}
+            state = {name: vars(self)[name] for name in names if name in vars(self)}
             rows = stacked(self._support_rows_, rows)
-            codes, turns = np.append(np.zeros(a.shape[1], np.intc), codes), turns + a.shape[1]
-            steps = np.vstack([np.zeros((a.shape[1], len(a))), steps])
-        own = np.arange(a.shape[1])
-        with Progress(len(turns), "kernel perceptron", self.verbose, self.callback) as progress:
-            learned = self._learn(rows, own, a, lag, codes, turns, steps, state, budget, progress, True)
-        proof = self._proof(learned, False)
+            n, n_rows = before.a.shape
+            codes, order = np.append(np.zeros(n_rows, np.intc), codes), order + n_rows
+            steps = np.vstack([np.zeros((n_rows, n)), steps])
+        learner = self._learner(rows, codes, steps, state, before)
+        with Progress(len(order), "kernel perceptron", self.verbose, self.callback) as progress:
+            called_off = learner.epoch(order, progress)
+        state |= self._learned(learner, state, rows, 1, before)
+        proof = self._proof(learner, called_off, False)
         if not first:
             proof["n_mistakes_"] = proof["n_mistakes_"] + self.n_mistakes_
             proof["radius_"] = max(proof["radius_"], self.radius_)
@@ -310,96 +311,86 @@ class KernelPerceptron(ScoreClassifier):
 
         def values(rows, columns):
             out = np.empty((len(rows), len(columns)))
-            fill(kernel, packable, Packed(packable, rows, np.float64), out, threads, columns.astype(np.int64))
+            Z = Packed(packable, rows, np.float64)
+            fill(Block(kernel, packable, Z, Z.all, columns.astype(np.int64)), out, threads)
             return out
 
         return values
 
-    def _learn(self, X, support, a, lag, codes, turns, steps, state, budget, progress, once=False):
-        """Sweep over the rows `turns` of X; `support` are those that have coefficients a. Updates the state."""
-        table, rng = self._table(X, state["_gamma_"]), np.random.default_rng(as_seed(self.random_state, 0))
-        n_planes, bias, before = len(a), float(bool(self.fit_intercept)), len(support)
-        positive = np.array([1] if n_planes == 1 else range(n_planes), np.intc)
-        mistakes, radius, called_off = np.zeros(n_planes, np.int64), 0.0, False
-        ids = np.concatenate([state["support_"], state["n_seen_"] + np.arange(len(X) - before)])
-        t, n_iter, log = state["_t_"], 0, []
-        voting = self.average == "voted"
-        earlier = vars(self) if before and voting else None
-        if earlier is not None and "votes_" not in earlier:
+    @staticmethod
+    def _empty_state(classes, gamma):
+        """The state before the first sample."""
+        return {"classes_": classes, "_gamma_": gamma, "support_": np.empty(0, np.int64), "n_seen_": 0, "_t_": 0}
+
+    def _before(self):
+        """What the calls of `partial_fit` before this one have learned."""
+        a, fitted = self._last_, vars(self)
+        voting = self.average == "voted" and a.shape[1] > 0
+        if voting and "votes_" not in fitted:
             raise ValueError("average is 'voted' and that of the calls before was not; the same one is wanted")
-        while not called_off:
-            in_sweep = np.zeros(n_planes, np.int64)
-            least, square = np.full(n_planes, np.inf), np.zeros(n_planes)
-            order = rng.permutation(turns) if self.shuffle and not once else turns
-            start = 0
-            while start < len(order) and not called_off:
-                size = min(_BLOCK, max(1, _BLOCK_NUMBERS // (len(support) + _BLOCK)))
-                rows = order[start : start + size]
-                columns, slot = slots(support, rows)
-                more = np.zeros((n_planes, len(columns) - len(support)))
-                a, lag = np.hstack([a, more]), np.hstack([lag, more])
-                values = table(rows, columns)
-                if not np.isfinite(values).all():
-                    raise ValueError(
-                        "the kernel has values that are NaN or infinite; rows of a smaller scale are wanted"
-                    )
-                radius = max(radius, float(values[np.arange(len(rows)), slot].max()) + bias)
-                n_live, wrong = int(a.any(axis=0).sum()), np.empty((len(rows), n_planes), np.uint8)
-                kernels.learn(
-                    values, slot, codes[rows], positive, steps[rows], a, lag, t, bias, budget, n_live, wrong, least,
-                    square,
-                )  # fmt: skip
-                in_sweep += wrong.sum(axis=0, dtype=np.int64)
-                kept = a.any(axis=0) | (lag.any(axis=0) if self.average == "averaged" else False)
-                if voting:
-                    row, plane = np.nonzero(wrong)
-                    sign = np.where(codes[rows][row] == positive[plane], 1, -1)
-                    log.append((plane, rows[row], sign * steps[rows][row, plane], t + row))
-                    kept[: len(support)] = kept[slot[row]] = True
-                support, a, lag = columns[kept], np.ascontiguousarray(a[:, kept]), np.ascontiguousarray(lag[:, kept])
-                t, start = t + len(rows), start + len(rows)
-                called_off = progress.advance(len(rows), int(in_sweep.sum()))
-            mistakes += in_sweep
+        return Before(a, self._lag_, fitted if voting else None)
+
+    def _learner(self, X, codes, steps, state, before=None):
+        """The `Learner` of rows of X, the first of which are the support vectors of the calls before."""
+        a, lag = (np.zeros((steps.shape[1], 0)),) * 2 if before is None else (before.a, before.lag)
+        return Learner(
+            values=self._table(X, state["_gamma_"]),
+            codes=codes,
+            steps=steps,
+            bias=float(bool(self.fit_intercept)),
+            budget=self._check_parameters(),
+            average=self.average,
+            support=np.arange(a.shape[1]),
+            a=a,
+            lag=lag,
+            t=state["_t_"],
+        )
+
+    def _train(self, learner, rows, progress):
+        """Epochs over these rows; (their number, whether the user called the training off)."""
+        rng = np.random.default_rng(as_seed(self.random_state, 0))
+        called_off, n_iter = False, 0
+        while not called_off and n_iter < self.max_iter:
+            called_off = learner.epoch(rng.permutation(rows) if self.shuffle else rows, progress)
             n_iter += 1
-            if not in_sweep.any() or once or n_iter == self.max_iter:
+            if not learner.n_wrong.any():
                 break
-        if not (np.isfinite(a).all() and np.isfinite(lag).all()):
-            raise ValueError("The coefficients overflowed; smaller weights are wanted")
-        coef = a - lag / max(t, 1) if self.average == "averaged" else a
-        state |= {
-            "support_": ids[support],
-            "n_seen_": state["n_seen_"] + len(X) - before,
-            "_t_": t,
-            "_last_": a,
-            "_lag_": lag,
-            "_support_rows_": None if self.kernel == "precomputed" else X[support],
+        return n_iter, called_off
+
+    def _learned(self, learner, state, X, n_iter, before=None):
+        """The attributes that a `Learner` of the rows X has learned since `state`."""
+        coef = learner.coefficients()
+        n_new = len(X) if before is None else len(X) - before.a.shape[1]
+        ids = np.concatenate([state["support_"], state["n_seen_"] + np.arange(n_new)])
+        learned = {
+            "support_": ids[learner.support],
+            "n_seen_": state["n_seen_"] + n_new,
+            "_t_": learner.t,
+            "_last_": learner.a,
+            "_lag_": learner.lag,
+            "_support_rows_": None if self.kernel == "precomputed" else X[learner.support],
             "dual_coef_": coef,
-            "intercept_": bias * coef.sum(axis=1),
+            "intercept_": learner.bias * coef.sum(axis=1),
             "n_iter_": n_iter,
         }
-        if voting:
-            state |= gather_votes(log, support, n_planes, t, bias, earlier)
-        converged = not in_sweep.any() and not called_off
-        known = converged and self.average != "averaged" and (square > 0).all()
-        return {
-            "mistakes": mistakes,
-            "last": int(in_sweep.sum()),
-            "converged": converged,
-            "called_off": called_off,
-            "radius": float(np.sqrt(max(radius, 0))),
-            "margins": least / np.sqrt(square) if known else np.full(n_planes, np.nan),
-        }
+        if self.average == "voted":
+            learned |= gather_votes(learner, None if before is None else before.votes)
+        return learned
 
-    def _proof(self, learned, plain):
+    def _proof(self, learner, called_off, plain):
         """The attributes that prove a fit; `plain`: Novikoff's bound holds."""
-        one = (lambda values: values.tolist()[0]) if len(learned["mistakes"]) == 1 else np.asarray
+        converged = not learner.n_wrong.any() and not called_off
+        known = converged and self.average != "averaged" and (learner.square > 0).all()
+        margins = learner.least / np.sqrt(learner.square) if known else np.full(len(learner.a), np.nan)
+        radius = float(np.sqrt(max(learner.radius, 0)))
+        one = (lambda values: values.tolist()[0]) if len(margins) == 1 else np.asarray
         with np.errstate(divide="ignore", over="ignore"):
-            bound = (learned["radius"] / learned["margins"]) ** 2
+            bound = (radius / margins) ** 2
         return {
-            "n_mistakes_": one(learned["mistakes"]),
-            "converged_": learned["converged"],
-            "margin_": one(learned["margins"]),
-            "radius_": learned["radius"],
+            "n_mistakes_": one(learner.mistakes),
+            "converged_": converged,
+            "margin_": one(margins),
+            "radius_": radius,
             "mistake_bound_": one(bound if plain else np.full_like(bound, np.nan)),
         }
 
@@ -416,7 +407,7 @@ class KernelPerceptron(ScoreClassifier):
         X = self._new_samples(X)
         scores = np.empty((len(X), len(self.dual_coef_)))
         a_row = 1 + len(self.support_) + len(getattr(self, "votes_", ()))
-        step = max(1, min(_BLOCK_NUMBERS // a_row, len(X)))
+        step = max(1, min(_SCORED_NUMBERS // a_row, len(X)))
         kernel = None if self._tabled else Kernel(self.kernel, self._gamma_, self.degree, self.coef0)
         known = None if self._tabled else Rows(self._support_rows_)
         for start in range(0, len(X), step):

@@ -48,24 +48,26 @@ VOTES = declare(
 )
 
 
-def gather_votes(log, support, n_planes, t, bias, before):
-    """The voters, plane after plane, from a log of mistakes: arrays of (planes, rows, changes, turns) in order.
+def gather_votes(learner, before):
+    """The voters of a `Learner`, hyperplane after hyperplane, from its log; before: those of an earlier log, or None.
 
-    A voter is all changes up to one mistake; that of no change has no vote, as it errs at once. Those of `before`, an
-    earlier log's, go on.
+    A voter is all changes of a hyperplane up to a mistake, and votes as it would have predicted until the next one.
+    That of no change has no vote, as it errs at once.
     """
+    n, log, support = len(learner.a), learner.log, learner.support
     if before is not None:
-        plane = np.repeat(np.arange(n_planes), np.diff(before["voter_starts_"]))
-        log = [(plane, before["voter_support_"], before["voter_steps_"], np.concatenate(first_samples(before))), *log]
-    plane, row, step, turn = map(np.concatenate, zip(*log))
-    order = np.argsort(plane, kind="stable")
+        hyperplane = np.repeat(np.arange(n), np.diff(before["voter_starts_"]))
+        first = np.concatenate(first_samples(before))
+        log = [(hyperplane, before["voter_support_"], before["voter_steps_"], first), *log]
+    hyperplane, row, step, sample = map(np.concatenate, zip(*log))
+    order = np.argsort(hyperplane, kind="stable")
     by_row = np.argsort(support, kind="stable")
-    turns = np.split(turn[order], np.cumsum(np.bincount(plane, minlength=n_planes))[:-1])
+    begun = np.split(sample[order], np.cumsum(np.bincount(hyperplane, minlength=n))[:-1])
     return {
         "voter_support_": by_row[np.searchsorted(support, row[order], sorter=by_row)].astype(np.int64),
         "voter_steps_": step[order],
-        **votes_until(turns, [t] * n_planes),
-        "_bias_": bias,
+        **votes_until(begun, [learner.t] * n),
+        "_bias_": learner.bias,
     }
 
 

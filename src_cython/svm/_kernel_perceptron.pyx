@@ -1,9 +1,9 @@
-# The dual perceptron over rows whose kernel values with all support vectors are at hand.
+# The perceptron in dual form, over samples whose kernel values with all support vectors are at hand.
 #
 #     f_k(x) = sum_s a_ks (K(x_s, x) + bias);   where y f_k(x) <= 0:  a_k of x += step y
 #
-# Planes of one-vs-rest learn side by side; y is +1 where the row's code is that of the plane. Sums are in the order of
-# the slots, in four parts that take turns, so that no number of threads changes a bit.
+# Hyperplanes, each against the rest, learn side by side; y is +1 where the sample's class is the hyperplane's positive
+# one, else -1. Sums run over the slots in four interleaved parts, so that no number of threads changes a bit.
 from libc.math cimport fabs
 
 from _vector cimport require
@@ -24,62 +24,116 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
     return (s0 + s1) + (s2 + s3)
 
 
-cdef double size_of(const double* a, Py_ssize_t slot, Py_ssize_t n, Py_ssize_t K) noexcept nogil:
-    """The largest coefficient of a slot."""
+# The samples of a block: `kernel_epochs.SampleBlock` as pointers.
+ctypedef struct samples_t:
+    Py_ssize_t n
+    const double* values       # (n, n_slots), kernel values between each sample and the row of each slot
+    const Py_ssize_t* slot     # (n,), each sample's own slot
+    const int* code            # (n,), each sample's class
+    const double* step         # (n, K), what a mistake adds to |a|
+    unsigned char* wrong       # (n, K), out: whether it was a mistake
+
+# The hyperplanes: `kernel_epochs.Learner` as pointers and numbers.
+ctypedef struct learner_t:
+    # in:
+    Py_ssize_t K               # the number of hyperplanes
+    Py_ssize_t n_slots
+    const int* positive        # (K,), the class on the positive side of each
+    double bias
+    double t                   # the number of samples before the block
+    Py_ssize_t budget          # the most support vectors, or 0: no limit
+    # changed:
+    Py_ssize_t n_support       # the number of slots that have a coefficient other than 0
+    double* a                  # (K, n_slots), the coefficients
+    double* lag                # (K, n_slots), the sum of each one's changes times the samples before them
+    double* least              # (K,), the least y f of the epoch
+    double* square             # (K,), the sum of a f of the epoch's samples: |w|^2 if none was a mistake
+
+
+cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
+    """The largest |coefficient| of a slot."""
     cdef Py_ssize_t k
     cdef double most = 0
-    for k in range(K):
-        most = max(most, fabs(a[k * n + slot]))
+    for k in range(p.K):
+        most = max(most, fabs(p.a[k * p.n_slots + slot]))
     return most
 
 
-cdef void drop(double* a, Py_ssize_t n, Py_ssize_t K, Py_ssize_t kept) noexcept nogil:
-    """Take the support vector of the smallest coefficients, the first of equal ones, but never the slot `kept`."""
+cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
+    """Forget the support vector of the smallest coefficients, the first of equal ones, but never the slot `kept`."""
     cdef Py_ssize_t slot, k, best = -1
     cdef double size, least = 0
-    for slot in range(n):
-        size = size_of(a, slot, n, K)
+    for slot in range(p.n_slots):
+        size = size_of(p, slot)
         if slot != kept and size > 0 and (best < 0 or size < least):
             best, least = slot, size
     if best >= 0:
-        for k in range(K):
-            a[k * n + best] = 0
+        for k in range(p.K):
+            p.a[k * p.n_slots + best] = 0
 
 
-def learn(
-    const double[:, ::1] values, const Py_ssize_t[::1] slot, const int[::1] code, const int[::1] positive,
-    const double[:, ::1] step, double[:, ::1] a, double[:, ::1] lag, double t, double bias, Py_ssize_t budget,
-    Py_ssize_t n_live, unsigned char[:, ::1] wrong_out, double[::1] least, double[::1] square
-):
-    """Learn from the rows of a block in their order.
+cdef bint learn_sample(const samples_t* s, learner_t* p, Py_ssize_t i) noexcept nogil:
+    """Learn sample i; returns whether a hyperplane has changed."""
+    cdef Py_ssize_t slot = s.slot[i], k, at
+    cdef double f, y
+    cdef bint changed = False
+    for k in range(p.K):
+        at = k * p.n_slots + slot
+        f = score(p.a + k * p.n_slots, s.values + i * p.n_slots, p.n_slots, p.bias)
+        y = 1 if s.code[i] == p.positive[k] else -1
+        p.least[k] = min(p.least[k], y * f)
+        p.square[k] += p.a[at] * f
+        s.wrong[i * p.K + k] = not y * f > 0
+        if s.wrong[i * p.K + k]:
+            p.a[at] += y * s.step[i * p.K + k]
+            p.lag[at] += p.t * y * s.step[i * p.K + k]
+            changed = True
+    return changed
 
-    values: (rows, slots); step, and wrong_out, the mistakes: (rows, planes). `lag` gathers changes times the turns
-    before them; `least` the least y f, and `square` a f of the block's rows, which over a sweep without a mistake is
-    |w|^2. A budget of 0 is none.
-    """
-    cdef Py_ssize_t n_rows = values.shape[0], n = values.shape[1], K = a.shape[0], r, k, own
-    cdef double f, y, before
-    cdef bint changed
-    require(a.shape[1] == n and lag.shape[1] == n and slot.shape[0] == n_rows and step.shape[1] == K)
-    require(wrong_out.shape[0] == n_rows and wrong_out.shape[1] == K)
+
+cdef void learn_block(const samples_t* s, learner_t* p) noexcept nogil:
+    """Learn the samples in their order, and forget a support vector where the budget is exceeded."""
+    cdef Py_ssize_t i
+    cdef bint before
+    for i in range(s.n):
+        before = size_of(p, s.slot[i]) > 0
+        if learn_sample(s, p, i):
+            p.n_support += (size_of(p, s.slot[i]) > 0) - before
+            if p.budget and p.n_support > p.budget:
+                drop(p, s.slot[i])
+                p.n_support -= 1
+        p.t += 1
+
+
+cdef samples_t as_samples(block, Py_ssize_t K):
+    """The pointers into the arrays of a `SampleBlock`, which outlives them."""
+    cdef samples_t s
+    cdef const double[:, ::1] values = block.values
+    cdef const Py_ssize_t[::1] slot = block.slot
+    cdef const int[::1] code = block.codes
+    cdef const double[:, ::1] step = block.steps
+    cdef unsigned char[:, ::1] wrong = block.wrong
+    s.n = values.shape[0]
+    require(slot.shape[0] == s.n and code.shape[0] == s.n and step.shape[0] == s.n and step.shape[1] == K)
+    require(wrong.shape[0] == s.n and wrong.shape[1] == K)
+    s.values, s.slot, s.code = &values[0, 0], &slot[0], &code[0]
+    s.step, s.wrong = &step[0, 0], &wrong[0, 0]
+    return s
+
+
+def learn(block, learner, Py_ssize_t n_support):
+    """Learn the samples of a `SampleBlock`; the `Learner` has n_support support vectors before."""
+    cdef learner_t p
+    cdef double[:, ::1] a = learner.a
+    cdef double[:, ::1] lag = learner.lag
+    cdef const int[::1] positive = learner.positive
+    cdef double[::1] least = learner.least
+    cdef double[::1] square = learner.square
+    cdef samples_t s = as_samples(block, a.shape[0])
+    p.K, p.n_slots, p.n_support = a.shape[0], a.shape[1], n_support
+    require(block.values.shape[1] == p.n_slots and lag.shape[0] == p.K and lag.shape[1] == p.n_slots)
+    require(positive.shape[0] == p.K and least.shape[0] == p.K and square.shape[0] == p.K)
+    p.positive, p.bias, p.budget, p.t = &positive[0], learner.bias, learner.budget, learner.t
+    p.a, p.lag, p.least, p.square = &a[0, 0], &lag[0, 0], &least[0], &square[0]
     with nogil:
-        for r in range(n_rows):
-            own = slot[r]
-            before = size_of(&a[0, 0], own, n, K)
-            changed = False
-            for k in range(K):
-                f = score(&a[k, 0], &values[r, 0], n, bias)
-                y = 1 if code[r] == positive[k] else -1
-                least[k] = min(least[k], y * f)
-                square[k] += a[k, own] * f
-                wrong_out[r, k] = not y * f > 0
-                if wrong_out[r, k]:
-                    a[k, own] += y * step[r, k]
-                    lag[k, own] += t * y * step[r, k]
-                    changed = True
-            if changed:
-                n_live += (size_of(&a[0, 0], own, n, K) > 0) - (before > 0)
-                if budget and n_live > budget:
-                    drop(&a[0, 0], n, K, own)
-                    n_live -= 1
-            t += 1
+        learn_block(&s, &p)

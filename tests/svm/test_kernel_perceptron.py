@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from fastclf import KernelPerceptron, Perceptron, load, save
-from fastclf.svm import kernel_perceptron
+from fastclf.svm import kernel_epochs
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -31,7 +31,7 @@ def coefficients(model, n):
 
 @pytest.fixture(params=[256, 7, 1])
 def block(request, monkeypatch):
-    monkeypatch.setattr(kernel_perceptron, "_BLOCK", request.param)
+    monkeypatch.setattr(kernel_epochs, "_BLOCK", request.param)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -147,7 +147,7 @@ def test_xor_is_learned_within_novikoffs_bound():
 
 
 def test_what_no_plane_separates_is_told():
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=9 sweeps were made, the last with \d mistakes"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=9 epochs were made, the last with \d mistakes"):
         model = KernelPerceptron("linear", max_iter=9).fit(*XOR)
     assert not model.converged_
     assert model.n_iter_ == 9

@@ -1,0 +1,109 @@
+"""The training of kernel perceptrons: hyperplanes in the space of a kernel that learn from samples, block after block.
+
+A sample is one visit of a row; an epoch has as many samples as there are rows to learn from. Before a block of samples
+is learned, the kernel values between its rows and all support vectors are made, and among its rows themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _kernel_perceptron as kernels
+from .kernel_votes import slots
+
+# The number of samples in a block, and of kernel values that a block has at most, if a sample's do not exceed it.
+_BLOCK = 256
+_BLOCK_NUMBERS = 1 << 22
+
+
+@dataclass(slots=True)
+class SampleBlock:
+    """Some samples of an epoch as the kernel reads them; a slot is a row that is a support vector or in the block."""
+
+    values: np.ndarray  # (n_samples, n_slots), float64, kernel values
+    slot: np.ndarray  # (n_samples,), intp, each sample's own slot
+    codes: np.ndarray  # (n_samples,), intc, each sample's class
+    steps: np.ndarray  # (n_samples, n_hyperplanes), float64, what a mistake adds to |a|
+    wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8, written by the kernel: whether it was a mistake
+
+
+@dataclass(slots=True)
+class Learner:
+    """Hyperplanes sum_j a_j (K(x_j, x) + bias), each against the rest or one alone, while they learn from rows of X.
+
+    The kernel changes a, lag, least and square, one block of samples at a time; `epoch` does all else.
+    """
+
+    values: Callable  # values(rows, columns): float64 kernel values between two lists of rows of X
+    codes: np.ndarray  # (n,), intc, the class of each row of X
+    steps: np.ndarray  # (n, n_hyperplanes), float64, the step that a mistake on a row takes
+    bias: float  # 1 with an intercept, else 0
+    budget: int  # the most support vectors, or 0: no limit
+    average: str  # "none", "averaged" or "voted"
+    support: np.ndarray  # (n_support,), int64, the rows of X that have coefficients
+    a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients; within a block (n_hyperplanes, n_slots)
+    lag: np.ndarray  # of the same shape: the sum of each coefficient's changes times the samples before them
+    t: int  # the number of samples that were learned
+    positive: np.ndarray = field(init=False)  # (n_hyperplanes,), intc, the class on each hyperplane's positive side
+    mistakes: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, of all epochs
+    n_wrong: np.ndarray = field(init=False)  # likewise, of the last epoch
+    least: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, the least y f(x) of the last epoch's samples
+    square: np.ndarray = field(init=False)  # likewise, the sum of a f(x); |w|^2 where the epoch had no mistake
+    radius: float = 0.0  # the largest K(x, x) + bias of a sample
+    log: list = field(default_factory=list)  # of mistakes, kept with "voted": arrays that `gather_votes` takes
+
+    def __post_init__(self):
+        n = len(self.a)
+        self.positive = np.array([1] if n == 1 else range(n), np.intc)
+        self.mistakes = np.zeros(n, np.int64)
+
+    def epoch(self, order, progress):
+        """Learn from a sample of each row in the list `order`; returns whether the user calls the training off."""
+        n = len(self.a)
+        self.n_wrong, self.least, self.square = np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n)
+        start, called_off = 0, False
+        while start < len(order) and not called_off:
+            size = min(_BLOCK, max(1, _BLOCK_NUMBERS // (len(self.support) + _BLOCK)))
+            rows = order[start : start + size]
+            self._learn(rows)
+            start += len(rows)
+            called_off = progress.advance(len(rows), int(self.n_wrong.sum()))
+        self.mistakes += self.n_wrong
+        return called_off
+
+    def _learn(self, rows):
+        """Learn from a block of samples."""
+        columns, slot = slots(self.support, rows)
+        values = self.values(rows, columns)
+        if not np.isfinite(values).all():
+            raise ValueError("the kernel has values that are NaN or infinite; rows of a smaller scale are wanted")
+        self.radius = max(self.radius, float(values[np.arange(len(rows)), slot].max()) + self.bias)
+        new = np.zeros((len(self.a), len(columns) - len(self.support)))
+        self.a, self.lag = np.hstack([self.a, new]), np.hstack([self.lag, new])
+        wrong = np.empty((len(rows), len(self.a)), np.uint8)
+        n_support = int(self.a.any(axis=0).sum())
+        kernels.learn(SampleBlock(values, slot, self.codes[rows], self.steps[rows], wrong), self, n_support)
+        self.n_wrong += wrong.sum(axis=0, dtype=np.int64)
+        kept = self.a.any(axis=0)
+        if self.average == "averaged":
+            kept |= self.lag.any(axis=0)
+        if self.average == "voted":
+            kept[: len(self.support)] = kept[self._log_mistakes(rows, wrong, slot)] = True
+        self.support = columns[kept]
+        self.a, self.lag = np.ascontiguousarray(self.a[:, kept]), np.ascontiguousarray(self.lag[:, kept])
+        self.t += len(rows)
+
+    def _log_mistakes(self, rows, wrong, slot):
+        """Log the mistakes of a block whose first sample is number t; returns the slot of each."""
+        sample, hyperplane = np.nonzero(wrong)
+        row = rows[sample]
+        sign = np.where(self.codes[row] == self.positive[hyperplane], 1, -1)
+        self.log.append((hyperplane, row, sign * self.steps[row, hyperplane], self.t + sample))
+        return slot[sample]
+
+    def coefficients(self):
+        """The coefficients that predict; refused if they are not finite."""
+        if not (np.isfinite(self.a).all() and np.isfinite(self.lag).all()):
+            raise ValueError("The coefficients overflowed; smaller weights are wanted")
+        return self.a - self.lag / max(self.t, 1) if self.average == "averaged" else self.a
