@@ -64,6 +64,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	PATH=$(BIN):$$PATH cython-lint src_cython fastclf
 	$(BIN)/python .ci/rooms.py
+	$(BIN)/python .ci/sizes.py
 	$(BIN)/python .ci/check_types.py
 
 bench: $(VENV)/.bench $(VENV)/.installed

@@ -409,7 +409,7 @@ class Perceptron(LinearClassifier):
             columns = self._fitted_columns(X, array)
         else:
             array = self._new_samples(X, read)
-            columns = {key: getattr(self, key) for key in ("n_features_in_", "feature_names_in_") if hasattr(self, key)}
+            columns = {key: vars(self)[key] for key in ("n_features_in_", "feature_names_in_") if key in vars(self)}
         labels = as_labels(y, sample_weight, len(array), name, known)
         codes = labels.spread(len(array), np.intc)
         refuse = None if isinstance(array, Csr) else partial(require_finite, array, "X", name)

@@ -119,6 +119,7 @@ def precision_recall_fscore_support(
     return *(_mean(ratio, weight) for ratio in ratios), None
 
 
+# Arguments: those of the public functions below, handed on as they are.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
     """One of the figures of `precision_recall_fscore_support`, which alone is warned of."""
     found = precision_recall_fscore_support(

@@ -175,20 +175,24 @@ cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d) noexcept nogil:
 
 
 cdef signed char go_on(
-    const pairs_t* pairs, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch, position_t* position,
-    int64_t* n_steps, double* proof, int64_t* looks
+    const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
+    position_t* position, int64_t* looks
 ) noexcept nogil:
-    """Make steps within the number of looks at rows that is left; returns how the pair ends, or UNSOLVED."""
+    """Make steps within the number of looks at rows that is left; returns how the pair ends, or UNSOLVED.
+
+    number: of the pair with its C, in the arrays of `pairs_t`.
+    """
     cdef limits_t limits
     cdef ends_t ends
     cdef Py_ssize_t row
     cdef double over
+    cdef int64_t* n_steps = pairs.n_steps + number
     limits.tol, limits.steps, limits.looks, limits.gained = pairs.tol, pairs.max_iter - n_steps[0], looks[0], 0
     solve(d, K, ld, scratch, &limits)
     position.looks += looks[0] - limits.looks
     n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
     ends = find_ends(d)
-    proof[VIOLATION] = ends.most - ends.least
+    pairs.proof[N_PROOFS * number + VIOLATION] = ends.most - ends.least
     if not ends.most - ends.least > pairs.tol:
         row = row_to_balance(d, &over)
         if row >= 0:
@@ -240,9 +244,7 @@ cdef void solve_pairs(
             pairs.n_steps[number] = 0
             position.begun, position.looks = True, 0
             looks -= d.n * (16 + d.n // 4)
-        status = go_on(
-            pairs, &d, K, ld, &below, position, &pairs.n_steps[number], pairs.proof + N_PROOFS * number, &looks
-        )
+        status = go_on(pairs, number, &d, K, ld, &below, position, &looks)
         if status == UNSOLVED:
             continue
         pairs.status[number] = status
