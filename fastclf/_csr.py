@@ -107,16 +107,19 @@ class Matrix(Instance):
         (super() if isinstance(value, Csr) else self.dense).require(name, value, sizes, entries)
 
 
-def as_csr(X, owner, name="X"):
-    """X as Csr, finite, float32 or float64; what is already so is kept by reference."""
+def as_csr(X, owner, name="X", most=2**31 - 1):
+    """X as Csr, finite, float32 or float64; what is already so is kept by reference.
+
+    `most` is the greatest number of columns; beyond 2^31 - 1 of them, the numbers of columns are int64.
+    """
     if isinstance(X, Csr):
         return X
     require_matrix(X, name, owner)
     if getattr(X, "format", "csr") != "csr":
         X = X.tocsr()
     n, d = map(int, X.shape)
-    if d > 2**31 - 1:
-        raise ValueError(f"{name} has {d} features; at most 2147483647 are wanted of a sparse matrix")
+    if d > most:
+        raise ValueError(f"{name} has {d} features; at most {most} are wanted of a sparse matrix")
     indptr = np.ascontiguousarray(X.indptr, np.int64)
     length = len(X.indices)
     if indptr.shape != (n + 1,) or indptr[0] != 0 or indptr[-1] > length or (indptr[1:] < indptr[:-1]).any():
@@ -130,7 +133,8 @@ def as_csr(X, owner, name="X"):
     if data.dtype != np.float32 and data.dtype != np.float64:
         data = as_float(data, f"{name}.data")
     _require_columns(indices, d, name)
-    X = Csr(indptr, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(data), d)
+    indices = np.ascontiguousarray(indices, np.int32 if d < 2**31 else np.int64)
+    X = Csr(indptr, indices, np.ascontiguousarray(data), d)
     if not ascends(X.indices, X.indptr):
         X = _summed(X)
     for start, stop in ranges(0, X.size, _CHECK_ENTRIES):
@@ -197,9 +201,9 @@ def _summed_part(X):
     return Csr(indptr, column[new], total, X.n_columns)
 
 
-def as_rows(X, owner):
-    """X as an array (`as_matrix`) or, if it is one of SciPy's sparse matrices, as Csr."""
-    return as_csr(X, owner) if is_sparse(X) else as_matrix(X, owner)
+def as_rows(X, owner, most=2**31 - 1):
+    """X as an array (`as_matrix`) or, if it is one of SciPy's sparse matrices, as Csr (`as_csr`)."""
+    return as_csr(X, owner, most=most) if is_sparse(X) else as_matrix(X, owner)
 
 
 def as_unchecked_rows(X, owner):

@@ -3,12 +3,24 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from numbers import Integral
 
 import numpy as np
 
 from .._csr import Csr, as_rows
 from .._validation import require_choice, require_integer
 from .base import FeatureMap
+
+# Columns that an output has at most: the greatest number of an index.
+_MOST = 2**63 - 1
+
+# With this number of factors, from twice the number of features, there are more products than _MOST.
+_MANY = 70
+
+# Rows that are wider than 2^31 - 1 columns are taken too: they are mapped, and no model sees them.
+_as_wide_rows = partial(as_rows, most=_MOST)
 
 
 class PolynomialFeatures(FeatureMap):
@@ -37,7 +49,7 @@ class PolynomialFeatures(FeatureMap):
     Notes
     -----
     One multiplication an output number; of a sparse X only the products of entries that it holds are made, of any
-    degree. Memory: the output and a block that fits a cache.
+    degree, with indices of 64 bits where 32 are too few. Memory: the output and a block that fits a cache.
 
     Examples
     --------
@@ -48,7 +60,7 @@ class PolynomialFeatures(FeatureMap):
     array(['1', 'x0', 'x1', 'x0 x1'], dtype=object)
     """
 
-    _as_rows = staticmethod(as_rows)
+    _as_rows = staticmethod(_as_wide_rows)
 
     def __init__(self, degree=2, *, interaction_only=False, include_bias=True, order="C"):
         self._take(locals())
@@ -60,16 +72,24 @@ class PolynomialFeatures(FeatureMap):
         return tags
 
     def _degrees(self):
-        if isinstance(self.degree, (tuple, list)):
-            if len(self.degree) != 2:
-                raise ValueError(f"degree is {self.degree!r}; a whole number or (least, greatest) is wanted")
-            low = require_integer("degree[0]", self.degree[0], 0)
-            high = require_integer("degree[1]", self.degree[1], low)
+        """(least, greatest) degree of the products."""
+        degree = self.degree
+        pair = isinstance(degree, Sequence) and not isinstance(degree, str) and len(degree) == 2
+        if not pair and not hasattr(degree, "__index__"):
+            raise ValueError(f"degree must be a non-negative int or tuple (min_degree, max_degree), got {degree!r}.")
+        if pair:
+            low, high = degree
+            if not (isinstance(low, Integral) and isinstance(high, Integral) and 0 <= low <= high):
+                raise ValueError(
+                    "degree=(min_degree, max_degree) must be non-negative integers that fulfil min_degree <="
+                    f" max_degree, got {degree}."
+                )
         else:
-            low, high = 0, require_integer("degree", self.degree, 0)
+            low, high = 0, require_integer("degree", degree, 0)
         if high == 0 and not self.include_bias:
-            raise ValueError("Setting degree to zero and include_bias to False would result in an empty output array.")
-        return max(1, low), high
+            what = "both min_degree and max_degree" if pair else "degree"
+            raise ValueError(f"Setting {what} to zero and include_bias to False would result in an empty output array.")
+        return max(1, int(low)), int(high)
 
     def fit(self, X, y=None):
         """Count the products; of X only its shape matters.
@@ -86,12 +106,15 @@ class PolynomialFeatures(FeatureMap):
         low, high = self._degrees()
         columns = self._fitted_columns(X, self._as_rows(X, type(self).__name__))
         d, distinct, bias = columns["n_features_in_"], bool(self.interaction_only), bool(self.include_bias)
-        high = min(high, d) if distinct else high
         n_out = _count(d, low, high, distinct, bias)
         if n_out > _MOST:
+            number = n_out if high < _MANY else f"more than {_MOST}"
             raise ValueError(
-                f"degree is {self.degree}, of which {d} features have too many products; a smaller one is wanted"
+                f"The output that would result from the current configuration would have {number} features which is too"
+                f" large to be indexed by int64: X has {d} features and degree is {self.degree!r}; fewer features or a"
+                " smaller degree are wanted"
             )
+        high = min(high, d) if distinct else high
         return self._become(**columns, _family=(low, high, distinct, bias), n_output_features_=n_out)
 
     def _require_parameters(self):
@@ -108,17 +131,28 @@ class PolynomialFeatures(FeatureMap):
 
         Returns
         -------
-        ndarray or SciPy CSR matrix of shape (n_samples, n_output_features_), float32 or float64 as X
+        ndarray or sparse matrix of shape (n_samples, n_output_features_), float32 or float64 as X
+            Of a sparse X a sparse matrix: of CSC one in CSC, of every other format one in CSR.
         """
-        out = self._mapped(X)
+        self._require_fitted()
+        out = self._products(X)
         if not isinstance(out, Csr):
             return out
         from scipy.sparse import csr_matrix
 
-        return csr_matrix((out.data, out.indices, out.indptr), shape=out.shape)
+        out = csr_matrix((out.data, out.indices, out.indptr), shape=out.shape)
+        return out.tocsc() if X.format == "csc" else out
 
     def _mapped(self, X):
         self._require_fitted()
+        if self.n_output_features_ >= 2**31:
+            raise ValueError(
+                f"degree is {self.degree}, which gives {self.n_output_features_} features; at most 2147483647 are"
+                " wanted of a model's rows"
+            )
+        return self._products(X)
+
+    def _products(self, X):
         X = self._new_samples(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sparse(X) if isinstance(X, Csr) else self._dense(X)
@@ -126,6 +160,8 @@ class PolynomialFeatures(FeatureMap):
     def _dense(self, X):
         low, high, distinct, bias = self._family
         n, d = X.shape
+        if _count(d, 1, high, distinct, bias) * max(n, 8) > _MOST // 8:
+            raise MemoryError(f"the {self.n_output_features_} products of each row of X need more memory than there is")
         later = _counts(d, high, distinct)
         size = later[:, 0]
         made, left_out = size[1:].sum(), size[1:low].sum()
@@ -148,23 +184,28 @@ class PolynomialFeatures(FeatureMap):
 
     def _sparse(self, X):
         low, high, distinct, bias = self._family
-        if self.n_output_features_ >= 2**31:
-            raise ValueError(
-                f"degree is {self.degree}, which gives {self.n_output_features_} features; at most 2147483647 are"
-                " wanted of a sparse X"
-            )
-        later = _counts(X.shape[1], high, distinct)
+        d = X.shape[1]
+        if d <= X.size + 2 * high:
+            later, place = _counts(d, high, distinct), X.indices
+            rest, size = later[:, int(distinct) :], later[:, 0]
+        else:  # the counts of the columns that hold an entry
+            column, place = np.unique(X.indices, return_inverse=True)
+            left = d - column.astype(np.int64)
+            later, rest, size = (_counts_from(n, high, distinct) for n in (left, left - distinct, d))
         held = np.diff(X.indptr)
         lengths = np.unique(held)
         n_made = {k: _count(int(k), low, high, distinct, bias) for k in lengths}
+        if sum(n_made[k] for k in held.tolist()) > _MOST // 64:
+            raise MemoryError("the products of the entries of X need more memory than there is")
         indptr = np.concatenate([[0], np.cumsum([n_made[k] for k in held.tolist()])]).astype(np.int64)
-        indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], X.dtype)
+        index = np.int32 if max(self.n_output_features_, indptr[-1]) < 2**31 else np.int64
+        indices, data = np.empty(indptr[-1], index), np.empty(indptr[-1], X.dtype)
         for k in lengths.tolist():
             chosen = [_positions(k, degree, distinct) for degree in range(low, high + 1)]
             of_length = np.flatnonzero(held == k)
             for *_, rows in self._blocks(of_length, n_made[k]):
                 entries = X.indptr[rows, None] + np.arange(k)
-                columns, values, at = X.indices[entries], X.data[entries], indptr[rows, None]
+                columns, values, at = place[entries], X.data[entries], indptr[rows, None]
                 if bias:
                     indices[at], data[at] = 0, 1
                 at, first = at + bias, int(bias)
@@ -175,24 +216,33 @@ class PolynomialFeatures(FeatureMap):
                         factor = position[:, i]
                         product = values[:, factor] * product
                         # what is before a product shares its first factors, and goes on with a smaller one
-                        begin = columns[:, position[:, i - 1]] + distinct if i else 0
-                        number = number + later[degree - i, begin] - later[degree - i, columns[:, factor]]
+                        begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
+                        number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)
                     indices[own], data[own] = number, product
-                    at, first = at + len(position), first + later[degree, 0]
+                    at, first = at + len(position), first + size[degree]
         return Csr(indptr, indices, data, self.n_output_features_)
 
-    def _products(self):
+    def _factors(self):
         """The features of each product."""
-        low, high, distinct, bias = self._family
-        degrees = [0] * bias + list(range(low, high + 1))
-        return itertools.chain.from_iterable(_chosen(self.n_features_in_, degree, distinct) for degree in degrees)
+        return self._combinations(self.n_features_in_, *self._family)
+
+    @staticmethod
+    def _combinations(n_features, min_degree, max_degree, interaction_only, include_bias):
+        """The features of each product of a family, as scikit-learn calls it."""
+        degrees = [0] * bool(include_bias) + list(range(max(1, min_degree), max_degree + 1))
+        return itertools.chain.from_iterable(_chosen(n_features, degree, interaction_only) for degree in degrees)
+
+    @staticmethod
+    def _num_combinations(n_features, min_degree, max_degree, interaction_only, include_bias):
+        """The number of products of a family."""
+        return _count(n_features, max(1, min_degree), max_degree, interaction_only, include_bias)
 
     @property
     def powers_(self):
         self._require_fitted()
         powers = np.zeros((self.n_output_features_, self.n_features_in_), np.int64)
-        for row, product in zip(powers, self._products()):
+        for row, product in zip(powers, self._factors()):
             np.add.at(row, list(product), 1)
         return powers
 
@@ -200,7 +250,7 @@ class PolynomialFeatures(FeatureMap):
         """Names of the products, as 'x0^2 x1'; input_features: names of the features, in place of those of `fit`."""
         names = self._names_in(input_features)
         products = []
-        for product in self._products():
+        for product in self._factors():
             factors = [names[j] + (f"^{power}" if power > 1 else "") for j, power in Counter(product).items()]
             products.append(" ".join(factors) or "1")
         return np.array(products, dtype=object)
@@ -223,10 +273,6 @@ def _require_finite(products):
         raise ValueError(f"X has products beyond {products.dtype}; smaller values or a smaller degree are wanted")
 
 
-# Columns that an output has at most.
-_MOST = 2**48
-
-
 def _chosen(d, degree, distinct):
     """All products of so many of d features, in order."""
     choose = itertools.combinations if distinct else itertools.combinations_with_replacement
@@ -242,26 +288,36 @@ def _positions(d, degree, distinct):
 def _count(d, low, high, distinct, bias):
     """The number of products, or one above _MOST."""
     if not distinct:
-        total = bias + _choices(d + high, high) - (_choices(d + low - 1, low - 1) if min(d, high) < 60 else 0)
-        return min(total, _MOST + 1)
-    total = int(bias)
+        if min(d, high) >= _MANY:
+            return _MOST + 1
+        return bool(bias) + math.comb(d + high, high) - math.comb(d + low - 1, low - 1)
+    total = int(bool(bias))
     for degree in range(low, min(high, d) + 1):
-        total += _choices(d, degree)
+        total += math.comb(d, degree) if min(degree, d - degree) < _MANY else _MOST
         if total > _MOST:
             break
     return total
 
 
-def _choices(n, k):
-    """math.comb(n, k), or where that takes long, and is above _MOST, 2 _MOST."""
-    return math.comb(n, k) if min(k, n - k) < 60 else 2 * _MOST
-
-
 def _counts(d, high, distinct):
-    """counts[g, j]: products of g features that begin with feature j or a later one."""
+    """counts[g, j]: products of g features that begin with feature j or a later one, for j up to d + 1."""
     counts = np.zeros((high + 1, d + 2), np.int64)
     counts[0] = 1
     for degree in range(1, high + 1):
         own = counts[degree - 1, int(distinct) :][:d]
         counts[degree, :d] = np.cumsum(own[::-1])[::-1]
+    return counts
+
+
+def _counts_from(n, high, distinct):
+    """For each degree up to `high` the number of products of n features; n is a number, or an array of numbers.
+
+    The largest n is at least twice the degree: no number on the way is larger than the last.
+    """
+    counts = [np.ones_like(n)]
+    for degree in range(1, high + 1):
+        factor = n - (degree - 1) if distinct else n + (degree - 1)
+        # the product of the two is a multiple of the degree: divided before, it exceeds no number that is asked for
+        shared = np.gcd(counts[-1], degree)
+        counts.append(counts[-1] // shared * (np.maximum(factor, 0) // (degree // shared)))
     return counts

@@ -80,8 +80,10 @@ def test_products_of_many_sparse_features_take_the_room_of_those_that_are_there(
     X = csr_array((np.array([2.0, 3.0, 5.0]), ([0, 0, 1], [7, 69_999, 1])), shape=(2, 70_000))
     fitted = PolynomialFeatures(2, include_bias=False).fit(X)
     assert fitted.n_output_features_ == 70_000 + 70_000 * 70_001 // 2
-    with pytest.raises(ValueError, match="at most 2147483647 are wanted of a sparse X"):
-        fitted.transform(X)
+    assert fitted.transform(X).data.tolist() == [2, 3, 4, 6, 9, 5, 25]
+    model = GeneralisedLinearClassifier(PolynomialFeatures(2), LeastSquaresClassifier())
+    with pytest.raises(ValueError, match="at most 2147483647 are wanted of a model's rows"):
+        model.fit(X, [0, 1])
     products = PolynomialFeatures(2, interaction_only=True).fit(X[:, :50_000]).transform(X[:, :50_000])
     assert products.shape == (2, 1 + 50_000 + 50_000 * 49_999 // 2)
     assert products.data.tolist() == [1, 2, 1, 5]
@@ -356,8 +358,8 @@ def test_xor_is_learned_on_products():
 
 BAD = {
     "degree": (lambda X: PolynomialFeatures(-1).fit(X), "degree is -1; at least 0 is wanted"),
-    "degrees": (lambda X: PolynomialFeatures((3, 2)).fit(X), r"degree\[1\] is 2; at least 3"),
-    "many": (lambda X: PolynomialFeatures(100).fit(np.ones((2, 100))), "have too many products"),
+    "degrees": (lambda X: PolynomialFeatures((3, 2)).fit(X), r"degree=\(min_degree, max_degree\) must be"),
+    "many": (lambda X: PolynomialFeatures(100).fit(np.ones((2, 100))), "features which is too large to be indexed"),
     "nothing": (lambda X: PolynomialFeatures(0, include_bias=False).fit(X), "would result in an empty output"),
     "overflow": (lambda X: PolynomialFeatures(3).fit_transform(X * 1e200), "products beyond float64"),
     "gamma": (lambda X: RBFSampler(gamma=0).fit(X), "gamma is 0; a number above 0"),
