@@ -78,8 +78,9 @@ def require_matrix(array, name, owner):
     if array.ndim == 0 and array.dtype == object:
         raise TypeError(f"{name} is of type {type(array[()]).__name__}; an array or a table of real numbers is wanted")
     if array.ndim != 2:
+        expected = f"Expected 2D array, got {array.ndim}D array instead: " if array.ndim < 2 else ""
         raise ValueError(
-            f"{name} has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data:"
+            f"{expected}{name} has shape {array.shape}; (n_samples, n_features) is wanted. Reshape your data:"
             f" {name}.reshape(-1, 1) is one feature, {name}.reshape(1, -1) one sample"
         )
     if array.shape[1] == 0:

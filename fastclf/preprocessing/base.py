@@ -1,6 +1,7 @@
 """What feature maps share."""
 
 from .._estimator import Estimator
+from .._output import TableOutput
 from .._sklearn_bases import joins
 
 # Numbers of an output that are made at a time: they fit a cache.
@@ -8,7 +9,7 @@ _BLOCK_NUMBERS = 1 << 16
 
 
 @joins("TransformerMixin")
-class FeatureMap(Estimator):
+class FeatureMap(TableOutput, Estimator):
     """An estimator that maps rows to rows."""
 
     def __sklearn_tags__(self):

@@ -122,11 +122,13 @@ class OneHotEncoder(FeatureMap):
                 sorted_categories(column, f"column {j} of X", missing=True) for j, column in enumerate(columns)
             ]
         else:
-            categories = [_given_categories(given, j) for j, given in enumerate(as_list(self.categories, "categories"))]
-            if len(categories) != len(columns):
+            given = as_list(self.categories, "categories")
+            if len(given) != len(columns):
                 raise ValueError(
-                    f"categories has {len(categories)} lists and X {len(columns)} features; one each is wanted"
+                    "Shape mismatch: if categories is an array, it has to be of shape (n_features,). categories has"
+                    f" {len(given)} lists and X {len(columns)} features; one each is wanted"
                 )
+            categories = [_given_categories(given[j], j, column) for j, column in enumerate(columns)]
         groups, infrequent = [], np.full(len(columns), -1)
         for j, column in enumerate(columns):
             place = _positions(column, categories[j], j, "fit" if self.handle_unknown == "error" else "ignore")
@@ -182,12 +184,17 @@ class OneHotEncoder(FeatureMap):
             return np.where((self.drop == "first") | (size == 2), 0, -1)
         named = as_list(self.drop, "drop")
         if len(named) != len(groups):
-            raise ValueError(f"drop names {len(named)} categories and X has {len(groups)} features; one each is wanted")
+            raise ValueError(
+                f"`drop` should have length equal to the number of features ({len(groups)}), got {len(named)}"
+            )
         dropped = np.empty(len(groups), np.int64)
         for j, label in enumerate(named):
             [found] = _positions(np.array([label], dtype=object), categories[j].astype(object), j, "ignore")
             if found < 0:
-                raise ValueError(f"drop names {label!r}, which is no category of column {j}")
+                raise ValueError(
+                    "The following categories were supposed to be dropped, but were not found in the training data. "
+                    f"Category: {j}, Feature: {label}"
+                )
             dropped[j] = groups[j][found]
             if dropped[j] == infrequent[j]:
                 raise ValueError(f"Unable to drop category {label!r} from feature {j} because it is infrequent")
@@ -255,9 +262,10 @@ class OneHotEncoder(FeatureMap):
             if strange.any():
                 unknown.append(j)
         if unknown and (self.handle_unknown == "warn" or self.drop is not None):
+            code = "all zeros" if self.handle_unknown == "ignore" else "the infrequent category."
             warn(
                 f"Found unknown categories in columns {unknown} during transform. These unknown categories will be"
-                " encoded as the infrequent category, or as all zeros where there is none"
+                f" encoded as {code}"
             )
         size = [len(self._labels(j)) for j in range(len(columns))]
         first = np.concatenate([[0], np.cumsum(size)])
@@ -285,7 +293,9 @@ class OneHotEncoder(FeatureMap):
         rows = as_rows(X, type(self).__name__)
         size = [len(self._labels(j)) for j in range(self.n_features_in_)]
         if rows.shape[1] != sum(size):
-            raise ValueError(f"X has {rows.shape[1]} columns; {sum(size)}, as transform gives, are wanted")
+            raise ValueError(
+                f"Shape of the passed X data is not correct. Expected {sum(size)} columns, got {rows.shape[1]}."
+            )
         labels = [self._labels(j, dropped=True) for j in range(self.n_features_in_)]
         found = np.empty((len(rows), len(labels)), np.result_type(*(each.dtype for each in labels)))
         missing = np.zeros(found.shape, bool)
@@ -303,8 +313,8 @@ class OneHotEncoder(FeatureMap):
             refused = missing[:, self._infrequent_group >= 0] if self.handle_unknown != "error" else missing
             if self.handle_unknown != "ignore" and refused.any():
                 raise ValueError(
-                    f"row {np.flatnonzero(refused.any(axis=1))[0]} of X has zeros alone for a feature of which none"
-                    " was dropped; a one is wanted"
+                    f"Samples {np.flatnonzero(refused.any(axis=1))} can not be inverted when drop={self.drop} and"
+                    f" handle_unknown={self.handle_unknown!r} because they contain all zeros"
                 )
             found = found.astype(object)
             found[missing] = None
@@ -318,7 +328,10 @@ class OneHotEncoder(FeatureMap):
             combine = "{}_{}".format
         made = [combine(name, label) for j, name in enumerate(names) for label in self._labels(j)]
         if not all(isinstance(name, str) for name in made):
-            raise TypeError("feature_name_combiner returned what is no string; a string is wanted")
+            raise TypeError(
+                "When `feature_name_combiner` is a callable, it should return a Python string. Got"
+                f" {next(type(name) for name in made if not isinstance(name, str))} instead."
+            )
         return np.array(made, dtype=object)
 
     def _check_rest(self, sizes, entries):
@@ -333,6 +346,11 @@ class OneHotEncoder(FeatureMap):
 def _categorical(X, owner):
     """The columns of X as arrays of labels."""
     if hasattr(X, "iloc"):
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected a 2-dimensional container but got {type(X)} instead. Pass X.to_frame(), whose only column"
+                " is X"
+            )
         columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
     elif hasattr(X, "get_columns"):
         columns = [column.to_numpy() for column in X.get_columns()]
@@ -355,13 +373,23 @@ def _categorical(X, owner):
     return columns
 
 
-def _given_categories(labels, j):
+def _given_categories(labels, j, column):
+    """Categories that the user has named, of the type of the column; strings are objects."""
     array = as_array(as_list(labels, f"categories[{j}]"), f"categories[{j}]")
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
-    if array.ndim != 1 or len(sorted_categories(array, f"categories[{j}]", missing=True)) != array.size:
-        raise ValueError(f"categories[{j}] is {labels!r}; a list of different labels is wanted")
-    return array
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"categories[{j}] is {labels!r}; a list of labels is wanted")
+    if len(sorted_categories(array, f"categories[{j}]", missing=True)) != array.size:
+        raise ValueError(f"In column {j}, the predefined categories contain duplicate elements.")
+    if isinstance(array[0], bytes) and column.dtype.kind != "S":
+        raise ValueError(
+            f"In column {j}, the predefined categories have type 'bytes' which is incompatible with values of type"
+            f" '{type(column[0]).__name__}'."
+        )
+    if column.dtype.kind == "S":
+        return array.astype("S")
+    return array.astype(object) if column.dtype.kind in "OU" else array
 
 
 def _positions(column, categories, j, unknown):
