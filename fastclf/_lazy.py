@@ -59,7 +59,9 @@ _IN_ITS_ROOM = {
     "embedding.handles": "Embedded Function functions",
     "model_selection.results": "CrossValidation CrossValidations PairedComparison",
     "model_selection.tuning": "Tuning",
-    "tree.text": "export_graphviz export_rules export_text plot_tree rules",
+    "tree.graph": "export_graphviz",
+    "tree.picture": "plot_tree",
+    "tree.text": "export_rules export_text rules",
 }
 
 # Names that scikit-learn has in another room than the one that defines them here.

@@ -2,8 +2,8 @@
 from .classifier import DecisionTreeClassifier as DecisionTreeClassifier
 from .regressor import DecisionTreeRegressor as DecisionTreeRegressor
 from .density_tree import DensityTree as DensityTree
-from .text import export_graphviz as export_graphviz
+from .graph import export_graphviz as export_graphviz
 from .text import export_rules as export_rules
 from .text import export_text as export_text
-from .text import plot_tree as plot_tree
+from .picture import plot_tree as plot_tree
 from .text import rules as rules

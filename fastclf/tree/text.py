@@ -1,62 +1,96 @@
-"""Trees for reading: as text, as rules, as a Graphviz graph, and as a picture."""
+"""Trees for reading: as text and as rules."""
 
 from itertools import groupby
 
 import numpy as np
 
+from .._exceptions import not_fitted_error
 from .._validation import require_integer
+
+
+def fitted_tree(model):
+    """`tree_` of a fitted decision tree, ours or scikit-learn's."""
+    if not hasattr(model, "fit"):
+        raise TypeError(f"{model!r} is not an estimator instance; a fitted decision tree is wanted")
+    tree = getattr(model, "tree_", None)
+    if tree is None and (hasattr(model, "criterion") or hasattr(type(model), "tree_")):
+        raise not_fitted_error(
+            f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before"
+            " using this estimator."
+        )
+    if not hasattr(tree, "children_left"):
+        raise TypeError(f"decision_tree is of type {type(model).__name__}; a fitted decision tree is wanted")
+    return tree
+
+
+def predicted_codes(model, tree):
+    """For each output the code of the class that each node predicts."""
+    if hasattr(model, "_decision"):
+        return model._decision.codes(model._nodes["value"])
+    return tree.value.argmax(axis=2).T
+
+
+class Conditions:
+    """What the inner nodes of a fitted tree ask, by the names of the features."""
+
+    def __init__(self, model, tree, names):
+        self.tree, self.names = tree, names
+        self.categories = getattr(model, "categories_", None)
+        self.lacking = getattr(model, "features_with_missing_", np.zeros(len(names), bool))
+
+    def left(self, node):
+        """The categories that go left, or None where numbers are compared."""
+        codes = self.tree.codes_left(node) if hasattr(self.tree, "codes_left") else None
+        return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
+
+    def of(self, node, shown):
+        """What holds on the left, and on the right; shown(threshold) is a threshold's text."""
+        tree, feature = self.tree, self.tree.feature[node]
+        name, left = self.names[feature], self.left(node)
+        if tree.threshold[node] == np.inf:
+            return f"{name} is known", f"{name} is missing"
+        if left is None:
+            threshold = shown(tree.threshold[node])
+            said = f"{name} <= {threshold}", f"{name} >  {threshold}"
+        else:
+            listed = "{" + ", ".join(map(str, left)) + "}"
+            said = f"{name} in {listed}", f"{name} not in {listed}"
+        if self.lacking[feature]:
+            if tree.missing_go_to_left[node]:
+                return f"{said[0]} or missing", f"{said[1]} and known"
+            return said[0], f"{said[1]} or missing"
+        return said
 
 
 class _Shown:
     """What is said of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
-        if not isinstance(getattr(type(model), "tree_", None), property):
-            raise TypeError(f"decision_tree is of type {type(model).__name__}; a tree of fastclf is wanted")
-        self.tree, self.decimals = model.tree_, require_integer("decimals", decimals, 0)
-        self.categories = getattr(model, "categories_", None)
+        self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0)
         d = model.n_features_in_
-        self.lacking = getattr(model, "features_with_missing_", np.zeros(d, bool))
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
         if len(feature_names) != d:
-            raise ValueError(f"feature_names has {len(feature_names)} names; {d}, one a feature, are wanted")
+            raise ValueError(f"feature_names must contain {d} elements, got {len(feature_names)}")
         self.names = list(map(str, feature_names))
+        self.conditions = Conditions(model, self.tree, self.names)
+        self.lacking, self.left = self.conditions.lacking, self.conditions.left
         self.labels = None
         if hasattr(model, "classes_"):
-            classes = model._labels
+            classes = [model.classes_] if self.tree.n_outputs == 1 else model.classes_
             if class_names is not None:
                 if len(classes) > 1 or len(class_names) != len(classes[0]):
                     raise ValueError(
-                        f"class_names has {len(class_names)} names; {len(classes[0])}, one a class of a single output,"
-                        " are wanted"
+                        "When `class_names` is an array, it should contain as many items as `decision_tree.classes_`."
+                        f" Got {len(class_names)} while the tree was fitted with {len(classes[0])} classes."
                     )
                 classes = [np.asarray(class_names, dtype=object)]
-            self.codes = model._decision.codes(model._nodes["value"])
+            self.codes = predicted_codes(model, self.tree)
             self.labels = [labels[code] for labels, code in zip(classes, self.codes)]
-
-    def left(self, node):
-        """The categories that go left, or None."""
-        codes = self.tree.codes_left(node)
-        return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
 
     def tests(self, node):
         """What holds on the left, and on the right."""
-        feature, left = self.tree.feature[node], self.left(node)
-        name = self.names[feature]
-        if self.tree.threshold[node] == np.inf:
-            return f"{name} is known", f"{name} is missing"
-        if left is None:
-            threshold = f"{self.tree.threshold[node]:.{self.decimals}f}"
-            said = f"{name} <= {threshold}", f"{name} >  {threshold}"
-        else:
-            listed = "{" + ", ".join(map(str, left)) + "}"
-            said = f"{name} in {listed}", f"{name} not in {listed}"
-        if self.lacking[feature]:
-            if self.tree.missing_go_to_left[node]:
-                return f"{said[0]} or missing", f"{said[1]} and known"
-            return said[0], f"{said[1]} or missing"
-        return said
+        return self.conditions.of(node, lambda threshold: f"{threshold:.{self.decimals}f}")
 
     def prediction(self, node):
         """The label or the number; a tuple of several outputs'."""
@@ -94,6 +128,7 @@ def export_text(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        One of scikit-learn's is taken too.
     feature_names, class_names : sequence of str, default=None
         None: the fitted names, or feature_0 and so on; the labels.
     max_depth : int >= 0, default=10
@@ -144,10 +179,12 @@ def export_text(
 
 def _height(tree, node):
     """The number of levels of the subtree, its own among them."""
-    end = node
-    while tree.children_left[end] >= 0:
-        end = tree.children_right[end]
-    return int(tree.depths[node : end + 1].max() - tree.depths[node]) + 1
+    height, level = 0, [node]
+    while level:
+        inner = [node for node in level if tree.children_left[node] >= 0]
+        level = [child[node] for node in inner for child in (tree.children_left, tree.children_right)]
+        height += 1
+    return height
 
 
 def rules(decision_tree):
@@ -274,99 +311,3 @@ def export_rules(decision_tree, *, feature_names=None, class_names=None, decimal
         share = "" if rule["share"] is None else f"{rule['share']:.{decimals}f}, "
         lines.append(f"IF {' AND '.join(tests) or 'TRUE'} THEN {shown.said(leaf)} ({share}{rule['n_samples']})")
     return "\n".join(lines) + "\n"
-
-
-def export_graphviz(decision_tree, *, feature_names=None, class_names=None, precision=3):
-    """The tree as a graph in Graphviz' dot language.
-
-    Parameters
-    ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-    feature_names, class_names : sequence of str, default=None
-        None: the fitted names, or feature_0 and so on; the labels.
-    precision : int, default=3
-        Digits behind the point.
-
-    Returns
-    -------
-    dot : str
-
-    Examples
-    --------
-    >>> from fastclf.tree import DecisionTreeClassifier, export_graphviz
-    >>> print(export_graphviz(DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "b"])), end="")
-    digraph Tree {
-    node [shape=box] ;
-    0 [label="feature_0 <= 1.500\\nimpurity = 0.500\\nsamples = 2"] ;
-    1 [label="a\\nimpurity = 0.000\\nsamples = 1"] ;
-    2 [label="b\\nimpurity = 0.000\\nsamples = 1"] ;
-    0 -> 1 [label="yes"] ;
-    0 -> 2 [label="no"] ;
-    }
-    """
-    shown = _Shown(decision_tree, feature_names, class_names, require_integer("precision", precision, 0))
-    tree = shown.tree
-    nodes, edges = [], []
-    for node in range(tree.node_count):
-        what = shown.said(node)
-        if tree.children_left[node] >= 0:
-            what = shown.tests(node)[0]
-            edges.append(f'{node} -> {tree.children_left[node]} [label="yes"] ;')
-            edges.append(f'{node} -> {tree.children_right[node]} [label="no"] ;')
-        what = what.replace("\\", "\\\\").replace('"', '\\"')
-        impurity = f"{tree.impurity[node]:.{precision}f}"
-        nodes.append(f'{node} [label="{what}\\nimpurity = {impurity}\\nsamples = {tree.n_node_samples[node]}"] ;')
-    return "\n".join(["digraph Tree {", "node [shape=box] ;", *nodes, *edges, "}"]) + "\n"
-
-
-def plot_tree(
-    decision_tree, *, max_depth=None, feature_names=None, class_names=None, precision=3, ax=None, fontsize=None
-):
-    """Draw the tree with matplotlib: yes goes left; a box is the fuller, the less impure its node is.
-
-    Parameters
-    ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-    max_depth : int >= 0, default=None
-        Nodes that are deeper are not drawn; None: all are.
-    feature_names, class_names : sequence of str, default=None
-        None: the fitted names, or feature_0 and so on; the labels.
-    precision : int, default=3
-        Digits behind the point.
-    ax : matplotlib axes, default=None
-        None: the current ones.
-    fontsize : float, default=None
-
-    Returns
-    -------
-    boxes : list of matplotlib.text.Annotation
-        One a node, in the order of `tree_`.
-    """
-    shown = _Shown(decision_tree, feature_names, class_names, require_integer("precision", precision, 0))
-    tree = shown.tree
-    depth = tree.depths
-    last = int(depth.max()) if max_depth is None else require_integer("max_depth", max_depth, 0)
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.gca()
-    drawn = np.flatnonzero(depth <= last)
-    end = (tree.children_left < 0) | (depth == last)
-    x = np.zeros(tree.node_count)
-    x[drawn[end[drawn]]] = np.arange(np.count_nonzero(end[drawn]))
-    for node in drawn[::-1]:
-        if not end[node]:
-            x[node] = (x[tree.children_left[node]] + x[tree.children_right[node]]) / 2
-    most = tree.impurity.max() or 1.0
-    boxes = []
-    for node in drawn:
-        what = shown.said(node) if tree.children_left[node] < 0 else shown.tests(node)[0]
-        text = f"{what}\nimpurity = {tree.impurity[node]:.{precision}f}\nsamples = {tree.n_node_samples[node]}"
-        colour = "white" if shown.labels is None else f"C{int(shown.codes[0][node]) % 10}"
-        box = {"boxstyle": "round", "facecolor": colour, "alpha": 1 - 0.8 * tree.impurity[node] / most}
-        boxes.append(ax.annotate(text, (x[node], -depth[node]), ha="center", va="center", bbox=box, fontsize=fontsize))
-        if not end[node]:
-            for child in (tree.children_left[node], tree.children_right[node]):
-                ax.plot([x[node], x[child]], [-depth[node], -depth[child]], color="black", linewidth=0.8, zorder=0)
-    ax.set_axis_off()
-    return boxes

@@ -4,13 +4,22 @@ import doctest
 
 import numpy as np
 import pytest
-from sklearn import datasets
+from sklearn import datasets, ensemble
 from sklearn import tree as sklearn_tree
+from sklearn.exceptions import NotFittedError
 
-from fastclf.tree import text
-from fastclf.tree.classifier import DecisionTreeClassifier
-from fastclf.tree.regressor import DecisionTreeRegressor
-from fastclf.tree.text import export_graphviz, export_rules, export_text, plot_tree, rules
+from fastclf.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    DensityTree,
+    export_graphviz,
+    export_rules,
+    export_text,
+    graph,
+    plot_tree,
+    rules,
+    text,
+)
 
 pytestmark = pytest.mark.once
 
@@ -116,9 +125,12 @@ def test_a_picture_has_a_box_for_each_node(rng):
     X, y = rng.standard_normal((60, 2)), rng.integers(0, 2, (60, 2))
     for model in (DecisionTreeClassifier().fit(X, y[:, 0]), DecisionTreeRegressor().fit(X, y)):
         boxes = plot_tree(model, ax=Figure().subplots(), feature_names=["a", "b"])
-        assert len(boxes) == model.tree_.node_count
-        assert f"samples = {model.tree_.n_node_samples[3]}" in boxes[3].get_text()
-        assert len(plot_tree(model, ax=Figure().subplots(), max_depth=1)) == 3
+        assert len(boxes) == model.tree_.node_count + 2
+        said = [box.get_text() for box in boxes if "samples" in box.get_text()]
+        assert [line.split("samples = ")[1].split()[0] for line in said] == list(map(str, model.tree_.n_node_samples))
+        boxes = plot_tree(model, ax=Figure().subplots(), max_depth=1, filled=True, rounded=True, fontsize=7)
+        assert len(boxes) == 2 + (model.tree_.depths <= 2).sum()
+        assert {box.get_fontsize() for box in boxes} == {7}
 
 
 def test_a_graph_has_every_node_and_edge(rng):
@@ -130,19 +142,133 @@ def test_a_graph_has_every_node_and_edge(rng):
     assert any(r"the \"first\"" in line for line in lines)
 
 
+OPTIONS = {
+    "plain": {},
+    "names": {"feature_names": ["a", "b", "c"], "class_names": True},
+    "shares": {"proportion": True, "precision": 1, "node_ids": True, "filled": True},
+    "cut": {"max_depth": 1, "filled": True, "label": "root", "rounded": True},
+    "short": {"impurity": False, "label": "none"},
+}
+LAYOUT = {"leaves_parallel": True, "rotate": True, "special_characters": True, "fontname": "sans"}
+
+
+def grown(kind, rng):
+    """A tree of each kind that scikit-learn grows as well, from ties that have one answer."""
+    X, weight = rng.standard_normal((150, 3)).astype(np.float32), rng.integers(1, 5, 150) / 2
+    y = (X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.standard_normal(150)).round(2)
+    labels = np.digitize(y, [0.3, 1.2])
+    models = {
+        "labels": (DecisionTreeClassifier(max_depth=3), labels, None),
+        "weights": (DecisionTreeClassifier(max_depth=3, criterion="entropy"), labels, weight),
+        "outputs": (DecisionTreeClassifier(max_depth=3), np.stack([labels, labels > 0], axis=1), None),
+        "numbers": (DecisionTreeRegressor(max_depth=3), y, None),
+        "vectors": (DecisionTreeRegressor(max_depth=3), np.stack([y, -y], axis=1), weight),
+        "stump": (DecisionTreeRegressor(max_depth=1), np.zeros(150), None),
+        "one class": (DecisionTreeClassifier(), np.zeros(150), None),
+    }
+    model, target, weight = models[kind]
+    return model.fit(X, target, sample_weight=weight)
+
+
+KINDS = ["labels", "weights", "outputs", "numbers", "vectors", "stump", "one class"]
+
+
+@pytest.mark.parametrize("layout", [{}, LAYOUT], ids=["default", "layout"])
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_graph_is_what_scikit_learn_writes_of_the_same_tree(rng, kind, name, layout):
+    model, options = grown(kind, rng), OPTIONS[name] | layout
+    assert export_graphviz(model, **options) == sklearn_tree.export_graphviz(model, **options)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("kind", ["labels", "numbers", "outputs"])
+def test_the_picture_says_what_scikit_learns_says_of_the_same_tree(rng, kind, name):
+    from matplotlib import colors, pyplot
+
+    ours = grown(kind, rng)
+    theirs = getattr(sklearn_tree, type(ours).__name__)(max_depth=3, random_state=0)
+    X = rng.standard_normal((90, 3)).round(1)
+    y = np.digitize(X[:, :2], [0.0]) if kind == "outputs" else (X[:, 0] > 0) * 2 + (X[:, 1] > 0)
+    theirs.fit(X, y)
+    axes = pyplot.figure().subplots(2)
+    got, expected = (
+        plot_tree(theirs, ax=axes[0], **OPTIONS[name]),
+        sklearn_tree.plot_tree(theirs, ax=axes[1], **OPTIONS[name]),
+    )
+    assert [text.get_text() for text in got] == [text.get_text() for text in expected]
+    for a, b in zip(got, expected):
+        assert (a.get_bbox_patch() is None) == (b.get_bbox_patch() is None)
+        if a.get_bbox_patch() is not None:
+            assert len({colors.to_hex(text.get_bbox_patch().get_facecolor()) for text in (a, b)}) == 1
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers", "outputs", "weights"])
+def test_scikit_learns_trees_are_told_as_scikit_learn_tells_them(rng, kind):
+    X, y = datasets.load_wine(return_X_y=True)
+    forest = ensemble.RandomForestClassifier(2, random_state=0, max_depth=4).fit(X, y)
+    for tree in [*forest.estimators_, sklearn_tree.DecisionTreeRegressor(max_leaf_nodes=7).fit(X, y)]:
+        assert export_text(tree, show_weights=True) == sklearn_tree.export_text(tree, show_weights=True)
+        assert export_graphviz(tree, filled=True) == sklearn_tree.export_graphviz(tree, filled=True)
+
+
+def test_boxes_of_a_picture_do_not_overlap(rng):
+    from matplotlib.figure import Figure
+
+    X = rng.standard_normal((200, 2))
+    texts = plot_tree(DecisionTreeClassifier().fit(X, X.prod(axis=1) > 0), ax=Figure(figsize=(9, 6)).subplots())
+    texts[0].figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in texts if text.get_bbox_patch() is not None]
+    for i, a in enumerate(boxes):
+        assert not any(a.x0 < b.x1 - 1 and b.x0 < a.x1 - 1 and a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1 for b in boxes[:i])
+
+
+def test_a_graph_tells_categories_and_missing_values_and_densities(rng):
+    X = np.array([["red", 1.0], ["blue", np.nan], ["green", 3.0], ["blue", 4.0]], dtype=object)
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, ["y", "n", "y", "n"])
+    assert "x[0] in {blue}" in export_graphviz(model)
+    assert "samples = 30" in export_graphviz(DensityTree().fit(rng.standard_normal((30, 2))))
+
+
+def test_the_class_that_is_told_is_the_one_that_is_predicted():
+    X, y = [[0.0]] * 3 + [[1.0]] * 3, ["a", "a", "b", "b", "b", "b"]
+    model = DecisionTreeClassifier(cost_matrix=[[0, 1], [9, 0]], max_depth=1, min_samples_leaf=3).fit(X, y)
+    assert model.predict([[0.0], [1.0]]).tolist() == ["b", "b"]
+    assert export_graphviz(model, class_names=["A", "B"]).count("class = B") == 3
+
+
+def test_a_graph_is_written_where_one_wants_it(tmp_path):
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    expected = export_graphviz(model)
+    assert export_graphviz(model, str(tmp_path / "tree.dot")) is None
+    assert (tmp_path / "tree.dot").read_text() == expected
+    with (tmp_path / "other.dot").open("w") as file:
+        export_graphviz(model, file)
+    assert (tmp_path / "other.dot").read_text() == expected
+
+
+@pytest.mark.parametrize("function", [export_graphviz, export_text, plot_tree, rules])
+def test_an_unfitted_tree_is_refused(function):
+    for model in (DecisionTreeClassifier(), sklearn_tree.DecisionTreeRegressor()):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            function(model)
+
+
 def test_wrong_names_are_refused():
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="feature_names has 2 names; 1, one a feature"):
+    with pytest.raises(ValueError, match="feature_names must contain 1 elements, got 2"):
         export_text(model, feature_names=["a", "b"])
-    with pytest.raises(ValueError, match="class_names has 1 names; 2, one a class"):
+    with pytest.raises(ValueError, match="Got 1 while the tree was fitted with 2 classes"):
         export_text(model, class_names=["a"])
-    with pytest.raises(TypeError, match="decision_tree is of type int; a tree of fastclf"):
+    with pytest.raises(TypeError, match="3 is not an estimator instance"):
         export_text(3)
     with pytest.raises(ValueError, match="not fitted"):
         rules(DecisionTreeClassifier())
 
 
-def test_the_examples_run():
-    result = doctest.testmod(text)
+@pytest.mark.parametrize("module", [text, graph])
+def test_the_examples_run(module):
+    result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0

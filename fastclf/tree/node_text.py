@@ -1,0 +1,162 @@
+"""What a picture or a graph of a tree says in its nodes, in scikit-learn's format."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._validation import require_choice, require_integer
+from .text import Conditions, fitted_tree, predicted_codes
+
+
+class Marks(NamedTuple):
+    """The characters of a format."""
+
+    number: str
+    index: str
+    index_end: str
+    at_most: str
+    line_end: str
+    begin: str
+    end: str
+
+
+PLAIN = Marks("#", "[", "]", "<=", "\n", "", "")
+
+
+class NodeText:
+    """The texts and the colours of the nodes of a fitted tree, by the options of `export_graphviz` and `plot_tree`.
+
+    Attributes
+    ----------
+    model, tree : the fitted estimator, ours or scikit-learn's, and its `tree_`
+    marks : Marks
+    escape : callable
+        What is done to a name.
+    options : dict
+        `feature_names`, `class_names`, `label`, `impurity`, `node_ids`, `proportion` and `precision`.
+    """
+
+    def __init__(self, model, options, marks=PLAIN, escape=str):
+        self.model, self.tree, self.marks, self.escape = model, fitted_tree(model), marks, escape
+        require_choice("label", options["label"], ["all", "root", "none"])
+        self.precision = require_integer("precision", options["precision"], 0)
+        self.options = options
+        names, d = options["feature_names"], model.n_features_in_
+        if names is None:
+            names = getattr(model, "feature_names_in_", None)
+        elif len(names) != d:
+            raise ValueError(f"Length of feature_names, {len(names)} does not match number of features, {d}")
+        if names is None:
+            self.names = [f"x{marks.index}{j}{marks.index_end}" for j in range(d)]
+        else:
+            self.names = [escape(str(name)) for name in names]
+        self.conditions = Conditions(model, self.tree, self.names)
+        self.of_labels = self.tree.n_classes[0] != 1
+        self.named = options["class_names"] is not None and options["class_names"] is not False
+        self.named = self.named and self.of_labels and self.tree.n_outputs == 1
+        if self.named and options["class_names"] is not True:
+            given, n_classes = len(options["class_names"]), self.tree.n_classes[0]
+            if given != n_classes:
+                raise IndexError(f"class_names has {given} names; {n_classes}, one a class, are wanted")
+        self.codes = predicted_codes(model, self.tree)[0] if self.named else None
+        self._bounds = self._extremes()
+
+    def of(self, node):
+        """The text of a node."""
+        marks, options, tree = self.marks, self.options, self.tree
+        said = options["label"] == "all" or (options["label"] == "root" and node == 0)
+
+        def titled(title, text):
+            return f"{title}{text}" if said else text
+
+        lines = [titled("node ", f"{marks.number}{node}")] if options["node_ids"] else []
+        if tree.children_left[node] >= 0:
+            lines.append(self._test(node))
+        if options["impurity"]:
+            lines.append(titled(f"{self._criterion()} = ", str(round(float(tree.impurity[node]), self.precision))))
+        size = tree.n_node_samples[node]
+        if options["proportion"]:
+            size = f"{round(100.0 * size / float(tree.n_node_samples[0]), 1)}%"
+        lines.append(titled("samples = ", str(size)))
+        lines.append(titled("value = ", self._value(node)))
+        if self.named:
+            lines.append(titled("class = ", self._class(self.codes[node])))
+        return marks.begin + marks.line_end.join(lines) + marks.end
+
+    def _test(self, node):
+        test = self.conditions.of(node, lambda value: str(round(float(value), self.precision)))[0]
+        return test.replace("<=", self.marks.at_most)
+
+    def _criterion(self):
+        criterion = getattr(self.model, "criterion", "impurity")
+        if not isinstance(criterion, str):
+            return "squared_error" if type(criterion).__name__ == "MSE" else "impurity"
+        return criterion
+
+    def _class(self, code):
+        names = self.options["class_names"]
+        return f"y{self.marks.index}{code}{self.marks.index_end}" if names is True else self.escape(str(names[code]))
+
+    def _value(self, node):
+        """The shares or the weights of the classes, or the numbers that are predicted."""
+        tree = self.tree
+        value = tree.value[node, 0] if tree.n_outputs == 1 else tree.value[node]
+        if self.of_labels and not self.options["proportion"]:
+            value = value * tree.weighted_n_node_samples[node]
+        if self.of_labels and not self.options["proportion"] and (np.mod(value, 1) == 0).all():
+            value = value.astype(int)
+        else:
+            value = np.around(value, self.precision)
+        if tree.n_outputs == 1 and not self.of_labels:
+            return ", ".join(map(str, value.tolist()))
+        # NumPy breaks the lines of many classes
+        text = str(value.astype("S32")).replace("b'", "'").replace("' '", ", ").replace("'", "")
+        return text.replace("\n ", self.marks.line_end)
+
+    def _extremes(self):
+        """What the palest and the fullest node have: values of one number, or impurities of several outputs."""
+        tree = self.tree
+        shown = -tree.impurity if tree.n_outputs > 1 else tree.value
+        if tree.n_outputs == 1 and self.of_labels:
+            return None
+        low, high = float(np.min(shown)), float(np.max(shown))
+        return (low, high) if low < high else None
+
+    def colour(self, node):
+        """The colour of a node as #rrggbb: of one output's labels the fuller the purer, of numbers the larger."""
+        tree, palette = self.tree, _hues(int(self.tree.n_classes[0]))
+        share = tree.value[node, 0]
+        if tree.n_outputs == 1 and self.of_labels:
+            second, first = np.sort(share)[-2:]
+            colour, strength = palette[int(np.argmax(share))], (first - second) / (1 - second)
+        else:
+            colour, strength = palette[0], 0.0
+            if self._bounds is not None:
+                low, high = self._bounds
+                strength = ((-tree.impurity[node] if tree.n_outputs > 1 else share[0]) - low) / (high - low)
+        return "#" + "".join(f"{round(strength * c + (1 - strength) * 255):02x}" for c in colour)
+
+
+def _hues(n):
+    """n colours of evenly spaced hues, of saturation 0.75 and value 0.9, as scikit-learn has them."""
+    chroma, lift = 0.675, 0.225
+    colours = []
+    for angle in np.arange(25, 385, 360 / n).astype(int):
+        sector = angle / 60
+        middle = chroma * (1 - abs(sector % 2 - 1))
+        parts = [(chroma, middle, 0), (middle, chroma, 0), (0, chroma, middle), (0, middle, chroma)]
+        parts += [(middle, 0, chroma), (chroma, 0, middle), (chroma, middle, 0)]
+        colours.append([int(255 * (part + lift)) for part in parts[int(sector)]])
+    return colours
+
+
+def drawn_nodes(tree, max_depth):
+    """(node, its parent or None, depth) of the nodes up to a level below `max_depth`, or of all, in pre-order."""
+    last = np.inf if max_depth is None else require_integer("max_depth", max_depth, 0)
+    waiting = [(0, None, 0)]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        yield node, parent, depth
+        if tree.children_left[node] >= 0 and depth <= last:
+            waiting.append((int(tree.children_right[node]), node, depth + 1))
+            waiting.append((int(tree.children_left[node]), node, depth + 1))

@@ -1,0 +1,128 @@
+"""A tree drawn with matplotlib, as scikit-learn labels it."""
+
+from .node_text import NodeText, drawn_nodes
+
+
+def plot_tree(
+    decision_tree,
+    *,
+    max_depth=None,
+    feature_names=None,
+    class_names=None,
+    label="all",
+    filled=False,
+    impurity=True,
+    node_ids=False,
+    proportion=False,
+    rounded=False,
+    precision=3,
+    ax=None,
+    fontsize=None,
+):
+    """Draw the tree with matplotlib: what is true goes left.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        One of scikit-learn's is taken too.
+    max_depth : int >= 0, default=None
+        Nodes that are deeper are drawn as (...); None: all are drawn.
+    feature_names : sequence of str, default=None
+        None: the fitted names, or x[0] and so on.
+    class_names : sequence of str or bool, default=None
+        Names of the classes of a single output; True: y[0] and so on; None: the class is not shown.
+    label : {'all', 'root', 'none'}, default='all'
+        The nodes that say what each of their numbers is.
+    filled : bool, default=False
+        Colour the nodes: by the class, the fuller the purer; of numbers the fuller the larger.
+    impurity, node_ids : bool
+        Show the impurity (default), and the number of each node.
+    proportion : bool, default=False
+        Show shares in place of weights of classes and of numbers of samples.
+    rounded : bool, default=False
+        Round the corners.
+    precision : int >= 0, default=3
+        Digits behind the point.
+    ax : matplotlib axes, default=None
+        None: the current ones. They are cleared.
+    fontsize : float, default=None
+        None: the largest with which boxes do not overlap.
+
+    Returns
+    -------
+    texts : list of matplotlib.text.Annotation
+        Of the nodes in pre-order, and behind each child of the root whether its condition is true.
+    """
+    options = {
+        "feature_names": feature_names,
+        "class_names": class_names,
+        "label": label,
+        "impurity": impurity,
+        "node_ids": node_ids,
+        "proportion": proportion,
+        "precision": precision,
+    }
+    texts = NodeText(decision_tree, options)
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.gca()
+    ax.clear()
+    ax.set_axis_off()
+    style = {} if fontsize is None else {"fontsize": fontsize}
+    box = {"boxstyle": "round"} if rounded else {}
+    made = _drawn(ax, texts, max_depth, bool(filled), box, style)
+    if fontsize is None:
+        _fit_text(ax, made, *_grid(texts.tree, max_depth)[1])
+    return [text for text, _ in made]
+
+
+def _grid(tree, max_depth):
+    """({node: (x, depth)}, (columns, rows)): ends side by side, other nodes above the middle of their children."""
+    place, ends = {}, 0
+    nodes = list(drawn_nodes(tree, max_depth))
+    drawn = {node for node, _, _ in nodes}
+    for node, _, depth in nodes:
+        if int(tree.children_left[node]) not in drawn:
+            place[node] = (ends, depth)
+            ends += 1
+    for node, _, depth in reversed(nodes):
+        if node not in place:
+            left, right = (place[int(child[node])] for child in (tree.children_left, tree.children_right))
+            place[node] = ((left[0] + right[0]) / 2, depth)
+    return place, (ends, 1 + max(depth for _, _, depth in nodes))
+
+
+def _drawn(ax, texts, max_depth, filled, box, style):
+    """[(annotation, whether it is a node's)] of what is drawn into the axes."""
+    tree, made = texts.tree, []
+    place, (columns, rows) = _grid(tree, max_depth)
+    at = {node: ((x + 0.5) / columns, 1 - (depth + 0.5) / rows) for node, (x, depth) in place.items()}
+    from matplotlib import rcParams
+
+    arrow = {"arrowstyle": "<-", "edgecolor": rcParams["text.color"]}
+    for node, parent, depth in drawn_nodes(tree, max_depth):
+        hidden = max_depth is not None and depth > max_depth
+        colour = "grey" if hidden else texts.colour(node) if filled else ax.get_facecolor()
+        common = {"xycoords": "axes fraction", "zorder": 100 - 10 * depth, **style}
+        centred = {"ha": "center", "va": "center", "bbox": box | {"fc": colour}, "arrowprops": arrow, **common}
+        text = "\n  (...)  \n" if hidden else texts.of(node)
+        where = (at[node],) if parent is None else (at[parent], at[node])
+        made.append((ax.annotate(text, *where, **centred), True))
+        if parent == 0 and not hidden:
+            left = node == tree.children_left[0]
+            middle = tuple((a + b) / 2 for a, b in zip(at[0], at[node]))
+            said = ax.annotate("True  " if left else "  False", middle, ha="right" if left else "left", **common)
+            made.append((said, False))
+    return made
+
+
+def _fit_text(ax, made, columns, rows):
+    """Give all text the largest size with which no box is wider or higher than its cell."""
+    ax.figure.draw_without_rendering()
+    window = ax.get_window_extent()
+    extents = [text.get_bbox_patch().get_window_extent() for text, is_node in made if is_node]
+    width, height = (max(getattr(extent, side) for extent in extents) for side in ("width", "height"))
+    size = made[0][0].get_fontsize() * min(window.width / columns / width, window.height / rows / height)
+    for text, _ in made:
+        text.set_fontsize(size)
