@@ -1,4 +1,4 @@
-# Hamming and Jaccard distances between rows of packed bits, by counting the bits in which they differ.
+# Hamming and Jaccard distances between rows of packed bits, from the number of bits in which two rows differ.
 #
 # With c bits that differ and |x|, |q| ones, |x or q| = (|x| + |q| + c) / 2, so that
 #
@@ -10,9 +10,10 @@
 #     c <= t d,               c <= t / (2 - t) (|x| + |q|)
 #
 # Both bounds are at most  base + (slope |x| >> 20)  with whole numbers base and slope, rounded up. A row whose c
-# exceeds this limit is passed over.
+# exceeds this limit is skipped.
 #
-# For many queries rows are packed into panels, word by word side by side. For few queries rows are read as they lie.
+# For many queries the rows are packed into panels, in which the words of several rows lie side by side. For few queries
+# the rows are read from X in its own layout.
 from libc.math cimport ceil
 from libc.stdint cimport uint64_t
 
@@ -30,16 +31,16 @@ ctypedef struct limit_t:
 ctypedef struct bits_t:
     const unsigned char* X     # (n, n_bytes)
     Py_ssize_t n_bytes
-    Py_ssize_t n_words         # of a query, whose bytes from n_bytes on are 0
+    Py_ssize_t n_words         # number of 64-bit words of a query; the padding after its n_bytes bytes is 0
     Py_ssize_t n_bits
     const uint64_t* Q          # (n_queries, n_words)
     const int* ones            # (n,) the number of ones in each row for Jaccard; NULL for Hamming
-    const int* query_ones      # (n_queries,) the same of the queries
-    limit_t* limit             # (n_queries,) for the tau of each query
+    const int* query_ones      # (n_queries,) the number of ones in each query for Jaccard; NULL for Hamming
+    limit_t* limit             # (n_queries,) the largest c of a row within the query's tau
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
-    """The limit for the query's tau."""
+    """Set the query's limit, the largest number of differing bits at a distance of tau or less."""
     cdef double t = min(s.tau[query], 1.0) * (1 + 1e-12)
     if b.ones == NULL:
         b.limit[query].base = <uint64_t> ceil(t * b.n_bits)
@@ -53,7 +54,7 @@ cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query)
 cdef inline void take_count(
     const bits_t* b, search_t* s, Py_ssize_t count, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Take a row that differs from the query in `count` bits."""
+    """Put a row that differs from the query in `count` bits into the heap, or among the hits, if it is within tau."""
     cdef Py_ssize_t of = b.n_bits
     if b.ones != NULL:
         of = (b.ones[row] + b.query_ones[query] + count) // 2
@@ -113,7 +114,7 @@ cdef void scan_panels(
             count0 = count1 = spread_b(0)
             i = 0
             while i < b.n_words:
-                last = min(i + 31, b.n_words)  # 31 times 8 fits a byte
+                last = min(i + 31, b.n_words)  # 31 steps of at most 8 bits each fit a counter of one byte
                 bytes0 = bytes1 = spread_b(0)
                 while i < last:
                     spread_q = spread_b(q[i])

@@ -43,4 +43,4 @@
 
 cdef enum:
     PANEL = 16
-    BLOCK = 256  # rows that share a slack
+    BLOCK = 256  # number of consecutive rows that share one slack

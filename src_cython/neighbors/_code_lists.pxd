@@ -1,6 +1,6 @@
-# What a search by codes has beside its `search_t`: the codes of all rows and of the queries, and for each query a list
-# of rows that may be near. It comes from a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`, or, for
-# queries over raw pointers, from a model and scratch space of the caller's.
+# State of a search by codes beside its `search_t`: the codes of all rows and of the queries, and for each query a list
+# of rows that may be near. Its arrays belong to a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`, or,
+# for queries over raw pointers, to a model and to the caller's scratch space.
 from libc.string cimport memset
 
 from neighbors._raw_queries cimport PANEL_BYTES
@@ -8,24 +8,24 @@ from _model cimport model_t, piece, query_codes_t
 from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 
 ctypedef struct filter_t:
-    Py_ssize_t width                # bytes of a row's code
-    const unsigned char* code       # of all rows, in panels
+    Py_ssize_t width                # bytes of one row's code
+    const unsigned char* code       # codes of all rows, in panels
     const int* half                 # (n_rows,) floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
     const float* slack              # (n_blocks,) the largest e(x) of each block of rows
-    const float* length             # (n_blocks,) the largest |c(x)| + e(x), for dot
-    const unsigned char* query_code  # (n_queries, width), padded; int8 for products, bytes of 1..255 for differences
-    const double* query_base        # (n_queries,) what the query adds to each product; see key_limit
+    const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
+    const unsigned char* query_code  # (n_queries, width), padded; int8, or for manhattan bytes of 1..255
+    const double* query_base        # (n_queries,) the query's term that `key_limit` takes off each product
     const double* query_slack       # (n_queries,) e(q)
     const double* query_length      # (n_queries,) |c(q)|, for dot
-    const double* query_per         # (n_queries,) units of step per unit of distance
-    const double* query_shift       # (n_queries,) mu'q and the errors of products, for dot
-    Py_ssize_t stride               # every stride-th block of rows is searched before the others; 0: none is
-    Py_ssize_t capacity             # of each list
+    const double* query_per         # (n_queries,) conversion factor of distances into units of step
+    const double* query_shift       # (n_queries,) mu'q plus the bound of the errors, for dot
+    Py_ssize_t stride               # every stride-th block of rows is in the sample, which comes first; 0: no sample
+    Py_ssize_t capacity             # capacity of each list
     Py_ssize_t* list_size           # (n_queries,)
-    Py_ssize_t* list_mark           # (n_queries,) the size at which a list is refined next
+    Py_ssize_t* list_mark           # (n_queries,) the list size at which the list is refined next
     Py_ssize_t* list_row            # (n_queries, capacity)
-    int* list_key                   # (n_queries, capacity) the smaller, the nearer the row may be
-    double* best_key                # (n_best,) with best_row a heap of the rows of a list that are measured next
+    int* list_key                   # (n_queries, capacity) a key orders rows by their lower bound, nearest first
+    double* best_key                # (n_best,) with best_row a heap of the rows of one list that are measured next
     Py_ssize_t* best_row            # (n_best,)
     Py_ssize_t n_best
     Py_ssize_t n_measured           # rows measured so far
@@ -33,7 +33,7 @@ ctypedef struct filter_t:
 
 
 cdef inline int fill_filter(filter_t* f, index, state) except -1:
-    """The codes of a Filter, and the codes of the queries and the lists of a FilterPass."""
+    """Fill in the codes of all rows from a Filter, and the query codes and the lists from a FilterPass."""
     cdef const unsigned char[::1] code = index.code
     cdef const int[::1] half = index.half
     cdef const float[::1] slack = index.slack
@@ -79,7 +79,7 @@ cdef inline Py_ssize_t list_capacity(Py_ssize_t k) noexcept nogil:
 
 
 cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """The scratch space of `prepare_codes` for n queries, QUERIES at most."""
+    """The scratch space that `prepare_codes` needs for n <= QUERIES queries, in bytes."""
     cdef Py_ssize_t coder = PANEL_BYTES * (d + 2 * width + 4) + 12 * (d + width)
     return coder + (n + 3) * (width + 64) + (12 * n + 16) * list_capacity(k) + 2048
 
@@ -87,7 +87,7 @@ cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n,
 cdef inline void prepare_codes(
     const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """The codes of a search's queries, and empty lists; the caller sets the stride."""
+    """Code the queries of a search and make its lists, all empty. The caller sets the stride."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
     cdef query_codes_t codes
     cdef const double* norm2 = NULL
@@ -107,7 +107,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # not squared
+        norm2 = s.query_error  # the norm itself, not its square
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

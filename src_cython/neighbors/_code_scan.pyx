@@ -28,10 +28,10 @@ from _status cimport FASTCLF_OK
 BLOCK_ROWS = BLOCK
 
 cdef enum:
-    FEW = 8           # rows of a list that are measured before the list is searched again; k more at first
-    MOST_SORTED = 64  # the most rows that are measured in the order of their screens
-    STEP = 64         # blocks that raw queries search between two checks of whether the codes pay
-    SAMPLED = 64      # about this many blocks are searched before the others
+    FEW = 8           # number of rows measured before a list is shortened; k more while tau is infinite
+    MOST_SORTED = 64  # the largest number of rows that are measured in the order of their screens
+    STEP = 64         # number of blocks between two checks of whether the codes pay, for queries over raw pointers
+    SAMPLED = 64      # approximate number of blocks in the sample that is searched first
 
 ctypedef fused coded_t:
     euclidean_t
@@ -40,7 +40,7 @@ ctypedef fused coded_t:
     dot_t
 
 cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
-    """tau in units of the codes, with the query's slack."""
+    """The query's reach in units of the codes: its distance tau and its slack."""
     cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
     if coded_t is euclidean_t:
         if metric.squared:
@@ -58,7 +58,10 @@ cdef inline double reach(const coded_t* metric, const search_t* s, const filter_
 cdef inline int key_limit(
     const coded_t* metric, const filter_t* f, double reached, Py_ssize_t query, Py_ssize_t block
 ) noexcept nogil:
-    """The largest key of a row within reach of a query: rows of a block whose key is larger are farther than tau."""
+    """The largest key of a row within the query's reach.
+
+    A row of the block with a larger key is farther away than tau.
+    """
     cdef double slack = f.slack[block], limit
     if coded_t is dot_t:
         limit = (
@@ -79,7 +82,7 @@ cdef inline int key_limit(
 cdef void refine(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
 ) noexcept nogil:
-    """Measure the most promising rows of a query's list and drop those that are then out of reach."""
+    """Measure the rows of a query's list with the smallest keys, and drop the rows that are then out of reach."""
     cdef Py_ssize_t* row = f.list_row + query * f.capacity
     cdef int* key = f.list_key + query * f.capacity
     cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
@@ -138,10 +141,10 @@ cdef void measure_rows(
     const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
     Py_ssize_t query
 ) noexcept nogil:
-    """Measure scattered rows, while the next ones are prefetched; `near` is scratch space for n numbers.
+    """Measure scattered rows, prefetching the rows ahead; `near` is scratch space for n numbers.
 
-    Rows are screened first. Up to MOST_SORTED that pass are measured in the order of their screens: the first ones make
-    tau small for the others.
+    Rows are screened first. The rows that pass, up to MOST_SORTED, are measured in the order of their screens, because
+    the nearest rows make tau small for the rest.
     """
     cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
     cdef const floating* x
@@ -152,7 +155,7 @@ cdef void measure_rows(
     for i in range(n):
         if i + 4 < n:
             prefetch_row(X + row[i + 4] * d, ahead)
-        if coded_t is cosine_t:  # whose rows must be scaled for a screen
+        if coded_t is cosine_t:  # cosine has no screen here: rows would have to be scaled
             measure(metric, s, X, row[i], query)
             continue
         x = X + row[i] * d
@@ -198,7 +201,7 @@ cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """4 queries against 2 vectors of rows: note the rows whose product, less half the square, reaches the limit."""
+    """Note the rows of 2 vectors for 4 queries: those whose product, less half the square, reaches the limit."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -251,11 +254,11 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """One query against a panel of rows, read in the order of memory."""
+    """Note the rows of one panel for one query, reading the panel in the order of memory."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i sums[PANEL]  # PANEL // LANES_F of them are used; without vectors all are
+    cdef vec_i sums[PANEL]  # PANEL // LANES_F are used, or all where there are no vectors
     cdef unsigned int near
     for i in range(PANEL // LANES_F):
         sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
@@ -276,7 +279,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """4 queries against 2 vectors of rows: note the rows whose sum of differences is within the limit."""
+    """Note the rows of 2 vectors for 4 queries: those whose sum of differences is within the limit."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (
@@ -323,7 +326,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """The limits of 4 queries for a block of rows; queries of the padding reach nothing."""
+    """The key limits of 4 queries for a block of rows; -INT_MAX for a padding query, so that no row is noted for it."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX
@@ -334,7 +337,7 @@ cdef inline void set_limits(
 cdef void scan_blocks(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last, bint sampled
 ) noexcept nogil:
-    """Blocks first..last: every stride-th if `sampled`, else all others; with a stride of 0 all."""
+    """Search blocks first..last: the sample (every stride-th) if `sampled`, else the others; with a stride of 0 all."""
     cdef Py_ssize_t block, query, row, n_refined
     cdef int limit[4]
     for block in range(first, last):
@@ -392,9 +395,9 @@ cdef void refine_metric(
 def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampled, index, state):
     """Search the blocks first..last of 256 rows, with a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`.
 
-    The blocks are every stride-th if `sampled`, else all others; with a stride of 0 all. Returns the number of hits
-    where all rows within tau are wanted, else the number of rows measured; `finish` then measures what is left on the
-    lists.
+    The blocks of the sample, every stride-th, are searched if `sampled`, else the others; a stride of 0 means all
+    blocks. The result is the number of hits where all rows within tau are wanted, else the number of rows measured.
+    `finish` measures the rows that remain on the lists.
     """
     cdef search_t s
     cdef filter_t f
@@ -408,7 +411,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampl
 
 
 def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, index, state):
-    """Measure the rows that are left on the lists of queries first..last; returns the number of these rows."""
+    """Measure the rows that remain on the lists of queries first..last; returns the number of these rows."""
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m
@@ -446,7 +449,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """As `find_rows` of `_scan.pyx`, by codes where these pay."""
+    """Find the k nearest rows of a block of queries, by codes or, where codes do not pay, by `model.neighbors.scan`."""
     if 16 * raw.k > model.neighbors.n_rows:
         return model.neighbors.scan(model, raw)
     if model.neighbors.narrow:

@@ -1,9 +1,9 @@
-# Distances by a function that the user has compiled, called without the GIL.
+# Distances by a C function of the user's, called without the GIL.
 #
 #     double metric(const double* query, const double* row, ptrdiff_t d, void* user_data)
 #
-# or without user_data. Rows of float32 are widened into a buffer. A distance that is NaN ends the work; its query and
-# row are written to `bad`.
+# The parameter user_data may be missing. Rows of float32 are converted to float64 in a buffer. A distance that is NaN
+# ends the search, after its query and row are written to `bad`.
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
 from cython cimport floating
 from libc.math cimport fabs, isnan
@@ -81,7 +81,7 @@ def distances(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, compiled,
     const double[::1] query, double[::1] buffer, double[::1] distance_out,
 ):
-    """The distances of rows[start:stop] of X from one query; they may be NaN."""
+    """The distances of rows X[start:stop] from one query. A distance may be NaN."""
     cdef function_t f = function_of(compiled)
     cdef Py_ssize_t d = X.shape[1], i
     with nogil:
@@ -93,7 +93,7 @@ def lower_bounds(
     const double[:, ::1] from_pivots, const double[::1] to_pivots, double slack, Py_ssize_t start, Py_ssize_t stop,
     double[::1] bound_out,
 ):
-    """The largest |from - to| - slack (from + to) over the pivots, at least 0, for rows start to stop."""
+    """The largest |from - to| - slack (from + to) over the pivots, at least 0, for each of rows start to stop."""
     cdef Py_ssize_t row, p
     cdef double bound, a, b
     with nogil:
@@ -103,7 +103,7 @@ def lower_bounds(
                 a = from_pivots[row, p]
                 b = to_pivots[p]
                 a = fabs(a - b) - slack * (a + b)
-                if a > bound:  # NaN, of infinity less infinity, is not
+                if a > bound:  # false where a is NaN, the difference of two infinities
                     bound = a
             bound_out[row] = bound
 

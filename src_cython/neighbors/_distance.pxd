@@ -4,7 +4,7 @@
 # this file returns the bits of
 #
 #     s = 0; for j in range(d): s = s (+ or max) term(x[j], q[j]);  distance = root(s)
-#
+# The rows of a panel are summed side by side, which makes this fast; no sum is split.
 # Its speed comes from the rows of a panel side by side, never from splitting one sum.
 #
 # Screen: the same sum in X's own type, in any order, with FMA. With u its unit roundoff and t the smallest subnormal,
@@ -27,24 +27,27 @@
 # The screen of dot, whose distance is -x'q, is the sum of products of rows and -q/|q|, rounded to X's type. It is
 # -x'q/|q| up to (d + 4) u |x| + 2 d t, and the exact distance over |q| up to d u |x| more; |x| is at most the largest
 # norm of a row, N, and no partial sum is larger, so that none overflows. Its bound is tau/|q| + (4 d + 16) u N + 8 d t.
-# What vanishes in the exact sum, d 2^-1074 / |q|, has room in that, as |q| and N are at least 1e-140; for a shorter
-# query every row is measured.
+# These terms also cover underflow in the exact sum, d 2^-1074 / |q|, because |q| and N are at least 1e-140; for a
+# shorter query every row is measured.
 #
-# In the code t is the smallest normal number, which is larger and spares a slow addition of a subnormal to each bound.
+# In the code t is the smallest normal number: it is larger than the smallest subnormal, and adding it to a bound is
+# fast.
 #
-# Minkowski has no screen, but the same bound spares roots: pow is off by 2 ulps and 1 / p rounded, so s and tau^p
-# differ by (2 p + ln s) u more, and |ln s| < 800, as long as tau is a normal number.
+# Minkowski has no screen, but the bound avoids most roots: pow is off by 2 ulps and 1 / p is rounded, so that s and
+# tau^p differ by (2 p + ln s) u more, and |ln s| < 800, as long as tau is a normal number.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
 from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_d, vec, vec_d, widen
 
-# A panel holds this many rows, coordinate by coordinate: panel[j][row]. Two vectors of X's type.
+# A panel holds this number of rows, coordinate by coordinate: panel[j][row]. One coordinate takes two vectors of X's
+# type.
 cdef enum:
     ROWS_F = 2 * LANES_F
     ROWS_D = 2 * LANES_D
 
-# The metric is a type, so that each loop is compiled for one metric; its parameters are the struct's.
+# Each metric is a type of its own, so that each loop is compiled for one metric; the fields of the struct are its
+# parameters.
 ctypedef struct euclidean_t:
     bint squared
 
@@ -59,14 +62,14 @@ ctypedef struct hamming_t:
 
 ctypedef struct minkowski_t:
     double p
-    const double* w          # a weight per coordinate, or NULL
+    const double* w          # (d,) a weight for each coordinate, or NULL for equal weights
 
 ctypedef struct cosine_t:
     const double* norm2      # squared norm of each row of X
     const double* query_norm2
 
 ctypedef struct dot_t:
-    double largest_norm      # of a row of X; query_error is the query's own norm
+    double largest_norm      # the largest norm of a row of X; a query's own norm is in search_t.query_error
 
 ctypedef fused metric_t:
     euclidean_t
@@ -94,14 +97,14 @@ cdef inline double exact_term(
     elif metric_t is minkowski_t:
         t = pow(fabs(t), metric.p)
         if metric.w != NULL:
-            t = metric.w[j] * t if metric.w[j] > 0 else 0  # 0 times an overflow is no NaN
+            t = metric.w[j] * t if metric.w[j] > 0 else 0  # a weight of 0 times an infinite power counts as 0, not NaN
         return s + t
     else:
         return s + x * q
 
 
 cdef inline vec_d exact_terms(const metric_t* metric, vec_d s, vec_d x, vec_d q) noexcept nogil:
-    """exact_term in every lane."""
+    """The same operation as exact_term, in every lane of a vector."""
     cdef vec_d t = x - q
     if metric_t is euclidean_t:
         return s + t * t
@@ -126,7 +129,8 @@ cdef inline double root(
     elif metric_t is minkowski_t:
         return pow(s, 1.0 / metric.p)
     elif metric_t is cosine_t:
-        # sqrt(a a) is a exactly, so that a row is at distance 0 from itself; the roots apart where a a leaves the range
+        # sqrt(a a) is a exactly, so that a row is at distance 0 from itself; two roots where a a overflows or
+        # underflows
         norms = metric.norm2[row] * metric.query_norm2[query]
         if 1e-290 < norms < 1e290:
             norms = sqrt(norms)
@@ -147,7 +151,7 @@ cdef inline void exact_four(
 ) noexcept nogil:
     """The exact sums of four (row, query) pairs, before the root.
 
-    A sum waits for each of its additions: four side by side take little longer than one.
+    In one sum each addition waits for the one before. Four sums side by side take little longer than one.
     """
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     cdef Py_ssize_t j
@@ -220,7 +224,7 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
 cdef inline double screen_bound(
     const metric_t* metric, double tau, double query_error, Py_ssize_t d, floating like
 ) noexcept nogil:
-    """The largest screen that a row at distance tau or less can have, in X's type, rounded up."""
+    """The bound of the screen, rounded up, in X's type: no row at distance tau or less has a larger screen."""
     cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
     cdef double t = 1.1754943508222875e-38 if floating is float else 2.2250738585072014e-308
     cdef double slack = (4 * d + 16) * u

@@ -1,8 +1,8 @@
-# Rows and queries become codes: `_code_bound.pxd` says what these are, and has the proof that nothing is lost.
+# Coding of rows and queries: `_code_bound.pxd` says what a code is, and proves that no near row is lost.
 #
 # in:      rows, a Coder of `fastclf/neighbors/code_filter.py`
 # written: the codes in panels, half the squared norm of each code, slack and length of each block of rows
-# needs:   scratch arrays of the stated sizes; rows that begin at multiples of 256
+# needs:   scratch arrays of the stated sizes; row ranges that begin at multiples of 256
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport abs
@@ -48,7 +48,7 @@ cdef inline void project(
 cdef inline void remainder(
     const float* panel, Py_ssize_t d, const float* y, Py_ssize_t m, const float* axes_t, vec_f* out
 ) noexcept nogil:
-    """out[0..1] = the squared norms of panel - V y, 4 coordinates at a time."""
+    """out[0..1] = the squared norms of panel - V y, the remainders after projection; 4 coordinates at a time."""
     cdef vec_f part[8]
     cdef vec_f t, u, s0 = spread_f(0), s1 = s0
     cdef Py_ssize_t i, j
@@ -65,25 +65,25 @@ cdef inline void remainder(
 
 ctypedef struct coder_t:
     Py_ssize_t d
-    Py_ssize_t m                    # axes; 0: rows are coded as they are
+    Py_ssize_t m                    # number of axes of the projection; 0: the rows are coded without projection
     Py_ssize_t n_codes              # coordinates of a code, padding included
     const double* center
     double scale
-    const float* axes               # (n_codes, d), the last a row of zeros
-    const float* axes_t             # (d, m), d padded to a multiple of 4
+    const float* axes               # (n_codes, d), the last row zeros
+    const float* axes_t             # (d, m), the axes transposed, with d padded to a multiple of 4
     float step
     float shift
     double kappa
     bint absolute                   # whether slacks and lengths are sums of absolute values; else Euclidean norms
-    bint inner                      # whether codes are for inner products
+    bint inner                      # whether the codes are for inner products
     float* w                        # scratch: (d, ROWS_F), the centred rows of a panel
-    float* y                        # (n_codes + 4, ROWS_F), their projections
-    int* code                       # (n_codes, ROWS_F), their codes
-    float* one                      # (d + n_codes,), a single row and its projection
+    float* y                        # scratch: (n_codes + 4, ROWS_F), the projections of these rows
+    int* code                       # scratch: (n_codes, ROWS_F), the codes of these rows
+    float* one                      # scratch: (d + n_codes,), a single row and its projection
 
 
 cdef tuple fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes):
-    """A Coder of `fastclf/neighbors/code_filter.py`, and new scratch arrays, which the caller keeps."""
+    """Fill in a Coder of `fastclf/neighbors/code_filter.py`; returns new scratch arrays, which the caller holds."""
     cdef const double[::1] center = coder.center
     cdef const float[:, ::1] axes = coder.axes
     cdef const float[:, ::1] axes_t = coder.axes_t
@@ -127,7 +127,7 @@ cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nog
 
 
 cdef void project_one(const coder_t* c) noexcept nogil:
-    """The projection of a panel's first row alone: 30 times less work for a single query."""
+    """The projection of a panel's first row alone: for a single query a thirtieth of the work of a whole panel."""
     cdef Py_ssize_t j
     cdef float* y = c.one + c.d
     cdef float t, rest = 0
@@ -145,7 +145,10 @@ cdef void project_one(const coder_t* c) noexcept nogil:
 cdef inline void center_rows(
     const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* norm_out
 ) noexcept nogil:
-    """c.w[j][r] = g (x - mu) of up to ROWS_F rows, and the norms of these, which are squared unless `absolute`."""
+    """Centre at most ROWS_F rows: c.w[j][r] = g (x - mu), with norms.
+
+    The norms are squared Euclidean norms, or sums of |w| where `absolute`.
+    """
     cdef Py_ssize_t r, j, d = c.d
     cdef float* w = c.w
     cdef const floating* x
@@ -172,7 +175,7 @@ cdef inline void center_rows(
 
 
 cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
-    """The coordinates of the centred rows that are coded, before they are divided by the step."""
+    """The coordinates of the centred rows to be coded (projected if there are axes), before division by the step."""
     cdef Py_ssize_t j, r
     cdef vec_f rest[2]
     if c.m == 0:
@@ -191,7 +194,10 @@ cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexc
 cdef void code_panel(
     const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* slack_out, float* length_out
 ) noexcept nogil:
-    """c.code[j][r], slacks and lengths |c| + e of up to ROWS_F rows; norm2: for unit rows their squared norms."""
+    """Code at most ROWS_F rows: c.code[j][r], slacks e, lengths |c| + e.
+
+    norm2 has squared norms if rows are to be normalised, else NULL.
+    """
     cdef Py_ssize_t r, j, n_coordinates = c.n_codes if c.m else c.d
     cdef double up = 1 + 1e-5 + 1.2e-7 * n_coordinates
     cdef float inverse = 1 / c.step, v, i, t
@@ -208,7 +214,7 @@ cdef void code_panel(
             v = z[j * ROWS_F + r] * inverse
             t = v if v < 127 else 127
             t = t if t > -127 else -127
-            i = (t + <float> 12582912) - <float> 12582912  # 1.5 2^23: rounds to the nearest integer
+            i = (t + <float> 12582912) - <float> 12582912  # adding, then subtracting, 1.5 2^23 rounds to an integer
             t = (v if c.inner else t) - i
             far[r] += (t if t > 0 else -t) if c.absolute else t * t
             near[r] += i * i
@@ -228,9 +234,10 @@ cdef void code_panel(
 
 
 def encode(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, index):
-    """Code rows start..stop (from a multiple of 256) of a Filter of `fastclf/neighbors/code_filter.py`.
+    """Code rows start..stop (start a multiple of 256) of a Filter of `fastclf/neighbors/code_filter.py`.
 
-    Written: index.code, index.half, and for each block of 256 rows the largest slack and length; all were 0.
+    Written: index.code, index.half, and for each block of 256 rows its largest slack and length. All of them must be 0
+    before.
     """
     cdef coder_t c
     cdef const double[::1] norm2 = index.metric.norm2
@@ -264,9 +271,10 @@ def encode(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, index):
 cdef void code_queries(
     const coder_t* c, const double* query, const double* norm2, Py_ssize_t n, const query_codes_t* out
 ) noexcept nogil:
-    """The codes of n queries, as int8 or, for differences, bytes of 1..255; out.base, out.slack, and out.length = |c|.
+    """Write the codes of n queries, out.base, out.slack, and out.length = |c|.
 
-    out.base is what `key_limit` takes off: half of |c|^2, but for inner products, and what the products add.
+    A code is int8, or for manhattan a byte of 1..255. out.base is the term that `key_limit` takes off: the offset of
+    the unsigned products, plus half of |c|^2 unless the codes are for inner products.
     """
     cdef float slack[ROWS_F]
     cdef float length[ROWS_F]
@@ -290,7 +298,7 @@ cdef void code_queries(
 
 
 def encode_queries(const double[:, ::1] query, coder, const double[::1] norm2, queries, bint inner):
-    """Write code, base, slack and length of CodedQueries of `fastclf/neighbors/code_filter.py`."""
+    """Write the codes, bases, slacks and lengths of a CodedQueries of `fastclf/neighbors/code_filter.py`."""
     cdef coder_t c
     cdef query_codes_t out
     cdef unsigned char[:, ::1] code = queries.code
@@ -305,9 +313,9 @@ cdef void code_inner(
     const model_t* model, coder_t* c, const double* query, const double* norm, Py_ssize_t n, const query_codes_t* out,
     char* scratch
 ) noexcept nogil:
-    """Queries of inner products: scaled to length 1, not centred, in the smallest step that holds them all.
+    """Code queries for inner products: scaled to length 1, not centred, in the smallest step that clips no coordinate.
 
-    A query of norm 0 stays as it is.
+    A query of norm 0 is not scaled.
     """
     cdef double* zero = <double*> piece(&scratch, (model.n_features + n) * <Py_ssize_t> sizeof(double))
     cdef double* norm2 = zero + model.n_features
@@ -343,7 +351,10 @@ cdef void code_raw(
     const model_t* model, const double* query, const double* norms, Py_ssize_t n, const query_codes_t* out,
     char* scratch
 ) noexcept nogil:
-    """Code queries as `Filter._queries` does; norms: squared for cosine, not squared for inner products, else NULL."""
+    """Code queries as `Filter._queries` does.
+
+    norms: squared for cosine, not squared for inner products, otherwise NULL.
+    """
     cdef coder_t c
     cdef Py_ssize_t i
     c.d = model.n_features

@@ -1,11 +1,13 @@
-# Exact nearest neighbours among sparse rows, by an inverted index: for each column its rows, ascending, and values.
+# Exact nearest neighbours among sparse rows, by an inverted index: each column lists its rows, in order, and their
+# values.
 #
 # in:      rows X as CSR (canonical) and as columns, a block of queries as CSR, rows [start, stop)
-# changed: as in `_search.pxd`; and the cursors, which hold the next entry of each column of a query: ranges must ascend
+# changed: as in `_search.pxd`; also the cursors, which hold the next entry of each column of a query: ranges must
+# ascend
 #
-# Screen: for one query and a panel of rows, the columns of the query add to the sums of the rows that they meet, so
-# that a coordinate that is zero in the row or in the query costs nothing. With N = x'x or sum |x|, the sum over the
-# common columns becomes
+# Screen: for one query and a panel of rows, each column of the query adds its products to the sums of the rows that
+# have an entry in it, so that a coordinate that is zero in the row or in the query costs nothing. With N = x'x or sum
+# |x|, the sum over the common columns becomes
 #
 #     euclidean   x'x + q'q - 2 x'q         manhattan   |x| + |q| + sum (|x_j - q_j| - |x_j| - |q_j|)
 #     dot         - x'q                     cosine      - (x / |x|)'(q / |q|)
@@ -20,8 +22,8 @@
 # -inf or limit NaN, and the comparison, made as not (limit <= ...), lets the row pass. The sum of dot is the exact sum,
 # coordinate by coordinate; the sum of cosine, of vectors of length 1, has absolute errors.
 #
-# The rows that pass are measured: two lists of columns are merged, coordinates in order. A coordinate that is zero in
-# both adds exactly 0 to the textbook's sum, so the result has the same bits.
+# The rows that pass are measured exactly: the entries of row and query are merged, coordinates in order. A coordinate
+# that is zero in both would add exactly 0 to a dense sum, so the result has the same bits.
 from cython cimport floating
 from libc.math cimport INFINITY, NAN, fabs, nextafter
 from libc.stdint cimport int64_t
@@ -32,7 +34,7 @@ from neighbors._search cimport (
 )
 from _vector cimport LANES_D, at_most_d, lowest_bit, require, spread_d, vec_d
 
-# The number of rows of a panel: their sums stay in the second-level cache.
+# The number of rows of a panel, chosen so that their sums stay in the second-level cache.
 cdef enum:
     PANEL = 1 << 14
 PANEL_ROWS = PANEL
@@ -48,16 +50,16 @@ ctypedef struct sparse_s:
     const int64_t* indptr        # (n + 1,) and indices: the rows of X
     const int* indices
     const int64_t* column        # (d + 1,), where the entries of each column begin
-    const int* row               # of each entry of the columns
+    const int* row               # (n_entries,) the row of each entry, column by column
     const double* shift          # (n,)
     const int64_t* query_ptr     # (n_queries + 1,) and query_indices, query: the queries
     const int* query_indices
     const double* query
-    const double* weight         # of each entry of the queries, for the screen
-    const double* query_norm     # (n_queries,)
-    int64_t* cursor              # of each entry of the queries, changed
+    const double* weight         # (n_query_entries,) the value of each entry for the screen
+    const double* query_norm     # (n_queries,) the N of each query
+    int64_t* cursor              # (n_query_entries,) the next entry of the column of each query entry; changed
     double* limit                # (n_queries,), scratch
-    double* sums                 # (PANEL,), zeros between two queries
+    double* sums                 # (PANEL,), scratch; zeros between two queries
     double rounding              # the relative error of values that are rounded to X's type
 
 
@@ -82,7 +84,7 @@ cdef inline double exact_pair(
     const metric_t* metric, const floating* x, const int* x_column, Py_ssize_t n_x,
     const double* q, const int* q_column, Py_ssize_t n_q,
 ) noexcept nogil:
-    """The exact sum, before the root."""
+    """The exact sum of a row and a query, before the root."""
     cdef Py_ssize_t i = 0, j = 0
     cdef double s = 0
     while i < n_x and j < n_q:
@@ -110,7 +112,7 @@ cdef inline void add_columns(
     const metric_t* metric, const sparse_s* x, const floating* values, Py_ssize_t query, Py_ssize_t first,
     Py_ssize_t last
 ) noexcept nogil:
-    """Add the columns of a query to the sums of rows first to last."""
+    """Add the products of a query's columns to the sums of rows first to last."""
     cdef Py_ssize_t p, at, end
     cdef double* sums = x.sums - first
     cdef double w, v
@@ -177,9 +179,9 @@ cdef void scan_sparse(
 
 
 def scan(index, Py_ssize_t start, Py_ssize_t stop, state, const floating[::1] values):
-    """Search rows start to stop, which follow the rows of the last call with this state, or of `begin`.
+    """Search rows start to stop, which must follow the rows of the last call with this state, or of `begin`.
 
-    `index` is a Sparse, whose columns hold these values, and `state` a SparsePass of
+    `index` is a Sparse with `values` as the values of its columns, and `state` a SparsePass of
     `fastclf/neighbors/inverted_index.py`. Returns the number of hits.
     """
     cdef search_t s
@@ -223,7 +225,7 @@ def scan(index, Py_ssize_t start, Py_ssize_t stop, state, const floating[::1] va
 
 
 def begin(columns, const int[::1] query_indices, int64_t[::1] cursor_out, Py_ssize_t first):
-    """Set the cursor of each entry of the queries to the first entry of its column in row `first` or after it."""
+    """Set the cursor of each query entry to the first entry of its column at row `first` or after it."""
     cdef const int64_t[::1] column = columns.start
     cdef const int[::1] row = columns.row
     cdef int64_t low, high, middle
@@ -245,9 +247,9 @@ def transpose(
     X, Py_ssize_t start, Py_ssize_t stop, const double[::1] scale, int64_t[::1] end, columns,
     const floating[::1] data,
 ):
-    """Append the entries of rows start to stop of a Csr, whose data are these, to the Columns, which end at `end`.
+    """Append the entries of rows start to stop of a Csr, with these data, to the columns; end[j]: the end of column j.
 
-    Values are multiplied by `scale` of their row.
+    The value of each entry is multiplied by `scale` of its row.
     """
     cdef const int64_t[::1] indptr = X.indptr
     cdef const int[::1] indices = X.indices
@@ -268,7 +270,7 @@ def norms(
     const int64_t[::1] indptr, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, bint squared,
     double[::1] norm_out,
 ):
-    """The sum over each of rows start to stop of x_j^2, if `squared`, or else of |x_j|, coordinates in order."""
+    """The N of rows start to stop: the sum of x_j^2 if `squared`, else of |x_j|, coordinates in order."""
     cdef Py_ssize_t row, p
     cdef double s, v
     with nogil:

@@ -1,4 +1,4 @@
-# How a kd-tree is built: its rows are sorted into leaves, and its boxes made. `_kdtree_layout.pxd` has its layout.
+# Building of a kd-tree: rows are sorted into leaves, and boxes are made. `_kdtree_layout.pxd` describes the layout.
 from cython cimport floating
 from libc.string cimport memcpy
 
@@ -10,7 +10,7 @@ NODE_CHILDREN = FAN
 
 
 cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """Where to cut leaves first..last, so that FAN^level consecutive leaves come to lie below one node."""
+    """The leaf at which to cut leaves first..last in two, such that FAN^level consecutive leaves lie below one node."""
     cdef Py_ssize_t size = 1
     while size * FAN < last - first:
         size *= FAN
@@ -20,7 +20,7 @@ cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 cdef Py_ssize_t widest(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const double* scale
 ) noexcept nogil:
-    """The coordinate with the largest range times scale among 64 of the rows; if these are equal, among all rows."""
+    """The coordinate with the largest range times scale, among 64 of the rows; if all those are 0, among all rows."""
     cdef Py_ssize_t step = max(1, n // 64), i, j, best = 0
     cdef double largest = 0
     cdef floating low, high, x
@@ -44,7 +44,7 @@ cdef Py_ssize_t widest(
 cdef void bracket(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* low_out, floating* high_out
 ) noexcept nogil:
-    """Two of the keys, from a sorted sample, between which the key of that rank most likely lies."""
+    """Two keys from a sorted random sample, between which the key of the given rank most likely lies."""
     cdef floating sample[1024]
     cdef Py_ssize_t size = 8, i, hole, place, reach = 2
     cdef unsigned long long state = 88172645463325252
@@ -71,7 +71,10 @@ cdef void bracket(
 cdef floating select(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* scratch, Py_ssize_t* n_less_out
 ) noexcept nogil:
-    """The key of that rank, from 0, and the number of smaller keys. About 1.3 passes, without branches on keys."""
+    """The key of the given rank, counted from 0, and the number of smaller keys.
+
+    About 1.3 passes; no branch on a key.
+    """
     cdef Py_ssize_t i, kept, up_to_low, below_low, up_to_high, below_high, less = 0
     cdef floating low, high, x
     cdef int side
@@ -91,7 +94,7 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # keep the keys on the rank's side of both brackets
+        # keep the keys on the same side of both bracket ends as the rank
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):
@@ -119,7 +122,7 @@ cdef floating select(
 cdef inline void partition(
     const floating* keys, const Py_ssize_t* rows, Py_ssize_t n, floating pivot, Py_ssize_t* cursor, Py_ssize_t* out
 ) noexcept nogil:
-    """Append each row to the rows with smaller keys (at out[cursor[0]]) or with larger ones (at out[cursor[1]]).
+    """Append the rows with keys below the pivot at out[cursor[0]], and the rows with keys above it at out[cursor[1]].
 
     The first cursor[2] of the rows whose keys equal the pivot count as smaller.
     """
@@ -141,14 +144,14 @@ ctypedef struct leaves_t:
     Py_ssize_t d
     Py_ssize_t n
     const double* scale  # (d,)
-    Py_ssize_t* rows     # (n,) row numbers, changed
+    Py_ssize_t* rows     # (n,) row numbers, sorted in place
     Py_ssize_t* moved    # (n,) scratch
 
 
 cdef void sort_leaves(
     const leaves_t* s, const floating* X, Py_ssize_t first, Py_ssize_t last, floating* keys, floating* scratch
 ) noexcept nogil:
-    """Sort the rows of leaves first..last into their leaves; keys and scratch are (n,), as s.rows is."""
+    """Sort the rows of leaves first..last in s.rows, so that each leaf holds its own; keys and scratch are (n,)."""
     cdef Py_ssize_t begin = first * LEAF, end = min(last * LEAF, s.n), cut, i, j, n_less
     cdef Py_ssize_t cursor[3]
     cdef floating pivot
@@ -179,16 +182,16 @@ def build_leaves(leaves, Py_ssize_t first, Py_ssize_t last, floating[::1] keys, 
         sort_leaves(&s, &X[0, 0], first, last, &keys[0], &scratch[0])
 
 
-# The same cut in steps, for nodes of many rows.
+# The same cut in interruptible steps, for nodes of many rows.
 
 
 def cut_leaf(Py_ssize_t first, Py_ssize_t last):
-    """The leaf where the second half of the node of leaves first..last begins."""
+    """The first leaf of the second half of the node that spans leaves first..last."""
     return middle(first, last)
 
 
 def widest_side(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const double[::1] scale):
-    """As `widest`."""
+    """The coordinate of the rows with the largest range times scale; see `widest`."""
     return widest(&X[0, 0], X.shape[1], &rows[0], rows.shape[0], &scale[0])
 
 
@@ -204,7 +207,7 @@ def gather_keys(
 
 
 def select_key(const floating[::1] keys, Py_ssize_t rank, floating[::1] scratch):
-    """(the key of that rank, the number of smaller ones)."""
+    """(the key of the given rank, the number of smaller keys)."""
     cdef Py_ssize_t n_less
     cdef floating key
     with nogil:
@@ -216,7 +219,7 @@ def partition_rows(
     const floating[::1] keys, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, floating pivot,
     Py_ssize_t[::1] cursor, Py_ssize_t[::1] moved,
 ):
-    """As `partition`, for rows start to stop."""
+    """Partition rows start to stop by the pivot; see `partition`."""
     with nogil:
         partition(&keys[start], &rows[start], stop - start, pivot, &cursor[0], &moved[0])
 
@@ -225,7 +228,7 @@ def pack_leaves(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop,
     floating[:, :, ::1] panels, floating[:, :, :, ::1] boxes,
 ):
-    """Fill the panels of leaves start..stop, and their boxes in the nodes above; the last leaf repeats its last row."""
+    """Fill the panels of leaves start..stop, and their boxes in the nodes above. The last row pads the last leaf."""
     cdef Py_ssize_t d = X.shape[1], n = X.shape[0], leaf, j, r, row
     cdef floating low, high
     with nogil:
@@ -244,7 +247,7 @@ def pack_leaves(
 
 
 def pack_nodes(floating[:, :, :, ::1] boxes, floating[:, :, :, ::1] boxes_above):
-    """Fill the boxes of nodes in the nodes above. The box of a child that is not there is empty: (inf, -inf)."""
+    """Copy the boxes of nodes into the nodes above. The box of a missing child is empty: (inf, -inf)."""
     cdef Py_ssize_t node, j, c
     cdef floating low, high
     with nogil:

@@ -6,7 +6,7 @@
 # its children coordinate by coordinate (boxes[node][low or high][j][c]), and a leaf its rows (panels[leaf][j][r]): one
 # pass of vectors screens all children, or all rows.
 
-# Multiples of the widest vector.
+# Both are multiples of the number of lanes of the widest vector.
 cdef enum:
     LEAF = 32
     FAN = 16

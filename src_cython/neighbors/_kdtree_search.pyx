@@ -28,11 +28,11 @@ from _status cimport FASTCLF_OK
 
 cdef enum:
     STACK = (FAN + 1) * MAX_HEIGHT
-    LIST = 32      # the largest k whose pairs are kept in order
+    LIST = 32      # the largest k whose pairs are kept in a sorted list; a larger k takes a heap
 
 STACK_SIZE = STACK
 
-# How a walk ends: every query is answered, its budget is spent, or the hits of the next query do not fit the buffer.
+# The state in which a walk ends: every query is answered, the budget is spent, or the buffer of hits is nearly full.
 cdef enum:
     DONE
     SPENT
@@ -53,26 +53,26 @@ ctypedef struct tree_t:
     Py_ssize_t height                # the level of the root; leaves have level 0
     Py_ssize_t n_nodes[MAX_HEIGHT]   # the number of nodes of each level
     Py_ssize_t first[MAX_HEIGHT]     # the number in `boxes` of the first node of each level
-    const Py_ssize_t* rows           # (n_rows,) the rows of X leaf by leaf
+    const Py_ssize_t* rows           # (n_rows,) the row numbers of X, leaf by leaf
 
-# A walk can be left and taken up again. Its stack holds nodes that may have near rows, as (screen of the box, number
-# and level); of nodes with the same parent a nearer one lies above a farther one. Below these nodes lies the path from
-# the query's home, a node of level 1, to the root: of each node on it one child is done already.
+# A walk can be interrupted and resumed. Its stack holds nodes that may have near rows, as (screen of the box, number
+# and level); of two children of one node, the nearer lies above the farther. The bottom of the stack is the path from
+# the query's home, a node of level 1, to the root: one child of each node on this path is visited already.
 ctypedef struct walk_t:
     search_t* s
     const tree_t* tree
     const Py_ssize_t* order       # (n_queries,) the order in which queries are answered
     const Py_ssize_t* homes       # (n_queries,) the home of each query
-    Py_ssize_t* n_begun           # the number of queries begun
-    Py_ssize_t* height            # of the stack
-    Py_ssize_t* n_hits            # in the buffer
-    Py_ssize_t* n_kept            # hits of queries that are done
-    double* near                  # (STACK,)
+    Py_ssize_t* n_begun           # the number of queries begun so far
+    Py_ssize_t* height            # the height of the stack
+    Py_ssize_t* n_hits            # number of hits in the buffer
+    Py_ssize_t* n_kept            # number of hits that belong to completed queries
+    double* near                  # (STACK,) the screen of the box of each node on the stack
     Py_ssize_t* node              # (STACK,) number, level and whether the node is on the path, packed
 
 
 cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
-    """The numbers of nodes that follow from the number of rows."""
+    """Set the number of nodes of each level, and the place of each level, from the number of rows."""
     cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
     tree.d = d
     tree.n_rows = n_rows
@@ -90,7 +90,7 @@ cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssiz
 cdef inline unsigned int screen_boxes(
     const box_metric_t* metric, const vec* low, const vec* q, Py_ssize_t d, double bound, double* near_out
 ) noexcept nogil:
-    """The screens of a node's boxes, and as bits those within the bound."""
+    """The screens of a node's boxes; returns as bits the boxes within the bound."""
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t width = FAN // lanes, i, j, c
     cdef const vec* high = low + d * width
@@ -123,7 +123,7 @@ cdef inline unsigned int children_within(
     const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, double* near_out
 ) noexcept nogil:
-    """The screens of a node's children, and as bits those within the query's bound."""
+    """The screens of the boxes of a node's children; returns as bits the children within the query's bound."""
     cdef Py_ssize_t d = tree.d, c, j
     cdef double bound = s.bound[query]
     cdef const floating* low = boxes + (tree.first[level] + node) * 2 * d * FAN
@@ -151,7 +151,7 @@ cdef inline unsigned int children_within(
 cdef inline unsigned int sum_leaf(
     const box_metric_t* metric, const double* panel, const double* q, Py_ssize_t d, double bound, double* s_out
 ) noexcept nogil:
-    """The exact sums of a leaf's rows, and as bits those within the bound."""
+    """The exact sums of a leaf's rows; returns as bits the rows within the bound."""
     cdef const vec_d* x = <const vec_d*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_d s0, s1, s2, s3, spread_q, limit = spread_d(bound)
@@ -180,7 +180,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """The exact sums of the rows of a leaf whose screens are within the bound, and as bits these rows."""
+    """The exact sums of a leaf's rows that pass the screen; returns these rows as bits."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
@@ -207,9 +207,10 @@ cdef inline unsigned int screen_leaf(
 cdef inline void take(
     const box_metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """As `offer`, but for a small k the pairs are kept in ascending order.
+    """Take a measured row as `offer` does, except that the pairs of a small k are kept in ascending order.
 
-    Putting a pair into a short list takes one branch that is hard to predict. A heap takes several, and a sort later.
+    Inserting a pair into a short sorted list takes one branch that is hard to predict. A heap takes several, and a sort
+    in the end.
     """
     cdef Py_ssize_t hole = s.k - 1
     cdef double* D = s.distance + query * s.k
@@ -237,7 +238,7 @@ cdef inline void visit_leaf(
     const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
     Py_ssize_t query
 ) noexcept nogil:
-    """Take the rows of a leaf that are within the bound."""
+    """Offer the rows of a leaf that are within the bound to the search."""
     cdef Py_ssize_t d = tree.d, r, j
     cdef const floating* panel = panels + leaf * d * LEAF
     cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
@@ -297,7 +298,7 @@ cdef void open_node(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Visit the leaves below a node, or stack the nodes, that may hold rows within the bound."""
+    """Open a node: of its children that may hold rows within the bound, visit the leaves and stack the nodes."""
     cdef search_t* s = w.s
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
@@ -325,7 +326,7 @@ cdef void open_node(
 cdef int walk_tree(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t budget
 ) noexcept nogil:
-    """Go on with a walk until it is done, `budget` nodes are opened, or the buffer of hits is full."""
+    """Resume a walk until it is done, `budget` nodes are opened, or the buffer of hits is nearly full."""
     cdef search_t* s = w.s
     cdef Py_ssize_t query, level, node, k = s.k
     while True:
@@ -363,7 +364,7 @@ cdef void find_homes(
     const box_metric_t* metric, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t* homes_out
 ) noexcept nogil:
-    """The home of queries start to stop: the nearest child of the nearest child, from the root down to level 1."""
+    """The home of each query, start to stop: the node of level 1 that is reached by the nearest child of each node."""
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t query, level, node
@@ -401,7 +402,7 @@ cdef int walk_tree_by(
 
 
 def homes(index, state, Py_ssize_t start, Py_ssize_t stop, const floating[:, :, :, ::1] boxes):
-    """Find the homes of queries start to stop, with a Tree, whose boxes these are, and a Walk of `kdtree.py`."""
+    """Find the homes of queries start to stop. index: a Tree with these boxes; state: a Walk (both of `kdtree.py`)."""
     cdef search_t s
     cdef metrics_t m
     cdef tree_t tree
@@ -419,11 +420,11 @@ def homes(index, state, Py_ssize_t start, Py_ssize_t stop, const floating[:, :, 
 def walk(
     index, state, Py_ssize_t budget, const floating[:, :, ::1] panels, const floating[:, :, :, ::1] boxes
 ):
-    """Answer the queries of a Walk in state.order, beginning where state.position says, opening up to `budget` nodes.
+    """Answer the queries of a Walk in state.order, from state.position on, opening at most `budget` nodes.
 
-    `index` is a Tree of `fastclf/neighbors/kdtree.py`, whose panels and boxes these are. Returns FINISHED, PAUSED, or
-    BUFFER_FULL. The hits of the queries that are done, state.position[3] in number, are then in the buffer, and the
-    walk goes on with the query after these.
+    `index` is a Tree of `fastclf/neighbors/kdtree.py` with these panels and boxes. Returns FINISHED, PAUSED, or
+    BUFFER_FULL. The buffer then has the hits of all completed queries, state.position[3] in number, and the next call
+    continues with the query after the last completed one.
     """
     cdef search_t s
     cdef metrics_t m
@@ -478,7 +479,7 @@ cdef int find_block(
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """As `find_rows` of `_scan.pyx`."""
+    """Find the k nearest rows of at most QUERIES queries, in ascending order."""
     cdef const void* panels = model.neighbors.panels
     cdef const void* boxes = model.neighbors.boxes
     if model.neighbors.narrow:

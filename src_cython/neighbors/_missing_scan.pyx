@@ -1,10 +1,10 @@
-# Euclidean distances over the coordinates that two rows both have; NaN stands for a missing value.
+# Euclidean distances over the coordinates that neither of two rows lacks; NaN stands for a missing value.
 #
 #     s = 0; n = 0; for j in range(d): if x[j] and q[j] are there: s = s + (x[j] - q[j])^2;  n = n + 1
 #     distance = sqrt((d / n) s),  infinite where n = 0
 #
-# As infinity is refused, a difference is NaN exactly where one of the two values is; such a lane adds 0 to s and to n.
-# The rows of a panel lie side by side, and every operation is rounded once.
+# As infinite values are refused, a difference is NaN exactly where one of the two values is missing; such a lane adds 0
+# to s and to n. The rows of a panel lie side by side, and every operation is rounded once.
 from cython cimport cdivision, floating
 from libc.math cimport INFINITY, NAN, sqrt
 
@@ -15,11 +15,11 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """More than (d / n) s of any row at distance tau or less: two roundings, and underflow. NaN: every row passes."""
+    """An upper bound of (d / n) s over the rows within tau, rounding and underflow included. NaN passes every row."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # off: the debug build's check of divisors is not for vectors
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel
 ) noexcept nogil:

@@ -1,5 +1,5 @@
-# Queries over raw pointers, made ready for a search in scratch space of the caller's, as `fastclf/neighbors/scan.py`
-# makes arrays ready in `Scan._queries` and `Pass`.
+# Preparation of queries over raw pointers in the caller's scratch space. `Scan._queries` and `Pass` of
+# `fastclf/neighbors/scan.py` do the same for arrays.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
 
@@ -11,8 +11,8 @@ from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
-# The most queries that are searched together, the bytes of a coordinate of a panel (two of the widest vectors), and the
-# most queries for which rows are read as they lie in X.
+# The most queries that are searched together, the bytes of one coordinate of a panel (two of the widest vectors), and
+# the most queries for which rows are read from X itself instead of from panels.
 cdef enum:
     QUERIES = 32
     PANEL_BYTES = 128
@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
-    """The scratch space of `prepare` and of a panel, for QUERIES queries."""
+    """The scratch space that `prepare` and one panel need for QUERIES queries, in bytes."""
     return (8 * QUERIES + PANEL_BYTES) * d + 32 * QUERIES + 256
 
 
@@ -41,7 +41,7 @@ cdef inline bint is_zero(const double* x, Py_ssize_t d) noexcept nogil:
 
 
 cdef inline double rounding(int metric, const double* q, const floating* rounded, Py_ssize_t d) noexcept nogil:
-    """Distance between a query and what it was rounded to, rounded up."""
+    """The distance between a query and its rounding to X's type, rounded up."""
     cdef double error = 0, largest = 0, total = 0
     cdef Py_ssize_t j
     if sizeof(floating) == sizeof(double) or metric == HAMMING or metric == MINKOWSKI:
@@ -64,7 +64,7 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
 cdef inline int measure_norm(
     int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """For cosine and dot: a query's squared norm, its `query_error`, and the number that its screen is divided by."""
+    """The query's squared norm, its `query_error`, and the divisor of its screen, for cosine and dot."""
     norm2_out[0] = squared_norm(q, d)
     error_out[0] = 0
     scale_out[0] = 1
@@ -76,7 +76,7 @@ cdef inline int measure_norm(
         if norm2_out[0] > 0:
             scale_out[0] = sqrt(norm2_out[0])
     else:
-        # a query shorter than `_LEAST_NORM` of `fastclf/neighbors/scan.py` counts as 0
+        # a norm below `_LEAST_NORM` of `fastclf/neighbors/scan.py` counts as 0
         error_out[0] = sqrt(norm2_out[0])
         if error_out[0] < 1e-140:
             error_out[0] = 0
@@ -87,7 +87,10 @@ cdef inline int measure_norm(
 cdef inline int prepare(
     const model_t* model, const raw_search_t* raw, metrics_t* metrics, search_t* s, char** scratch, floating like
 ) noexcept nogil:
-    """The search of up to QUERIES queries, with empty heaps; `metrics` are the model's, to which norms are added."""
+    """Set up a search of at most QUERIES queries, with empty heaps.
+
+    The queries' norms are added to the model's `metrics`.
+    """
     cdef Py_ssize_t d = model.n_features, n = raw.n, padded = (n + 3) // 4 * 4, query, j
     cdef floating* screen = <floating*> piece(scratch, padded * d * <Py_ssize_t> sizeof(floating))
     cdef double* error = <double*> piece(scratch, 4 * QUERIES * sizeof(double))

@@ -3,12 +3,12 @@
 #
 # in:      rows X[start:stop], a block of queries, a metric
 # changed: per query a heap of the k best pairs (`_heap.pxd`) with its largest distance tau, or the list of hits
-# needs:   ranges of one block in any order and any cut: the answer is a set under a total order, so that no cut of
-#          the work changes it
+# needs:   no order of row ranges: the answer is a set under a total order, the same for any order and cut of the ranges
 #
 # Each (row, query) pair is screened, and only rows whose screen is within the bound of `_distance.pxd` are measured
-# exactly. For many queries rows are packed into panels: 2 vectors of rows meet 4 queries at a time. For few queries
-# rows are read once as they lie in X, except for cosine, whose rows must be scaled. Minkowski has no screen.
+# exactly. For many queries rows are packed into panels: 2 vectors of rows are screened against 4 queries at a time. For
+# few queries the rows are read once, from X itself, except for cosine, whose rows must be scaled. Minkowski has no
+# screen.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
@@ -34,20 +34,20 @@ CODES = {
     "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
-# A block of queries is padded to a multiple of this many, with bounds that nothing meets.
+# A block of queries is padded to a multiple of GROUP; the bounds of the padding are below every screen.
 GROUP = 4
 
-# The rows of a panel, by X's type.
+# The number of rows of a panel, by X's type.
 PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
 cdef inline void pack(
     const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
     floating* panel
 ) noexcept nogil:
-    """panel[j][r] = X[first + r][j], for cosine divided by minus the row's norm; zeros from row n_rows on.
+    """panel[j][r] = X[first + r][j], divided by minus the row's norm for cosine; zeros from row n_rows on.
 
-    4 rows by 4 coordinates are transposed in registers, one cache line of each row after the other, while the lines of
-    the next panel are prefetched: 10 queries of 1M x 128 take 5 ms each in place of 10.
+    4 rows by 4 coordinates are transposed in registers, one cache line of each row after another, while the lines of
+    the next panel are prefetched: a query takes 5 ms instead of 10 (10 queries, 1M x 128).
     """
     cdef Py_ssize_t line = 64 // <Py_ssize_t> sizeof(floating), ahead = width * d
     cdef Py_ssize_t i, j = 0, r, last
@@ -99,7 +99,7 @@ cdef inline void screen_tile(
     const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
     unsigned int* near_out
 ) noexcept nogil:
-    """For 4 queries (arrays of d scalars, one behind the other) and a panel: as bits the rows within the bounds."""
+    """The rows of a panel whose screens are within the bounds, as bits for each of 4 queries (one array of d each)."""
     cdef const vec* q0 = queries
     cdef const vec* q1
     cdef const vec* q2
@@ -154,12 +154,15 @@ cdef void measure_panel(
     const metric_t* metric, search_t* s, const floating* X, const floating* panel,
     Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t query, unsigned int near
 ) noexcept nogil:
-    """Measure the rows of a panel that `near` marks: from 4 on, measuring all rows side by side costs less."""
+    """Measure the rows of a panel that `near` marks.
+
+    From 4 marked rows on, measuring the whole panel side by side is faster.
+    """
     cdef double sums[ROWS_F]
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
     cdef unsigned int many = 0
-    if metric_t is not cosine_t:  # whose panel is not X
+    if metric_t is not cosine_t:  # the panel of cosine has scaled rows, not rows of X
         many = near & (near - 1)
         many &= many - 1
         many &= many - 1
@@ -170,7 +173,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # a larger sum needs no root
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # a sum beyond the bound needs no root
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
@@ -208,7 +211,7 @@ cdef void scan_rows(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     cdef Py_ssize_t d = s.d, row, query, first, last
-    # where there are several queries, each passes over rows that stay in the first-level cache
+    # several queries share each chunk of rows while it is in the first-level cache
     cdef Py_ssize_t n_rows = max(1, 16384 // (d * <Py_ssize_t> sizeof(floating)))
     cdef const floating* x
     cdef const floating* q
@@ -275,7 +278,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
     cdef search_t s
     cdef metrics_t m
     cdef floating[:, ::1] panel = state.panel
-    cdef floating* scratch = NULL  # without a panel rows are read as they lie
+    cdef floating* scratch = NULL  # NULL: rows are read from X itself, not from a panel
     fill_metric(&m, metric, state.queries.query_norm2)
     fill_search(&s, X.shape[0], state, X[0, 0])
     if panel is not None:
@@ -286,12 +289,12 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
 
 
 cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:
-    """The lists of up to QUERIES queries, by one pass over all rows."""
+    """Find the k nearest rows of at most QUERIES queries, by one pass over all rows."""
     cdef search_t s
     cdef metrics_t m = metrics_of(model)[0]
     cdef char* scratch = raw.scratch
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
-    # for few queries rows of two vectors or more are screened as they lie
+    # for few queries rows of at least two vectors are screened without a panel
     cdef bint by_rows = raw.n <= FEW_QUERIES and d >= width
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
     cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])
@@ -304,7 +307,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """The k nearest rows of up to QUERIES queries, in ascending order."""
+    """Find the k nearest rows of at most QUERIES queries, in ascending order."""
     if model.neighbors.narrow:
         return find_block(model, raw, <const float*> model.neighbors.X)
     return find_block(model, raw, <const double*> model.neighbors.X)
@@ -314,7 +317,7 @@ cdef int measure_block(
     const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out,
     char* scratch
 ) noexcept nogil:
-    """out[q][r] = |Q[q] - X[r]|^2, each the sum over the coordinates in order."""
+    """out[q][r] = |Q[q] - X[r]|^2, summed over the coordinates in order."""
     cdef euclidean_t metric
     cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
@@ -348,9 +351,9 @@ ADDRESSES = {
 def find(
     const floating[:, ::1] X, const floating[:, ::1] Q, int code, double[:, ::1] distance, Py_ssize_t[:, ::1] index
 ):
-    """Search all rows for one query, Q[0], at little cost beside: for few rows, and metrics without norms and powers.
+    """Search all rows for the query Q[0] with little overhead: for few rows, and metrics without norms and powers.
 
-    Fills the lists, in ascending order, and returns whether rows fill them.
+    Fills the lists, in ascending order, and returns whether there are enough rows to fill them.
     """
     cdef model_t model
     cdef metrics_t metrics
@@ -379,7 +382,10 @@ def merge(
     double[:, ::1] distance, Py_ssize_t[:, ::1] index, const double[:, ::1] other_distance,
     const Py_ssize_t[:, ::1] other_index, Py_ssize_t first
 ):
-    """Push the pairs of others, heaps or lists of rows numbered from `first`, into these heaps, query by query."""
+    """Push the pairs of `others` into these heaps, query by query.
+
+    The rows of `others`, heaps or lists, are numbered from `first`.
+    """
     cdef Py_ssize_t k = distance.shape[1], query, i, row
     with nogil:
         for query in range(distance.shape[0]):

@@ -1,8 +1,8 @@
-# One search: a block of queries, and for each the best pairs, or the hits, that one thread has found so far.
+# One thread's search for a block of queries: for each query the best pairs, or all hits, among the rows seen so far.
 #
-# Each part of the library that finds rows which may be near (a scan, the codes of a filter, the leaves of a tree) calls
-# `measure` for each of them, or `offer` with the distance of a row that it has measured, and `measure_waiting` in the
-# end. A search that has distances and bounds of its own calls `take`.
+# An index (a scan, the codes of a filter, the leaves of a tree) calls `measure` for each row that may be near, or
+# `offer` with a distance that it has measured, and `measure_waiting` in the end. An index with distances and bounds of
+# its own calls `take`.
 from cython cimport floating
 from libc.math cimport isnan
 
@@ -17,22 +17,22 @@ ctypedef struct search_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     Py_ssize_t n_queries
-    const double* query           # (n_queries, d): what is measured
-    const void* screen_query      # (n_queries, d) in X's type: what is screened; padded to a multiple of 4 queries
-    const double* query_error     # (n_queries,): distance between the two; for dot the norm of the query
-    double* tau                   # (n_queries,): a row farther than this is of no use
-    double* bound                 # (n_queries,): a row whose screen exceeds this is farther than tau; padded, with -1
-    Py_ssize_t k                  # pairs wanted of each query; 0: all hits within tau
+    const double* query           # (n_queries, d): the queries, for exact distances
+    const void* screen_query      # (n_queries, d) in X's type: the queries, for screens; padded to a multiple of 4 rows
+    const double* query_error     # (n_queries,): distance between query and screen_query; for dot the query's norm
+    double* tau                   # (n_queries,): a row farther away than this is no neighbour
+    double* bound                 # (n_queries,): the largest screen of a row within tau; padded, with -1
+    Py_ssize_t k                  # number of neighbours of each query; 0: all hits within tau are wanted
     double* distance              # (n_queries, k): with `index` a heap of pairs for each query
     Py_ssize_t* index             # (n_queries, k)
     const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
-    const Py_ssize_t* self_row    # (n_queries,): the row that each query itself is, which it does not find, or NULL
-    Py_ssize_t* hit_query         # (capacity,) each: the hits
+    const Py_ssize_t* self_row    # (n_queries,): the row that the query itself is, which is not its neighbour; or NULL
+    Py_ssize_t* hit_query         # (capacity,), like the next two arrays: one entry per hit
     Py_ssize_t* hit_row
     double* hit_distance
     Py_ssize_t n_hits
     Py_ssize_t capacity
-    Py_ssize_t n_waiting          # pairs that passed the screen and are measured four at a time
+    Py_ssize_t n_waiting          # number of pairs that passed the screen and wait to be measured four at a time
     Py_ssize_t waiting_query[4]
     Py_ssize_t waiting_row[4]
 
@@ -67,7 +67,7 @@ cdef inline void offer(
 
 
 cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    """Measure the pairs that wait, side by side."""
+    """Measure the waiting pairs, four side by side."""
     cdef const floating* x[4]
     cdef const double* q[4]
     cdef double sums[4]
@@ -88,7 +88,7 @@ cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floa
 cdef inline void measure(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Measure a row, at once or with the next three: while a row waits, tau is only larger than it might be."""
+    """Measure a row now, or with the next three. While a row waits, tau may be larger than necessary, never smaller."""
     require(s.n_waiting < 4)
     if s.allowed != NULL and not s.allowed[row]:
         return
@@ -102,7 +102,10 @@ cdef inline void measure(
 cdef inline double screen_row(
     const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
 ) noexcept nogil:
-    """The screen of one row (x and q are arrays of d scalars): whole vectors of coordinates, the rest in float64."""
+    """The screen of one row: whole vectors of coordinates, then the rest in float64.
+
+    x and q are arrays of d scalars.
+    """
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t i = 0, n = d // lanes, j
     cdef vec a, b, c, e
@@ -133,7 +136,7 @@ cdef inline double screen_row(
     return s
 
 
-# The metrics by number: `CODES` of `_scan.pyx` has their names.
+# Numbers of the metrics; `CODES` of `_scan.pyx` has their names.
 cdef enum:
     EUCLIDEAN
     SQEUCLIDEAN
@@ -156,9 +159,9 @@ ctypedef struct metrics_t:
 
 
 cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_norm2) except -1:
-    """The structs of a Metric of `fastclf/neighbors/metrics.py`, which point into its arrays.
+    """Fill in the metrics from a Metric of `fastclf/neighbors/metrics.py`, whose arrays they point to.
 
-    For cosine `query_norm2` has the squared norms of the queries; None where a caller puts them in later.
+    For cosine, `query_norm2` has the squared norms of the queries; with None the caller sets the pointer later.
     """
     cdef const double[::1] w = metric.w
     cdef const double[::1] norm2 = metric.norm2
@@ -178,7 +181,7 @@ cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_
 
 
 cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like) except -1:
-    """The search of a Pass of `fastclf/neighbors/scan.py` or a Walk of `kdtree.py`."""
+    """Fill in a search from a Pass of `fastclf/neighbors/scan.py` or a Walk of `kdtree.py`."""
     cdef const double[:, ::1] query = state.queries.query
     cdef const floating[:, ::1] screen_query = state.queries.screen_query
     cdef const double[::1] query_error = state.queries.query_error
@@ -192,7 +195,10 @@ cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like
 
 
 cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, state) except -1:
-    """What `take` needs of the state of any index: state.search, a Search, and state.found, Heaps or Hits."""
+    """Fill in the fields that `take` reads.
+
+    state, of any index, has state.search, a Search, and state.found, Heaps or Hits.
+    """
     cdef double[::1] tau = state.found.tau
     cdef double[:, ::1] distance
     cdef Py_ssize_t[:, ::1] index

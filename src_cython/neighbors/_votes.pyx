@@ -1,6 +1,6 @@
 # Votes of neighbours: labels, shares of the votes, and means.
 #
-# in:      for each query its neighbours in order, as distance[q, j] and row index[q, j], and the worth of each vote
+# in:      for each query its neighbours in order, as distance[q, j] and row index[q, j], and the weight of each vote
 # out:     per query a class, a share for each class, or a mean of targets; written at out[rows[q]]
 # order:   every sum runs over the neighbours in their order, in float64: sum = sum + term
 #
@@ -9,28 +9,28 @@
 # the row counts, is 1 or given. Votes are counted in an array of all classes, of which only the entries of the
 # neighbours' classes are touched: O(k) a query, whatever the number of classes.
 #
-# Leave-one-out finds the prediction for every k from one list of neighbours. From k to k + 1 the sums take in the
-# neighbours that now count whole; for the prediction alone they also take in the next neighbour in part. Only the class
-# that gains a vote can become the best, so that a row takes O(k_max).
+# Leave-one-out finds the prediction for every k from one list of neighbours. From k to k + 1 the sums gain the
+# neighbours that now count in full; the prediction for one k also adds the next neighbour in part. Only the class that
+# gains a vote can become the best, so that a row takes O(k_max).
 import numpy as np
 
 ctypedef struct ballot_t:
     Py_ssize_t k
     const double* distance   # (n, k)
     const Py_ssize_t* index  # (n, k)
-    const double* given      # (n, k) votes, or NULL
-    const double* taken      # (n, k) how often each neighbour counts; NULL: once
-    bint by_distance         # whether votes are worth d_0 / d_j; else 1
+    const double* given      # (n, k) votes v_j by the user's function, or NULL
+    const double* taken      # (n, k) the taken_j of the neighbours; NULL: all are 1
+    bint by_distance         # whether v_j is d_0 / d_j; else 1
 
 ctypedef struct count_t:
     double* count            # (n_classes,) votes of each class; 0 between two queries
-    double* far              # (n_classes,) total distance of each class's voters; 0 between two queries
-    bint nearer              # whether of equal counts the one with less distance wins
-    Py_ssize_t best          # class; -1 before the first vote
+    double* far              # (n_classes,) the sum of the distances of each class's voters; 0 between two queries
+    bint nearer              # whether a tie of votes goes to the smaller sum of distances; else to the first class
+    Py_ssize_t best          # class with the most votes; -1 before the first vote
 
 
 cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept nogil:
-    """v_j of a query."""
+    """The vote v_j of neighbour j of query q, not yet multiplied by taken_j."""
     cdef Py_ssize_t i = q * b.k
     if b.given != NULL:
         return b.given[i + j]
@@ -40,7 +40,7 @@ cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept 
 
 
 cdef inline bint beats(const count_t* c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    """Whether class a comes before class b."""
+    """Whether class a wins against class b."""
     if c.count[a] != c.count[b]:
         return c.count[a] > c.count[b]
     if c.nearer and c.far[a] != c.far[b]:
@@ -65,7 +65,7 @@ cdef inline double times(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept
 
 
 cdef int fill(ballot_t* b, ballot) except -1:
-    """A Ballot of `fastclf/neighbors/voting.py`."""
+    """Fill in a ballot_t from a Ballot of `fastclf/neighbors/voting.py`."""
     cdef const double[:, ::1] distance = ballot.distance
     cdef const Py_ssize_t[:, ::1] index = ballot.index
     cdef const double[:, ::1] given = ballot.given
@@ -85,7 +85,10 @@ cdef int fill(ballot_t* b, ballot) except -1:
 cdef inline Py_ssize_t winner(
     const count_t* c, const Py_ssize_t* code, Py_ssize_t k, Py_ssize_t n_classes
 ) noexcept nogil:
-    """The best class among k codes, without branches, which could not be predicted: 36 ns in place of 90."""
+    """The class with the most votes among the k codes.
+
+    Branches, which could not be predicted, are avoided: 36 ns against 90.
+    """
     cdef double most = 0
     cdef Py_ssize_t j, best = 0, last = 0
     cdef bint tied
@@ -107,12 +110,13 @@ def take(
     const double[::1] weight, const Py_ssize_t[:, ::1] index, Py_ssize_t k, double[:, ::1] taken_out,
     unsigned char[::1] reached_out,
 ):
-    """How often each neighbour of a query counts: as its weight says, in order, until together they count k times.
+    """The number of times that each neighbour of a query counts: its row's weight, until the sum of these numbers is k.
 
-    The last neighbour is taken in part. reached_out says whether the weights of a query's neighbours reach k.
+    Neighbours are taken in order, the last one in part. reached_out says whether the weights of a query's neighbours
+    reach k.
     """
     cdef Py_ssize_t q, j
-    cdef double before, left, w, enough = k * (1 - 1e-12)  # weights may add up to k but for rounding
+    cdef double before, left, w, enough = k * (1 - 1e-12)  # rounding may leave a sum of weights just below k
     with nogil:
         for q in range(index.shape[0]):
             before = 0
@@ -125,7 +129,7 @@ def take(
 
 
 def elect(ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, Py_ssize_t[::1] best_out):
-    """The class with the most votes: of several the first, or with `nearer` the class of nearer voters in total."""
+    """The class with the most votes; ties go to the first class, or with `nearer` to the smaller sum of distances."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef Py_ssize_t[::1] code = np.empty(ballot.index.shape[1], np.intp)
@@ -151,7 +155,7 @@ def elect(ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, 
 
 
 def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
-    """The share of the votes that each class has."""
+    """The share of the votes for each class."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, n_classes = share_out.shape[1]
@@ -173,7 +177,7 @@ def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
 
 
 def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
-    """The mean target of each output."""
+    """The mean of each output's targets, weighted by the votes."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, o, n_outputs = y.shape[1]
@@ -191,7 +195,7 @@ def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
                 part = vote(&b, q, j) * times(&b, q, j)
                 target = &y[b.index[q * b.k + j], 0]
                 total += part
-                first += part * target[0]  # in a register: an output alone takes a third of the time
+                first += part * target[0]  # a sum in a register: a third of the time for a single output
                 for o in range(1, n_outputs):
                     out[o] += part * target[o]
             out[0] = first
@@ -206,14 +210,14 @@ cdef inline double weigh(const double* weight, Py_ssize_t row) noexcept nogil:
 cdef inline void gain(
     count_t* c, const Py_ssize_t[:] codes, const Py_ssize_t* index, Py_ssize_t j, double votes, double distance
 ) noexcept nogil:
-    """Give the class of neighbour j its votes, and set c.best to the best class of the neighbours 0..j."""
+    """Add neighbour j's votes to its class, and set c.best to the best class among neighbours 0..j."""
     cdef Py_ssize_t code = codes[index[j]], i
     cdef double before = c.count[code]
     add(c, code, votes, distance)
     if c.best < 0 or (c.best != code and beats(c, code, c.best)):
         c.best = code
     elif c.best == code and c.nearer and c.count[code] == before:
-        # the vote is worth 0, as others are at distance 0, and only adds distance to its class
+        # The vote is worth 0, because nearer rows are at distance 0: only the distance of the class grows.
         for i in range(j):
             if beats(c, codes[index[i]], c.best):
                 c.best = codes[index[i]]
@@ -223,7 +227,7 @@ def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
     Py_ssize_t[:, ::1] best_out,
 ):
-    """best_out[rows[q], k - 1] = the class that k neighbours elect; `weight` of the rows, None: each is 1."""
+    """best_out[rows[q], k - 1] = the class that k neighbours elect. weight: of the rows; None: all are 1."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
@@ -268,7 +272,7 @@ def elect_each(
 
 
 def average_each(ballot, const double[::1] weight, const double[:, ::1] y, double[:, :, ::1] mean_out):
-    """mean_out[rows[q], k - 1] = the mean target of k neighbours; `weight` of the rows, None: each is 1."""
+    """mean_out[rows[q], k - 1] = the mean target of k neighbours. weight: of the rows; None: all are 1."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)
@@ -307,7 +311,7 @@ def average_each(ballot, const double[::1] weight, const double[:, ::1] y, doubl
 
 
 def add_rows(const double[:, ::1] errors, const double[::1] weight, double[::1] total):
-    """total[k] += sum_i weight[i] errors[i, k], one row after the other, so that the cut of the rows changes no bit."""
+    """total[k] += sum_i weight[i] errors[i, k], one row after another: blocks of any size give the same bits."""
     cdef Py_ssize_t i, k
     with nogil:
         for i in range(errors.shape[0]):

@@ -1,15 +1,16 @@
-# Density trees grown on sorted lists (Ram and Gray 2011): boxes with a constant density each.
+# Density trees grown on sorted lists (Ram and Gray 2011): the leaves are boxes, each with a constant density.
 #
-# in:      lists as of `_grow.pyx`; the data in the unit box; a stack with the root on it
-# out:     nodes in pre-order, as `_grow.pyx` writes them; numbers: rows, risk by the share of the rows, volume
-# score:   the less the two sides risk the larger; of equal ones the first feature's smallest threshold wins
+# in:      lists as in `_grow.pyx`; the data in the unit box; a stack with the root on it
+# out:     nodes in pre-order, in the format of `_grow.pyx`; numbers of a node: its rows, risk from its share of rows,
+# volume
+# score:   minus the sum of the children's risks; of equal scores the first feature's smallest threshold wins
 #
 #     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V        integral of f^2 less twice the mean of f without a row
 #
 # of n of N rows in a box of volume V.
 #
 # The node that is split stays on top of the stack. The search for its cut, and then the partition of the lists, stop
-# wherever a budget ends and go on from there, so that Ctrl-C need not wait for a node of any size.
+# when the budget is spent and resume there, so that Ctrl-C need not wait for a node of any size.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -21,32 +22,32 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # columns of the nodes
+    FEATURE = 0  # names of the columns of the nodes
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # columns of the stack
+    START = 0  # names of the columns of the stack
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # columns of the boxes: then the lower and the upper ends
+    VOLUME = 0  # names of the columns of the boxes; the lower ends, then the upper ends, follow
     ENDS = 1
-    ROWS = 0  # columns of the numbers
+    ROWS = 0  # names of the columns of the numbers
     RISK = 1
     VOLUME_OUT = 2
 
-ctypedef struct cutting_t:  # the node on top of the stack, while it is split
-    bint open  # whether there is one
-    bint found  # whether its search has ended with a cut
-    Py_ssize_t feature  # the feature whose list is searched, or partitioned
-    Py_ssize_t place  # the next cut of this feature to try
+ctypedef struct cutting_t:  # state of the split of the node on top of the stack
+    bint open  # whether a split is under way
+    bint found  # whether the search has ended, with a cut
+    Py_ssize_t feature  # number of the feature whose list is searched or partitioned
+    Py_ssize_t place  # place of the next cut of this feature
     Py_ssize_t best_feature
     best_t best
-    double threshold  # of the best cut
+    double threshold  # threshold of the best cut
 
-ctypedef struct part_t:  # `Part` of `growth.py`, which says what the arrays are
+ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describes them
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -55,12 +56,12 @@ ctypedef struct part_t:  # `Part` of `growth.py`, which says what the arrays are
 
 
 cdef class Growth:
-    """The state of a growing density tree: a `growth_t`, filled once, the arrays that it points to, and the open node.
+    """The state of a growing density tree: a filled `growth_t`, the arrays that it points to, and the node under way.
 
     Parameters
     ----------
     lists : Sorted
-        Its items are used up.
+        The items are overwritten.
     min_leaf, min_split : int
     """
 
@@ -85,7 +86,7 @@ cdef class Growth:
 
 
 cdef inline double risk(double n, double total) noexcept nogil:
-    """R(t) of a volume of 1; of a single row in all there is none to leave out."""
+    """R(t) for a volume of 1, with the second term 1 if there is a single row, which cannot be left out."""
     return n * n / (total * total) - (2 * n * (n - 1) / (total * (total - 1)) if total > 1 else 1)
 
 
@@ -95,7 +96,7 @@ cdef inline double threshold_between(double below, double above) noexcept nogil:
 
 
 cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volume) noexcept nogil:
-    """Get ready to search for the cut of a node of n rows; one that is too small has no feature left to search."""
+    """Begin the search for the cut of a node of n rows. A node too small to split has no feature left to search."""
     c.open, c.found, c.place, c.best_feature = True, False, g.min_leaf, -1
     c.feature = g.n_features if n < g.min_split or n < 2 * g.min_leaf or volume < 1e-250 else 0
     start_search(&c.best, -1e300)
@@ -104,7 +105,7 @@ cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volum
 cdef Py_ssize_t search(
     cutting_t* c, const growth_t* g, const floating* X, const int64_t* node, const double* box, double budget
 ) noexcept nogil:
-    """Try the next cuts of the feature c.feature, `budget` at most. Returns the number of cuts that are done."""
+    """Try at most `budget` more cuts of the feature c.feature. Returns the number of cuts tried."""
     cdef Py_ssize_t d = g.n_features, n = node[STOP] - node[START], f = c.feature, first = c.place, stop, k
     cdef double width = box[ENDS + d + f] - box[ENDS + f], low = box[ENDS + f], threshold, share
     cdef const uint64_t* list = list_of(g, f, node[START])
@@ -130,7 +131,7 @@ cdef Py_ssize_t search(
 
 
 cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept nogil:
-    """Write the top of the stack, as a leaf."""
+    """Write the top of the stack to the nodes, as a leaf."""
     cdef const int64_t* node = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * (VOLUME_OUT + 1)
@@ -143,7 +144,10 @@ cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept n
 
 
 cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* box) noexcept nogil:
-    """Make the last node written the parent of two that wait: the right one in its place, the left one on top of it."""
+    """Split the last node written.
+
+    Its children go on the stack: the right one in its place, the left one on top of it.
+    """
     cdef int64_t* right = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int64_t* left = right + STACK_INTS
     cdef double* left_box = box + p.width
@@ -165,7 +169,7 @@ cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* bo
 cdef Py_ssize_t advance(
     Growth growth, const floating* X, part_t* p, double budget
 ) noexcept nogil:
-    """Grow the part on. Returns the number of rows in new leaves."""
+    """Continue to grow the part, until the budget is spent. Returns the number of rows in new leaves."""
     cdef const growth_t* g = &growth.c
     cdef cutting_t* c = &growth.cutting
     cdef Py_ssize_t n, n_done = 0
@@ -202,9 +206,10 @@ cdef Py_ssize_t advance(
 
 
 def grow(Growth growth, const floating[:, ::1] X, part, double budget):
-    """Grow the part for about `budget` cells, or until it is full or whole. Returns the number of rows in new leaves.
+    """Grow the part by about `budget` cells, or until it is full or complete. Returns the number of rows in new leaves.
 
-    The part is whole once no node waits, and full without space for one more node and for one more that waits.
+    The part is complete once no node waits on the stack. It is full once its arrays have no space for another node or
+    for another waiting node.
     """
     cdef int32_t[:, ::1] nodes = part.nodes
     cdef double[:, ::1] numbers = part.numbers

@@ -1,9 +1,10 @@
-# Rows down a tree, and trees cut short.
+# Prediction: rows descend a tree to their leaves. Also checks of a tree's structure.
 #
-# steps[node] = (threshold, feature and right child): nodes in pre-order, so the left child is node + 1. A leaf has
-# itself as its right child and NaN as its threshold, which nothing is at most: descending further stays there.
-# Beside the feature is a bit that sends NaN to the left, and one that makes the threshold the place of a subset: a
-# number of categories, then a bit for each, 1 for left. What is no such category goes where NaN goes.
+# steps[node] = (threshold, feature, right child). Nodes are in pre-order, so that the left child is node + 1. A leaf is
+# its own right child, and its threshold is NaN, so that no value goes left: a row that descends further stays in the
+# leaf. The number of the feature has two more bits. One sends NaN to the left. The other says that the threshold is a
+# place in `subsets`, where a number of categories stands, then one bit for each, 1 for left. A value that is no such
+# category goes where NaN goes.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -12,7 +13,7 @@ from _model cimport apply_double_f, apply_float_f, model_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    ROWS = 16  # go down side by side, so that their cache misses overlap; who is done makes room for the next
+    ROWS = 16  # rows that descend side by side, so that their cache misses overlap; finished rows are replaced
     MISSING_LEFT = 1 << 30
     SUBSET = 1 << 29
     FEATURE = SUBSET - 1
@@ -33,7 +34,7 @@ cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const fl
         if not (value >= 0 and value < subset[0]):
             return missing_left
         return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
-    # without a branch, of which every second would be foretold wrongly
+    # no branch: half of its predictions would fail
     return (value <= step.threshold) | ((value != value) & missing_left)
 
 
@@ -99,7 +100,7 @@ def apply(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floati
 
 def paths(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
           Py_ssize_t stop, const int64_t[::1] indptr, int64_t[::1] nodes_out):
-    """The nodes on the way of each of the rows [start, stop), row i's at indptr[i]."""
+    """The nodes on the path of each of the rows [start, stop); the path of row i begins at nodes_out[indptr[i]]."""
     cdef const step_t* step = <const step_t*> &steps[0, 0]
     cdef Py_ssize_t i, k, node
     with nogil:
@@ -125,7 +126,7 @@ def unpack(const int64_t[:, ::1] steps, double[::1] threshold_out, int32_t[::1] 
 
 
 def depths(const int32_t[::1] right, int64_t[::1] depth_out):
-    """The depth of each node; right[i] == i: a leaf."""
+    """The depth of each node; a node with right[i] == i is a leaf."""
     cdef Py_ssize_t i, n = right.shape[0]
     with nogil:
         depth_out[0] = 0
@@ -135,11 +136,11 @@ def depths(const int32_t[::1] right, int64_t[::1] depth_out):
 
 
 def is_tree(const int32_t[::1] right):
-    """Whether every node but the first is the child of one before it, in pre-order; right[i] == i: a leaf."""
+    """Whether the nodes form one tree in pre-order; a node with right[i] == i is a leaf."""
     cdef Py_ssize_t i, n = right.shape[0], n_open = 0
     cdef int32_t[::1] waiting = right.copy()
     for i in range(n):
-        # right children are met in the reverse order of their parents, each as soon as all before it is done
+        # Right children come in the reverse order of their parents, each directly after the parent's left subtree.
         if right[i] == i:
             if i + 1 == n:
                 return n_open == 0
@@ -155,7 +156,7 @@ def is_tree(const int32_t[::1] right):
 
 
 def keep(const int32_t[::1] right, const uint8_t[::1] collapsed, uint8_t[::1] kept_out):
-    """Mark the nodes that stay where those that are collapsed become leaves."""
+    """Mark the nodes that remain when the collapsed nodes become leaves."""
     cdef Py_ssize_t i = 0, j, n = right.shape[0]
     with nogil:
         for j in range(n):

@@ -1,7 +1,7 @@
 # The best cut of a node's rows by any criterion, with weights, several outputs and monotonic constraints.
 #
-# A score is the larger, the less impure the two sides are. l and r are the weights of the sides, l_k and r_k those of
-# class k:
+# A larger score means purer sides. l and r are the weights of the sides, l_k and r_k the weights of class k on each
+# side:
 #
 #     gini                  sum_k l_k^2 / l + sum_k r_k^2 / r
 #     entropy               sum_k l_k log2 l_k + r_k log2 r_k - l log2 l - r log2 r
@@ -31,21 +31,22 @@ from tree._growth cimport (
 )
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
-ctypedef struct order_t:  # a node's rows in the order of a feature; a cut sends the first rows of it to the left
-    const uint64_t* items  # (rows of the node,)
+ctypedef struct order_t:  # rows of a node in the order of a feature; a cut sends the first rows to the left
+    const uint64_t* items  # (number of rows of the node,)
     Py_ssize_t feature
     Py_ssize_t first, last  # the least and the largest number of rows that a cut may send to the left
 
-ctypedef struct best_t:  # the best cut that was found in an order
-    double score  # rounded
-    double bar  # no score below it is the best when rounded
+ctypedef struct best_t:  # the best cut found so far in an order
+    double score  # the score of the cut, rounded
+    double bar  # a score below the bar cannot be the best after rounding
     Py_ssize_t cut  # the number of rows on the left; -1: there is no cut
 
 
 cdef inline double rounded(double score) noexcept nogil:
-    """The score to 40 bits; the border between two roundings is a quarter of a step above the middle of both.
+    """The score rounded to 40 bits, with the border between two rounded values a quarter of a step above their middle.
 
-    Scores near whole numbers are common, and so no rounding errors take them to two sides of a border.
+    Exact scores are often whole numbers. With the border moved, rounding errors cannot take two of them to different
+    sides.
     """
     cdef uint64_t bits
     score += score * 2.3e-13
@@ -56,7 +57,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """The size below which a score of squares is a rounding error; splits that gain nothing are ties."""
+    """The size below which a score of squares is a rounding error and counts as 0, so that splits without gain tie."""
     return 1e-22 * node.impurity
 
 
@@ -65,12 +66,15 @@ cdef inline double above_noise(double score, double least) noexcept nogil:
 
 
 cdef inline void start_search(best_t* best, double floor) noexcept nogil:
-    """No cut is found yet; one whose score is below the floor is of no use."""
+    """Begin a search: no cut is found yet, and a cut must score at least `floor`."""
     best.score, best.bar, best.cut = floor, floor - fabs(floor) * 1e-12, -1
 
 
 cdef inline bint consider(best_t* best, double score, Py_ssize_t cut, bint or_equal) noexcept nogil:
-    """Take the cut if its score, rounded, is above the best one, or equal to it. Returns whether it is taken."""
+    """Take the cut if its rounded score is above the best one, or equal to it where `or_equal`.
+
+    Returns whether it is taken.
+    """
     if score < best.bar:
         return False
     score = rounded(score)
@@ -81,12 +85,12 @@ cdef inline bint consider(best_t* best, double score, Py_ssize_t cut, bint or_eq
 
 
 cdef inline bint is_cut(const growth_t* g, const order_t* order, Py_ssize_t k) noexcept nogil:
-    """Whether the first k rows may go left: from order.first on, a cut lies between two different values."""
+    """Whether the order may be cut after k rows: both sides are large enough, and the values beside the cut differ."""
     return k >= order.first and not same_value(g, order.items[k - 1], order.items[k])
 
 
 cdef inline bint heavy_enough(const growth_t* g, const node_t* node, double left) noexcept nogil:
-    """Whether both sides have the least weight of a leaf; left: the weight of the left side."""
+    """Whether both sides weigh at least the smallest weight of a leaf; left: the weight of the left side."""
     cdef double right = node.weight - left
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and right > 0
 
@@ -94,9 +98,9 @@ cdef inline bint heavy_enough(const growth_t* g, const node_t* node, double left
 cdef inline bint in_order(
     const growth_t* g, const node_t* node, Py_ssize_t feature, double left, double right
 ) noexcept nogil:
-    """Whether predictions of the two sides keep the constraint of the feature and the bounds of the node.
+    """Whether the predictions of the two sides obey the feature's monotonic constraint and the bounds of the node.
 
-    A feature without a constraint may be split in any way: its leaves are clipped to the bounds.
+    A feature without a constraint allows any predictions: those of its leaves are clipped to the bounds.
     """
     cdef const double* bounds = node.values + g.n_values
     return g.monotonic == NULL or g.monotonic[feature] == 0 or (
@@ -106,7 +110,7 @@ cdef inline bint in_order(
 
 
 cdef inline double class_score(const growth_t* g, const double* counts, double weight) noexcept nogil:
-    """What one side adds to the score, from the weights of its classes."""
+    """The contribution of one side to the score, from the weights of its classes."""
     cdef double score = 0, most
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
@@ -149,12 +153,12 @@ cdef inline void scan_classes(
 
 
 cdef inline double y_log(double y, double mean) noexcept nogil:
-    """y log(y / mean); 0 for a y that rounding took to 0 or below."""
+    """y log(y / mean); 0 for a y that rounding has made 0 or negative."""
     return y * log(y / mean) if y > 0 else 0
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """The order with those cuts alone that leave a number above 0 of each output on either side: no leaf predicts 0."""
+    """The order, limited to cuts with a positive number of each output on either side, so that no leaf predicts 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):
@@ -172,7 +176,7 @@ cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, 
 cdef inline double score_of_sums(
     const growth_t* g, const node_t* node, const double* sums, double weight
 ) noexcept nogil:
-    """Squared error or Poisson, from the left side's weight and, of each output, its sum of w (y - m)."""
+    """The score for squared error or Poisson, from the left side's weight and its sum of w (y - m) for each output."""
     cdef const double* m = node.values
     cdef double score = 0, other = node.weight - weight
     cdef Py_ssize_t o
@@ -187,7 +191,7 @@ cdef inline double score_of_sums(
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Squared error and Poisson."""
+    """Search the cuts by squared error or Poisson."""
     cdef order_t order = given[0]
     cdef Py_ssize_t k, o, row
     cdef double w, weight = 0, other, least = noise(node) * g.n_outputs
@@ -214,11 +218,11 @@ cdef inline void scan_sums(
 cdef inline void scan_distances(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Absolute error: the losses of all beginnings of the list, then of all ends, by heaps."""
+    """Search the cuts by absolute error: heaps give the losses of all beginnings of the list, then of all its ends."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0
-    cdef double* loss = scratch.losses + 4 * n  # of the first k rows and of the others
-    cdef double* left = loss + n  # the medians of both sides, of the last output: constraints allow one output alone
+    cdef double* loss = scratch.losses + 4 * n  # loss[k]: of the first k rows, plus of the others
+    cdef double* left = loss + n  # left[k], right[k]: the sides' medians of the last output
     cdef double* right = left + n
     cdef median_t m
     memset(loss, 0, n * sizeof(double))

@@ -1,14 +1,14 @@
-# Trees grown on lists that are sorted once (`_presort.pyx`): a node is a range of every list, a split partitions it.
+# Trees grown on lists that are sorted once (`_presort.pyx`): a node is a range of every list; a split partitions it.
 #
 # invariants: the range of a feature's list has the node's rows if the feature differs among them; a feature that is
 #             constant in a node is not partitioned any more, and both ends of its range keep the same rank, so that no
 #             node below is split by it
-#             within a node, a list is in the order of its ranks: the rows of a category are neighbours, and those of
+#             within a node, a list is in the order of its ranks: the rows of a category are neighbours, and rows with
 #             missing values are at the end
-#             nodes are written in pre-order, a left child right behind its parent, and never read again
+#             nodes are written in pre-order, a left child directly after its parent, and never read again
 #
-# Nodes that wait are on a stack in arrays, so no depth is too deep. A part is one subtree: the ranges of two parts have
-# no rows in common, so threads may grow them side by side.
+# Waiting nodes are on a stack in arrays, so that the depth has no limit. A part is one subtree: the ranges of two parts
+# have no rows in common, so that different threads may grow them.
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -24,13 +24,13 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, split_t, try_feature
 
 cdef enum:
-    FEATURE = 0  # columns of a part's nodes; feature -1: a leaf, -2 - i: the place of part number i
+    FEATURE = 0  # names of the columns of a part's nodes; feature -1: a leaf, -2 - i: here part i is inserted
     SIZE = 1
-    BELOW = 2  # the row of the value next to the threshold on the left, or where the subset begins; of a leaf any row
+    BELOW = 2  # the row with the largest value on the left, or the place of the subset; of a leaf any row
     ABOVE = 3
-    MISSING = 4  # where missing values go: 1 left, 0 right, -1: the node has none
+    MISSING = 4  # the side of missing values: 1 left, 0 right, -1: the node has none
     NODE_INTS = 5
-    START = 0  # columns of a part's stack
+    START = 0  # names of the columns of a part's stack
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -38,11 +38,11 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    WEIGHT = 0  # columns of the numbers of nodes and of the stack
+    WEIGHT = 0  # names of the columns of the numbers of nodes and of the stack
     IMPURITY = 1
     VALUES = 2
 
-ctypedef struct part_t:  # `Part` of `growth.py`, which says what the arrays are
+ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describes them
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -51,18 +51,18 @@ ctypedef struct part_t:  # `Part` of `growth.py`, which says what the arrays are
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    Py_ssize_t most_nodes, most_waiting, most_words  # the part is full once it has more
-    Py_ssize_t width  # columns of `numbers` and `waiting`
+    Py_ssize_t most_nodes, most_waiting, most_words  # the part is full once a count exceeds its limit
+    Py_ssize_t width  # the number of columns of `numbers` and `waiting`
     scratch_t scratch
 
 
 cdef class Growth:
-    """The state that all parts of a growing tree share: a `growth_t`, filled once, and the arrays that it points to.
+    """The state that all parts of a growing tree share: a filled `growth_t`, and the arrays that it points to.
 
     Parameters
     ----------
     lists : Sorted
-        Its items are used up.
+        The items are overwritten.
     data : Training
     limits : Limits
     total_weight : float
@@ -72,9 +72,9 @@ cdef class Growth:
     ----------
     n_rows, n_features, n_values : int
     n_numbers : int
-        The columns of a part's numbers: weight, impurity, and the values of a node with their bounds.
+        The number of columns of a part's numbers: weight, impurity, and the values of a node with their bounds.
     most_codes, most_words : int
-        The number of categories of the feature that has most of them, and of words that a subset of them takes.
+        The largest number of categories of a feature, and the number of words of a subset of so large a set.
     needs_losses : bool
         Whether a search writes `losses` of its scratch space.
     """
@@ -116,14 +116,14 @@ cdef class Growth:
 
 
 cdef object fixed_log_table(Py_ssize_t n):
-    """i log2 i for i = 0..n as whole numbers below 2^52, in a unit of a power of two: sums of them are exact."""
+    """i log2 i for i = 0..n as multiples of a power of two, whole numbers below 2^52: their sums are exact."""
     i = np.arange(1, n + 1, dtype=np.float64)
     table = np.concatenate([[0.0], i * np.log2(i)])
     return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(table[n] + 2))))))
 
 
 cdef object set_limits(growth_t* g, limits):
-    """Set the criterion and the limits of a growth whose target is set. Returns the array of `g.table`."""
+    """Set the criterion and the limits of a growth, after its target. Returns the array behind `g.table`."""
     cdef const int8_t[::1] monotonic = limits.monotonic
     cdef const double[::1] table = None
     g.criterion = limits.criterion
@@ -178,7 +178,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
 
 
 cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept nogil:
-    """The node on the stack that has `below` others on top of it."""
+    """Read the node on the stack that has `below` other nodes above it."""
     cdef int64_t* entry = p.stack + (p.n_waiting - 1 - below) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1 - below) * p.width
     node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
@@ -188,7 +188,7 @@ cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept
 
 
 cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
-    """Move the top of the stack to the nodes, where it is a leaf until it is split."""
+    """Move the top of the stack to the nodes, as a leaf, which a split may change."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
     read_waiting(p, 0, node)
@@ -202,18 +202,18 @@ cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
 
 
 cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """The finaliser of splitmix64."""
+    """The finaliser of the random number generator splitmix64."""
     x = (x ^ x >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
     x = (x ^ x >> 27) * <uint64_t> 0x94D049BB133111EB
     return x ^ x >> 31
 
 
 cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best) noexcept nogil:
-    """The best split by all features.
+    """Find the best split over all features.
 
-    p.features begins with those that are known to be constant in the node; those that are found to be constant here
-    join them. The search below a node only moves features behind the node's constant ones, and so the node's sibling,
-    which is searched later, still finds its own constant features first.
+    p.features begins with the features known to be constant in the node; features found to be constant are moved there.
+    The search in the node's subtree permutes only the features after them, so that the node's sibling, which is
+    searched later, still finds its own constant features first.
     """
     cdef Py_ssize_t i
     cdef int32_t f
@@ -229,7 +229,7 @@ cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best
 
 
 cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* best) noexcept nogil:
-    """The best split by features drawn by the node's own random numbers, until max_features are not constant."""
+    """Find the best split over features in random order, until max_features that vary in the node are tried."""
     cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
     best.feature = -1
@@ -250,7 +250,10 @@ cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* 
 cdef void write_subset(
     const growth_t* g, part_t* p, const uint64_t* order, Py_ssize_t n, const split_t* s, bint absent_left
 ) noexcept nogil:
-    """Write the categories that go left. Those that no row of the node has go left if `absent_left`."""
+    """Write the set of categories that go left.
+
+    Categories that no row of the node has belong to it if `absent_left`.
+    """
     cdef uint64_t* subset = p.subsets + p.n_words
     cdef Py_ssize_t n_codes = g.n_codes[s.feature], n_words = (n_codes + 63) >> 6, k
     cdef uint64_t code, bit
@@ -271,12 +274,12 @@ cdef void write_subset(
 cdef void mark_short(
     const growth_t* g, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Mark the sides of the rows, and record those next to the cut, of a split by a short list."""
+    """Mark the side of each row of a node split by a short list, and record the two rows next to the cut."""
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)  # where the rows left out belong
-    cdef bint common_left = s.cut > common  # whether the rows left out go left
+    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)  # place of the omitted rows
+    cdef bint common_left = s.cut > common  # whether the omitted rows go left
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]
     if first > common or not common_left:
@@ -296,9 +299,9 @@ cdef void mark_short(
 cdef int32_t mark_full(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Record the rows next to the cut, or the subset, of a split by a full list. Returns where missing values go.
+    """Record the rows next to the cut, or the subset, of a split by a full list. Returns the side of missing values.
 
-    Unless the order is that of the list, the sides of the rows are marked and the list is partitioned.
+    If the order of the split is not the list's own, the sides of the rows are marked and the list is partitioned.
     """
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* order = list
@@ -340,7 +343,7 @@ cdef void describe_children(
 cdef bint gains_enough(
     const growth_t* g, const node_t* node, const node_t* left, const node_t* right
 ) noexcept nogil:
-    """Whether the split reduces the impurity of all rows by min_decrease, up to a rounding error."""
+    """Whether the split reduces the impurity by at least min_decrease, relative to all rows, up to a rounding error."""
     return g.min_decrease <= 0 or (
         node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity
     ) / g.total_weight + 2.220446049250313e-16 >= g.min_decrease
@@ -349,7 +352,10 @@ cdef bint gains_enough(
 cdef void bound_children(
     const growth_t* g, const node_t* node, Py_ssize_t feature, node_t* left, node_t* right
 ) noexcept nogil:
-    """Set what the children may predict: the node's bounds, with the middle of both between them if order matters."""
+    """Bound the predictions of the children.
+
+    The bounds are the node's; a constrained feature adds the middle between the children.
+    """
     cdef int64_t place = g.n_values
     cdef double middle
     memcpy(left.values + place, node.values + place, 2 * sizeof(double))
@@ -369,9 +375,9 @@ cdef void bound_children(
 cdef bint split(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, halves_t* halves
 ) noexcept nogil:
-    """Make the last node written, `node`, the parent of two that wait. Returns whether it is one, else it is a leaf.
+    """Split the last node written, `node`, and stack its children. Returns whether it is split; otherwise it is a leaf.
 
-    halves: set, for the lists that are still to be partitioned if a child is to be searched.
+    halves: set, for partitioning the other lists if a child is to be searched.
     """
     cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
     cdef int32_t missing = -1
@@ -401,7 +407,7 @@ cdef bint split(
 
 
 def open_root(Growth growth, part):
-    """Put the node of all rows on the part's empty stack."""
+    """Put the root, the node of all rows, on the part's empty stack."""
     cdef growth_t* g = &growth.c
     cdef part_t p
     cdef node_t node
@@ -418,9 +424,10 @@ def open_root(Growth growth, part):
 
 
 def grow(Growth growth, part, double budget):
-    """Grow the part by about `budget` cells, or until it is full or whole. Returns the number of rows in new leaves.
+    """Grow the part by about `budget` cells, or until it is full or complete. Returns the number of rows in new leaves.
 
-    The part is whole once no node waits, and full without space for one more node, two that wait, and a subset.
+    The part is complete once no node waits on the stack. It is full once its arrays have no space for another node, two
+    waiting nodes, and a subset.
     """
     cdef growth_t* g = &growth.c
     cdef part_t p
@@ -461,9 +468,9 @@ def write_leaf(Growth growth, part):
 
 
 def find_split(Growth growth, part, scratch, Py_ssize_t first, Py_ssize_t stop):
-    """(score, feature, cut, how) of the best split of the top of the part's stack by features [first, stop).
+    """(score, feature, cut, how) of the best split of the node on top of the part's stack, over features [first, stop).
 
-    The feature is -1 if there is no split. If the node draws features, they are drawn of all.
+    The feature is -1 if there is no split. If the node draws features at random, the draw is over all features.
     """
     cdef growth_t* g = &growth.c
     cdef part_t p
@@ -484,7 +491,10 @@ def find_split(Growth growth, part, scratch, Py_ssize_t first, Py_ssize_t stop):
 
 
 def split_top(Growth growth, part, Py_ssize_t feature, Py_ssize_t cut, Py_ssize_t how):
-    """Write the top of the part's stack, split. Returns whether it is split, and whether a child is to be searched."""
+    """Split the top of the part's stack and write it.
+
+    Returns whether it is split, and whether a child is to be searched.
+    """
     cdef part_t p
     cdef node_t node
     cdef split_t s
@@ -500,9 +510,9 @@ def split_top(Growth growth, part, Py_ssize_t feature, Py_ssize_t cut, Py_ssize_
 
 
 def partition_lists(Growth growth, part, uint64_t[::1] scratch, Py_ssize_t first, Py_ssize_t stop):
-    """Partition the lists of features [first, stop) for the two nodes on top of the stack, of the node split last.
+    """Partition the lists of features [first, stop) for the two children on top of the stack, of the last node written.
 
-    scratch: (rows of the parent,)
+    scratch: (number of rows of the parent,)
     """
     cdef part_t p
     cdef node_t left, right

@@ -1,4 +1,4 @@
-# What the kernels of trees read and write while a tree grows.
+# Data structures of the tree kernels while a tree grows.
 from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
 
@@ -6,34 +6,34 @@ cdef enum:
     GINI
     ENTROPY
     MISCLASSIFICATION
-    SQUARED_ERROR  # this criterion and those below it predict numbers
+    SQUARED_ERROR  # from here on, criteria of regression
     ABSOLUTE_ERROR
     POISSON
 
 # The sorted lists, the target and the limits of one tree. Everything is set once, before the first node is split; while
-# the tree grows, only `items` and `side` change, each node's rows by the thread that splits this node.
+# the tree grows, only `items` and `side` change: the thread that splits a node writes the entries of the node's rows.
 #
-# A list has one item a row, in the order of one feature (`_presort.pyx` says what is in an item). The lists of several
-# nodes are ranges of the same arrays: a node has the rows of items[f * n + start] to items[f * n + stop - 1].
+# A list has one item for each row, in the order of one feature (`_presort.pyx` describes an item). The lists of a node
+# are ranges of the same arrays: the node has the rows of items[f * n + start] to items[f * n + stop - 1].
 ctypedef struct growth_t:
-    uint64_t* items  # (n_features, n); where lists are short, (n_features + 1, n): the last list has all rows
+    uint64_t* items  # (n_features, n); if there are short lists, (n_features + 1, n), where the last list has all rows
     Py_ssize_t n, n_features
     uint64_t row_mask, class_mask, missing  # the bits of an item's row and class; the rank of NaN
     int row_bits, rank_shift
-    const int32_t* common  # (n_features,): the rank whose rows a short list leaves out, -1: full list; NULL: all full
+    const int32_t* common  # (n_features,): the rank that a short list leaves out, -1: full list; NULL: all are full
     const int32_t* common_row  # (n_features,): a row that has this rank
-    uint8_t* side  # (n,): whether a row goes left, written when its node is split
+    uint8_t* side  # (n,): 1 if the row goes left, written when its node is split
     # the target
     int criterion
-    Py_ssize_t n_values, n_outputs  # values of a node: the weight of each class of each output, or a number an output
-    const double* y  # (n, n_outputs): numbers, or places of classes among all values; NULL: the items have the classes
+    Py_ssize_t n_values, n_outputs  # values of a node: the weight of each class, or a number, for each output
+    const double* y  # (n, n_outputs): numbers, or indices of classes among all values; NULL: classes are in the items
     const double* weight  # (n,); NULL: every row weighs 1
-    const int32_t* first_value  # (n_outputs + 1,): where the values of an output begin
-    const double* table  # (n + 1,): t of `_plain_split.pxd`; NULL unless the criterion is entropy without weights
+    const int32_t* first_value  # (n_outputs + 1,): the index of the first value of each output
+    const double* table  # (n + 1,): t of `_plain_split.pxd` for entropy without weights; otherwise NULL
     # the features
     const int32_t* n_codes  # (n_features,): the number of categories, 0: a feature of numbers; NULL: all are numbers
     const int8_t* monotonic  # (n_features,): -1, 0 or 1; NULL: all are 0
-    Py_ssize_t most_words  # the words of the largest subset of categories
+    Py_ssize_t most_words  # the number of words of the largest subset of categories
     # the limits
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
@@ -41,22 +41,22 @@ ctypedef struct growth_t:
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
-    Py_ssize_t list  # the number of a list that has the node's rows in [start, stop)
-    Py_ssize_t n_constant  # the number of features that are known to be constant in the node
-    bint leaf  # whether the node cannot be split, whatever the features are
-    uint64_t path  # a hash of the turns from the root, which seeds the node's draw of features
+    Py_ssize_t list  # a feature whose list has the node's rows in [start, stop)
+    Py_ssize_t n_constant  # the number of features known to be constant in the node
+    bint leaf  # whether the node cannot be split by any feature
+    uint64_t path  # hash of the path from the root, which seeds the node's draw of features
     double weight, impurity
-    double* values  # (n_values,); with `monotonic` then the least and the largest number that the node may predict
+    double* values  # (n_values,); with `monotonic`, two more: the bounds of the node's prediction
 
 ctypedef struct group_t:  # the rows of one category
     double mean
     Py_ssize_t start, stop
 
-ctypedef struct scratch_t:  # what the search for a node's split writes; nothing is kept from one node to the next
+ctypedef struct scratch_t:  # scratch space of the search for one node's split
     double* sides  # (2 n_values,)
-    uint64_t* items  # (rows of the node,)
-    group_t* groups  # (the most categories of a feature, and 1 for missing values,)
-    double* losses  # (7 rows of the node,), for absolute errors
+    uint64_t* items  # (number of rows of the node,)
+    group_t* groups  # (largest number of categories of a feature + 1,), the last for missing values
+    double* losses  # (7 times the number of rows of the node,), for absolute errors
 
 
 cdef inline Py_ssize_t row_of(const growth_t* g, uint64_t item) noexcept nogil:
@@ -76,12 +76,12 @@ cdef inline bint same_value(const growth_t* g, uint64_t a, uint64_t b) noexcept 
 
 
 cdef inline uint64_t* list_of(const growth_t* g, Py_ssize_t feature, Py_ssize_t start) noexcept nogil:
-    """The list of a feature, from the place `start` on."""
+    """The list of a feature, from place `start` on."""
     return g.items + feature * g.n + start
 
 
 cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
-    """Set where an item has its row, its class and its rank."""
+    """Set the bits of an item that hold its row, its class and its rank."""
     g.row_bits, g.rank_shift = row_bits, rank_shift
     g.row_mask = (<uint64_t> 1 << row_bits) - 1
     g.class_mask = (<uint64_t> 1 << (rank_shift - row_bits)) - 1
@@ -89,15 +89,15 @@ cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept no
 
 
 cdef inline bint is_short(const growth_t* g, Py_ssize_t feature) noexcept nogil:
-    """Whether the list leaves out the rows of a common value."""
+    """Whether the feature's list leaves out the rows of a common value."""
     return g.common != NULL and feature < g.n_features and g.common[feature] >= 0
 
 
 cdef inline Py_ssize_t length_of(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
-    """The number of items in a short list of a node of n rows.
+    """The number of items in the short list of a node of n rows.
 
-    A short list has no missing values. If it has fewer than n items, its last place has the rank of missing values and
-    the number of items.
+    A short list has no missing values. If it has fewer than n items, its last place holds the rank of missing values
+    and the number of items.
     """
     return list[n - 1] & g.row_mask if rank_of(g, list[n - 1]) == g.missing else n
 

@@ -1,14 +1,14 @@
 # The weighted median of numbers that are added one by one, and the sum of the distances to it, in O(log n) each.
 #
-# Two heaps: `low` has the numbers up to the median, the largest on top, as few as weigh half of all or more; `high`
-# the others. The smallest key is on top of a heap: that of `low` is -y.
+# Two heaps, each with its smallest key on top: `low` has the numbers up to the median, as keys -y, and is the smallest
+# such set that weighs half of the total or more; `high` has the other numbers.
 from libc.math cimport fabs
 
 ctypedef struct heap_t:
     double* keys
     double* weights
     Py_ssize_t n
-    double weight, total  # of all in it, and of their keys times weights
+    double weight, total  # the sum of the weights, and of keys times weights
 
 ctypedef struct median_t:
     heap_t low, high
@@ -29,7 +29,7 @@ cdef inline void heap_push(heap_t* h, double key, double weight) noexcept nogil:
 
 
 cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
-    """Move the top to the other heap, where its key has the other sign."""
+    """Move the top to the other heap, with the sign of its key changed."""
     cdef double key = h.keys[0], weight = h.weights[0], last, last_weight
     cdef Py_ssize_t i = 0, child
     h.n -= 1
@@ -48,7 +48,7 @@ cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
 
 
 cdef inline void median_start(median_t* m, double* room, Py_ssize_t n) noexcept nogil:
-    """An empty one; room for 4 n."""
+    """Begin without numbers; scratch space for 4 n is needed."""
     m.low.keys, m.low.weights, m.high.keys, m.high.weights = room, room + n, room + 2 * n, room + 3 * n
     m.low.n = m.high.n = 0
     m.low.weight = m.high.weight = m.low.total = m.high.total = 0
@@ -66,7 +66,7 @@ cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil
 
 
 cdef inline double median_of(const median_t* m) noexcept nogil:
-    """The median; the middle of the two where each half weighs the same."""
+    """The median; if both halves weigh the same, the middle between the two medians."""
     if m.high.n > 0 and m.low.weight == m.high.weight:
         return (m.high.keys[0] - m.low.keys[0]) / 2
     return -m.low.keys[0]

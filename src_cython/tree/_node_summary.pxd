@@ -1,4 +1,4 @@
-# What a node predicts, how impure it is, and whether it can be split at all.
+# Summary of a node: its prediction, its impurity, and whether it can be split at all.
 from libc.math cimport log
 from libc.stdint cimport uint64_t
 
@@ -23,7 +23,7 @@ from tree._median cimport median_add, median_loss, median_of, median_start, medi
 cdef inline double distance(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t o, double mean
 ) noexcept nogil:
-    """The sum over the rows of output o's squared distance to its mean, or of Poisson's half deviance."""
+    """The sum over the rows of the squared distance to the mean, or of half the Poisson deviance, for output o."""
     cdef Py_ssize_t k, row
     cdef double total = 0, y
     for k in range(node.stop - node.start):

@@ -1,18 +1,18 @@
-# Lists brought into the order of two children: the rows that go left, then the others, each in the order they had.
+# Partition of lists into those of two children: the rows that go left, then the others, each side in its old order.
 from libc.stdint cimport uint8_t, uint64_t
 
 from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length
 
-ctypedef struct halves_t:  # a node that is split
+ctypedef struct halves_t:  # a node that is split, and what its children need
     Py_ssize_t start, cut, stop  # the left child has the range [start, cut) of each list, the right one [cut, stop)
-    Py_ssize_t feature  # the feature whose list is in the children's order already; -1: no list is
+    Py_ssize_t feature  # a feature whose list is already partitioned; -1: none
     bint left, right  # whether the child will be searched, so that its ranges must be written
 
 
 cdef inline void mark_sides(
     const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
 ) noexcept nogil:
-    """Set g.side of n rows, of which the first `cut` go left."""
+    """Set g.side of n rows: 1 for the first `cut` rows, 0 for the others."""
     cdef Py_ssize_t k
     for k in range(cut):
         g.side[row_of(g, order[k])] = 1
@@ -23,7 +23,7 @@ cdef inline void mark_sides(
 cdef inline void partition_short(
     const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
 ) noexcept nogil:
-    """`partition` of a short list; n, n_left: the number of rows of the node and of its left child."""
+    """Partition a short list; n, n_left: the number of rows of the node and of its left child."""
     cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
     cdef uint64_t item
     for k in range(length):
@@ -41,9 +41,9 @@ cdef inline void partition_short(
 cdef inline void partition(
     const growth_t* g, const halves_t* node, Py_ssize_t feature, uint64_t* scratch
 ) noexcept nogil:
-    """Bring the rows of the node that have g.side 1 to the front of its range of a feature's list, if a child needs it.
+    """Move the rows with g.side 1 to the front of the node's range of a feature's list, if a child needs this list.
 
-    scratch: (rows of the node,)
+    scratch: (number of rows of the node,)
     """
     cdef uint64_t* list = list_of(g, feature, node.start)
     cdef Py_ssize_t n = node.stop - node.start, n_left = node.cut - node.start, k, o = 0, t = 0

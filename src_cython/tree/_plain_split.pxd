@@ -1,12 +1,12 @@
 # The best split of a node by one feature, from its sorted list.
 #
 # in:  list[start:stop], the rows of a node in the order of one feature, as `_presort.pyx` makes items
-# out: split_t, of the best cut: rows order[:cut] go left. A cut lies only between different ranks.
+# out: split_t, with the best cut: rows order[:cut] go left. A cut lies only between different ranks.
 #
 # The order is the list itself; or the list with the rows of missing values moved to its front; or the list with its
-# categories sorted by their mean response, of which some cut is the best of all subsets for two classes and for one
-# number (Fisher 1958; Breiman et al. 1984, theorem 4.5). With more classes or numbers there is one such order for each
-# of them against the rest, and the best cut of all these orders is taken.
+# categories sorted by their mean response. For two classes and for one number, some cut of the last order is the best
+# of all subsets (Fisher 1958; Breiman et al. 1984, theorem 4.5). With more classes or numbers there is one such order
+# for each class or number, and the best cut of all these orders is taken.
 #
 # Without weights, scores of classes are made of whole numbers, l and r being the numbers of rows of the two sides
 # (`_general_split.pxd` has the scores for all other cases):
@@ -16,12 +16,12 @@
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
 #     squared error          (sum_left (y - m))^2 / (l r),  m the node's mean
 #
-# A list is read from both its ends, up to the value that more than half of the rows have, or that the list leaves out:
-# the score of a cut does not depend on which of its two sides is summed.
+# A list is read from both ends, up to the value that more than half of the rows have, or that the list leaves out: the
+# score of a cut does not depend on which of its two sides is summed.
 #
-# Scores are compared as rounded to 40 bits, so that scores that differ by rounding errors are ties, in whatever order
-# the cuts are read; of equal scores the smaller threshold wins. Most cuts score below the bar, which is seen without a
-# division, and by vectors for BLOCK cuts at a time, places between equal ranks among them.
+# Scores are compared after rounding to 40 bits, so that scores that differ by rounding errors are ties, in whatever
+# order the cuts are read; of equal scores the smaller threshold wins. Most cuts score below the bar. A test without a
+# division shows this, in vectors of BLOCK places at a time, including places between equal ranks.
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
@@ -54,22 +54,23 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # + v: categories by the mean of value v
-    FEW = 32  # in a list of no more rows, a value that more than half of them have is not looked for
+    BY_RESPONSE = 2  # BY_RESPONSE + v: categories sorted by the mean of value v
+    FEW = 32  # a list of FEW rows or less is not searched for a value that more than half of the rows have
     BLOCK = 64
-    EXACT = 1 << 26  # with fewer rows, all products of two counts are whole doubles
+    EXACT = 1 << 26  # with fewer rows, products of two counts are exact doubles
 
 ctypedef struct split_t:
     double score
     Py_ssize_t feature, cut  # feature -1: there is no split; cut: the number of rows on the left
-    Py_ssize_t how  # which order is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
+    Py_ssize_t how  # the order that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
 
-ctypedef struct end_t:  # rows that are read from one end of a list
-    const uint64_t* items  # the first item that is read
-    Py_ssize_t count  # the number of rows; the row behind them has another value than the last one
-    Py_ssize_t first, last  # the least and the largest number of these rows that a cut may separate from the others
+ctypedef struct end_t:  # rows read from one end of a list
+    const uint64_t* items  # the first item read
+    Py_ssize_t count  # the number of rows; the row after them has a different value
+    Py_ssize_t first, last  # the smallest and the largest number of these rows that may be one side of a cut
 
-# The end from which rows are read: of equal scores the smaller threshold wins, which is the first or the last one read.
+# The end from which rows are read. Of equal scores the smaller threshold wins: the first one read upwards, the last one
+# read downwards.
 ctypedef struct upwards_t:
     char nothing
 
@@ -91,7 +92,7 @@ cdef inline uint64_t item_at(const way_t* way, const end_t* end, Py_ssize_t k) n
 cdef inline void consider_quotient(
     const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
-    """Take the cut if score / product is better; most are seen not to be without a division."""
+    """Take the cut if score / product is better than the best score. Most cuts are rejected without the division."""
     if score >= best.bar * product:
         consider(best, score / product, cut, way_t is downwards_t)
 
@@ -103,21 +104,24 @@ cdef inline void count_up(vec_d* k, Py_ssize_t start) noexcept nogil:
 
 
 cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t k) noexcept nogil:
-    """Whether the first k rows can be one side."""
+    """Whether a cut after the first k rows is allowed."""
     return k >= end.first and (k == end.count or not same_value(g, item_at(way, end, k - 1), item_at(way, end, k)))
 
 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether the `size` rows from a start on, and the next one, have the same value, so that none ends a side."""
+    """Whether `size` rows from `start` on, and the next row, have the same value, so that no cut lies among them."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
 cdef inline bint two_reach(
     const double* l_1, Py_ssize_t start, Py_ssize_t size, double n, double n_1, double bar
 ) noexcept nogil:
-    """Whether one of `size` cuts, the first of them behind start + 1 rows, scores at least the bar."""
+    """Whether one of `size` cuts reaches the bar by the Gini score of two classes.
+
+    The first cut is after start + 1 rows.
+    """
     cdef vec_d k, difference
     cdef Py_ssize_t i
     cdef unsigned int reached = 0
@@ -132,7 +136,7 @@ cdef inline bint two_reach(
 cdef inline void read_two(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Gini of two classes."""
+    """Search the cuts at one end by Gini of two classes."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
@@ -160,7 +164,7 @@ cdef inline void read_two(
 cdef inline bint gini_reach(
     const double* left, const double* cross, Py_ssize_t start, Py_ssize_t size, double n, double squares, double bar
 ) noexcept nogil:
-    """As `two_reach`, for any number of classes."""
+    """Whether one of `size` cuts reaches the bar by the Gini score of any number of classes; see `two_reach`."""
     cdef vec_d k, a, score
     cdef Py_ssize_t i
     cdef unsigned int reached = 0
@@ -181,7 +185,7 @@ cdef inline void read_gini(
     cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, stop = min(end.count, end.last), i, k, c
     cdef double squares = 0, cross = 0  # the sums of n_c^2 and l_c n_c
     cdef int64_t left = 0  # the sum of l_c^2
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; every second row's, so that no row waits for that before it
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; counts of every second row, others: of the rest
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -251,7 +255,7 @@ cdef inline void consider_square(
 cdef inline void read_squares(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Squared error of one number."""
+    """Search the cuts at one end by squared error of one number."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
@@ -274,7 +278,7 @@ cdef inline void read_squares(
 cdef inline void read_end(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* end, double* sides, best_t* best
 ) noexcept nogil:
-    """The best cut among the rows at one end of a list."""
+    """Search the cuts among the rows at one end of a list."""
     if end.count == 0:
         return
     if g.criterion == SQUARED_ERROR:
@@ -290,7 +294,7 @@ cdef inline void read_end(
 cdef inline Py_ssize_t first_at_least(
     const growth_t* g, const uint64_t* list, uint64_t rank, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """The first place in [low, high) whose rank is at least `rank`, or `high`."""
+    """The first place in [low, high) with a rank of at least `rank`; `high` if there is none."""
     cdef Py_ssize_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -304,7 +308,7 @@ cdef inline Py_ssize_t first_at_least(
 cdef inline Py_ssize_t far_end(
     const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
 ) noexcept nogil:
-    """The last place on the way from `inside` to `outside` that has the same value as the item."""
+    """The last place from `inside` towards `outside` that has the same value as the item."""
     cdef Py_ssize_t middle
     while outside - inside > 1 or inside - outside > 1:
         middle = (inside + outside) >> 1
@@ -318,9 +322,9 @@ cdef inline Py_ssize_t far_end(
 cdef inline void scan_from_both_ends(
     const growth_t* g, const node_t* node, const order_t* order, double* sides, best_t* best
 ) noexcept nogil:
-    """Read the rows below a value and those above it: the value that the list leaves out, or that more than half have.
+    """Search a list from both ends, up to the common value: the value left out, or that of more than half of the rows.
 
-    A cut lies beside this value or among the rows that are read, and so its own rows need not be read.
+    The rows with the common value need not be read, because no cut lies among them.
     """
     cdef Py_ssize_t n = node.stop - node.start, below = n, above = n, stop = n
     cdef const uint64_t* list = order.items
@@ -353,7 +357,7 @@ cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline double response(const growth_t* g, uint64_t item, Py_ssize_t v) noexcept nogil:
-    """Value v of a row: a number, or 1 if the row is of class v, else 0."""
+    """Value v of a row: a number, or for classes 1 if the row is of class v, else 0."""
     cdef Py_ssize_t row = row_of(g, item), o = 0
     if g.y == NULL:
         return class_of(g, item) == v
@@ -369,7 +373,7 @@ cdef inline Py_ssize_t arrange(
 ) noexcept nogil:
     """Write the node's list of a feature to scratch.items, in the order MISSING_FIRST or BY_RESPONSE + v.
 
-    Returns the number of rows of missing values that are moved to the front.
+    Returns the number of rows with missing values that are moved to the front.
     """
     cdef const uint64_t* list = list_of(g, feature, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k = n, n_groups = 0, i
@@ -404,7 +408,7 @@ cdef inline Py_ssize_t arrange(
 
 
 cdef inline bint is_plain(const growth_t* g) noexcept nogil:
-    """Whether the criterion has a loop of its own here."""
+    """Whether this file has a loop for the criterion; otherwise `_general_split.pxd` has."""
     if g.weight != NULL or g.monotonic != NULL:
         return False
     if g.criterion == SQUARED_ERROR:
@@ -416,12 +420,12 @@ cdef inline void scan(
     const growth_t* g, const node_t* node, const order_t* order, Py_ssize_t how, const scratch_t* scratch,
     split_t* split
 ) noexcept nogil:
-    """Take the order's best cut if it is better than the split, or is as good and of an earlier feature."""
+    """Take the best cut of the order if its score is higher than the split's, or equal and of an earlier feature."""
     cdef best_t best
     if order.first > order.last:
         return
     if is_plain(g):
-        # a cut that ties with the split is above the floor
+        # the floor is below the score of any cut that ties with the split
         start_search(&best, split.score - fabs(split.score) * 1e-12 - 1e-300 if split.feature >= 0 else -1e300)
         scan_from_both_ends(g, node, order, scratch.sides, &best)
     else:
@@ -456,7 +460,7 @@ cdef inline void try_feature(
             scan(g, node, &order, MISSING_FIRST, scratch, split)
         return
     order.items = scratch.items
-    # of two classes, the order of the second is that of the first turned round
+    # for two classes, the order by the second is the reverse of the order by the first
     for v in range(1 if g.y == NULL and g.n_values == 2 else 0, g.n_values):
         arrange(g, node, feature, BY_RESPONSE + v, scratch)
         scan(g, node, &order, BY_RESPONSE + v, scratch, split)

@@ -1,17 +1,17 @@
-# Each column of X as a sorted list of items, one number a cell:
+# Sorted lists of the columns of X. A list has an item, one integer, for each cell of its column:
 #
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
-# rank numbers the distinct values of the column in ascending order; -0.0 is 0.0, NaN has the largest rank there is. The
-# values of a categorical column are whole numbers, and are the ranks. A column is sorted by keys, unsigned integers in
-# the order of the floats: 32 bits of key above 32 of row, radix 2^11 from the lowest digit. Digits that are the same in
-# all keys are left out. float64 are sorted by the upper halves of their keys; then each run of equal upper halves is
-# sorted by the lower halves.
+# rank numbers the distinct values of the column in ascending order; -0.0 equals 0.0, and NaN has the largest possible
+# rank. The values of a categorical column are whole numbers, and are the ranks. A column is sorted by keys, unsigned
+# integers in the order of the floats: a radix sort (11-bit digits, lowest first) of numbers with the key in the upper
+# 32 bits and the row in the lower. A digit that is the same in all keys is skipped. float64 are sorted by the upper
+# halves of their keys; then each run of equal upper halves is sorted by the lower halves.
 #
 # A list may leave out the rows of a common value, which then cost nothing: half of a picture's pixels are black.
 #
-# The work on a column is a sequence of passes over its rows. It stops wherever a budget ends, in the middle of a pass
-# too, and goes on from there, so that Ctrl-C need not wait for a column of any length.
+# The work on a column is a sequence of passes over its rows. It can be interrupted when its budget is spent, even
+# within a pass, and resumed there, so that Ctrl-C need not wait for a column of any length.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -24,52 +24,52 @@ from _vector cimport prefetch
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
-    AHEAD = 16  # rows of X are prefetched before they are read: each is in another page of memory
-    SHORT = 48  # a run of no more equal upper halves is sorted by insertion
+    AHEAD = 16  # number of rows of X that are prefetched ahead, because each row is in another page of memory
+    SHORT = 48  # a longer run of equal upper halves is sorted by digits, a shorter one by insertion
 
-    READ = 0  # the passes, in their order: a block of columns is read, then each of its columns is sorted
-    COUNT = 1  # the rows of a common value
-    LIST = 2  # keys and rows, without those of the common value
-    DIGITS = 3  # how often each digit occurs
-    LOW = 4  # sort by each digit
+    READ = 0  # passes, in their order: a block of columns is read, then each of its columns is sorted
+    COUNT = 1  # count the rows of a common value
+    LIST = 2  # list keys and rows, except rows of the common value
+    DIGITS = 3  # count the occurrences of each digit
+    LOW = 4  # sort by the lowest digit, then by the next two
     MIDDLE = 5
     HIGH = 6
-    BACK = 7  # from the scratch space to the list
-    LOWER = 8  # the lower halves of float64
-    RANKS = 9  # ranks in place of keys
+    BACK = 7  # copy from the scratch space to the list
+    LOWER = 8  # sort by the lower halves of float64
+    RANKS = 9  # replace keys by ranks
 
-cdef uint32_t FIRST = <uint32_t> 1 << 31  # beside a row, of which there are fewer
+cdef uint32_t FIRST = <uint32_t> 1 << 31  # the bit above a row number: there are fewer rows
 
-ctypedef struct sorting_t:  # columns [column, stop) as they are sorted
+ctypedef struct sorting_t:  # state of the sort of columns [column, stop)
     # set once
-    Py_ssize_t n, d, stop  # rows, all columns of X, and where these columns end
+    Py_ssize_t n, d, stop  # number of rows, number of columns of X, and end of the columns to sort
     Py_ssize_t width  # the number of columns that are read at a time
-    Py_ssize_t least  # a value is common if more rows have it
+    Py_ssize_t least  # a value is common if more rows than this have it
     const Py_ssize_t* rows  # (n,): rows of X; NULL: all of them
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
     const int32_t* n_codes  # (d,): the number of categories, 0: numbers; NULL: all are numbers
-    int32_t* common  # (2, d): as in `growth_t`; NULL: no list leaves rows out
+    int32_t* common  # (2, d): as `common` and `common_row` of `growth_t`; NULL: all lists are full
     uint64_t* items  # (d, n)
     uint64_t* scratch  # (n,)
     uint32_t* counts  # (3, DIGIT)
-    growth_t g  # where an item has its parts
+    growth_t g  # layout of an item
     # the work under way
-    Py_ssize_t block, block_end  # the columns that are read
-    Py_ssize_t column  # the one of them that is sorted
-    int step  # the pass
-    Py_ssize_t place, todo  # the number of rows that the pass has done, and of all that it has to do
-    Py_ssize_t length, n_equal  # of the list; of rows that have the common value
-    bint lacks  # whether a value is missing
+    Py_ssize_t block, block_end  # range of the columns read last
+    Py_ssize_t column  # column of this block that is being sorted
+    int step  # the current pass
+    Py_ssize_t place, todo  # number of rows done in this pass, and number of rows in all
+    Py_ssize_t length, n_equal  # length of the list; number of rows with the common value
+    bint lacks  # whether a value of the column is missing
     double value  # the common value, if `repeated`
     bint repeated
-    uint64_t* source  # the items before and behind the sort by a digit
+    uint64_t* source  # the items before and after the sort by a digit
     uint64_t* target
     uint64_t last, n_ranks  # the last key, and the number of ranks so far
     bint waiting  # whether the common value is above all keys so far
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
-    """The float as an unsigned integer in the same order; of NaN all bits are set."""
+    """The float as an unsigned integer in the same order; for NaN all bits are set."""
     cdef floating value = x + 0
     cdef uint32_t u = 0
     cdef uint64_t v = 0
@@ -88,7 +88,7 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
 
 
 cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
-    """The most frequent of SAMPLE values, evenly spaced. Returns whether it is there twice."""
+    """The most frequent of SAMPLE evenly spaced values. Returns whether it occurs more than once."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
@@ -105,7 +105,7 @@ cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexce
 cdef void read_rows(
     const sorting_t* s, const floating* X, floating* values, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Copy the block's columns: a row of X is brought into the cache once for all of them."""
+    """Copy the columns of a block from X; each cache line of a row of X is read once for all of them."""
     cdef Py_ssize_t n = s.n, d = s.d, first = s.block, end = s.block_end, i, f, ahead
     cdef const Py_ssize_t* rows = s.rows
     cdef const floating* x
@@ -132,7 +132,7 @@ cdef void count_common(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssi
 
 
 cdef void list_keys(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Write the upper halves of the keys above their rows; without the rows of a common value if none is missing."""
+    """Write the upper halves of the keys above their rows; without rows of a common value unless values are missing."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef Py_ssize_t i, o = s.length, most = s.n - s.n_equal
     cdef floating value = <floating> s.value
@@ -162,7 +162,7 @@ cdef void count_digits(
 
 
 cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept nogil:
-    """Turn the counts of a digit into places. Returns whether its n items have more than the one digit given."""
+    """Turn the counts of a digit into places. Returns False if all n items have the given digit."""
     cdef uint32_t total = 0, here
     cdef Py_ssize_t i
     if count[digit] == n:
@@ -216,9 +216,9 @@ cdef void sort_run(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* c
 
 
 cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_ssize_t least) noexcept nogil:
-    """Sort runs of equal upper halves by the lower halves of their keys, whole runs until `least` rows are done.
+    """Sort runs of equal upper halves by the lower halves of their keys, in whole runs, until `least` rows are done.
 
-    Returns where the next run starts.
+    Returns the start of the next run.
     """
     cdef uint64_t* items = s.items + s.column * s.n
     cdef Py_ssize_t n = s.length, end = min(start + least, n), stop, i
@@ -235,7 +235,7 @@ cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_s
 
 
 cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Write ranks and classes in place of the keys."""
+    """Replace keys by ranks and classes."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef uint64_t missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0, left_out = key_of(<floating> s.value)
     cdef uint64_t row, key, rank, last = s.last, n_ranks = s.n_ranks, missing_rank = s.g.missing
@@ -266,7 +266,7 @@ cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssiz
 
 
 cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
-    """Set the length of the list, and say of which rank and of which rows those are that it leaves out."""
+    """Set the length of a short list, and record the rank and one row of the omitted value."""
     cdef Py_ssize_t i = 0
     if s.common == NULL:
         return
@@ -282,7 +282,7 @@ cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
-    """Get ready for the pass s.step. Returns the number of rows that it has to do; 0: the pass is not needed."""
+    """Begin the pass s.step. Returns the number of rows that it has to process; 0: the pass is not needed."""
     cdef uint64_t* items = s.items + s.column * s.n
     cdef bint numbers = s.n_codes == NULL or s.n_codes[s.column] == 0
     if s.step == READ:
@@ -312,7 +312,7 @@ cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
-    """End a pass that has done all its rows and get ready for the next one. Returns whether there is one."""
+    """End a completed pass and begin the next one. Returns whether there is a next one."""
     cdef const floating* x = values + (s.column - s.block) * s.n
     if LOW <= s.step <= HIGH and s.todo > 0:
         s.source, s.target = s.target, s.source
@@ -332,7 +332,7 @@ cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
 
 
 cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t budget) noexcept nogil:
-    """Sort on, for passes over about `budget` rows. Returns whether there is more to do."""
+    """Continue to sort, by passes over about `budget` rows. Returns whether there is more to do."""
     cdef const floating* x
     cdef Py_ssize_t start, stop, cost
     while budget > 0:
@@ -368,18 +368,18 @@ cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t 
 
 
 cdef class Sorting:
-    """Columns [first, stop) as they are sorted into lists: a `sorting_t`, and the arrays that it points to.
+    """The state of sorting columns [first, stop) into lists: a `sorting_t`, and the arrays that it points to.
 
     Parameters
     ----------
     lists : Sorted
-        Its items and, where it has one, `common` are written.
+        Its items and, if it has short lists, `common` are written.
     data : Training
     first, stop : int
     width : int
         The number of columns that are read at a time.
     least : int
-        A list leaves out the rows of a value that more rows have.
+        A list leaves out the rows of a value if more rows than this have it.
     """
 
     cdef sorting_t s
@@ -419,7 +419,7 @@ def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows, with their classes (None: they have none) and of rank 0."""
+    """Write a list of all rows, with rank 0 and their classes (codes None: without classes)."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(items_out.shape[0]):
@@ -427,9 +427,10 @@ def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
 
 
 def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
-    """Write the rows of lists [first, stop), with FIRST where a row's value is not that of the row before.
+    """Pack lists [first, stop): row numbers, with the bit FIRST where a row's value differs from the previous one.
 
-    The last number of a short list is its length. In `lists.common`, ranks become those among the values of the list.
+    The last number of a short list is its length. Ranks in `lists.common` are replaced by numbers of distinct values in
+    the list.
     """
     cdef uint64_t[:, ::1] items = lists.items
     cdef int32_t[:, ::1] common = lists.common
@@ -458,19 +459,19 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
                 common[0, f] = n_below
 
 
-ctypedef struct chosen_t:  # rows of a column whose list is unpacked
+ctypedef struct chosen_t:  # selection of rows from a packed list
     const uint32_t* packed  # (length,): the rows in the order of the column, as `pack` writes them
     Py_ssize_t length
-    const int64_t* tags  # of each row, the bits of its item below the rank; -1: the row is not chosen
-    Py_ssize_t n_chosen, n_rows  # the number of rows that are chosen, and of all
-    int64_t common  # the number of the list's values below the one that it leaves out; -1: it leaves none out
+    const int64_t* tags  # for each row the bits of its item below the rank; -1: not selected
+    Py_ssize_t n_chosen, n_rows  # the number of selected rows, and of all rows
+    int64_t common  # the number of distinct values below the omitted one; -1: full list
     bint categorical
 
 
 cdef Py_ssize_t unpack_list(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, uint64_t* items
 ) noexcept nogil:
-    """Write the items of the chosen rows and return their number. x: the column's first entry in X, of d columns."""
+    """Write the items of the selected rows and return their number. x: the column's first entry in X, of d columns."""
     cdef Py_ssize_t i, row, o = 0, last = c.length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
@@ -499,7 +500,7 @@ cdef Py_ssize_t unpack_list(
 cdef int32_t row_like(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The first chosen row with the value in column x, by the number in its tag; 0 if there is none."""
+    """The number (in its tag) of the first selected row with the value in column x; 0 if there is none."""
     cdef Py_ssize_t i
     for i in range(c.n_rows):
         if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
@@ -510,8 +511,8 @@ cdef int32_t row_like(
 def unpack(packed, lists, const floating[:, ::1] X, const int64_t[::1] tags, Py_ssize_t first, Py_ssize_t stop):
     """Write lists [first, stop) of the rows that have a tag, from the Packed of X to the items of a Sorted.
 
-    tags: of each packed row, the bits of its item below the rank, -1: the row has no item. In `lists.common`, the rows
-    that have a common value become such rows as have a tag.
+    tags: for each packed row the bits of its item below the rank; -1: the row has no item. In `lists.common`, the row
+    of each common value is replaced by one that has a tag.
     """
     cdef const uint32_t[:, ::1] order = packed.packed
     cdef const Py_ssize_t[::1] some = packed.data.rows

@@ -2,19 +2,20 @@
 #
 #     F_t(alpha) = min(R(t) + alpha, F_left(alpha) + F_right(alpha))
 #
-# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two sides of the
-# min meet. F_left + F_right is a heap of breakpoints (alpha, how many leaves fewer from there on), the largest on top:
-# those beyond alpha_t are taken off, and alpha_t is put on. Each is put on and taken off at most once: O(n log n), at
+# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two arguments of
+# the min are equal. F_left + F_right is a heap of breakpoints (alpha, number of leaves removed there), the largest on
+# top: those beyond alpha_t are popped, and alpha_t is pushed. Each is pushed and popped at most once: O(n log n), at
 # any depth.
 #
 # in:  right: right[t] == t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
-# out: alpha[t], infinite for leaves; fewer[t]: leaves less from alpha[t] on if t is a breakpoint of the root, else 0
+# out: alpha[t], infinite for leaves; fewer[t]: number of leaves removed at alpha[t] if t is a breakpoint of the root,
+# else 0
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
-    """The root of two skew heaps in one; -1: an empty one."""
+    """The root of the union of two skew heaps with roots a and b; -1 is an empty heap."""
     cdef int32_t root = -1
     cdef int32_t* place = &root
     while a >= 0 and b >= 0:
@@ -22,7 +23,7 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # the children change sides, and the one that was high goes on being melded
+        # swap the children, and continue with the former high child
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
@@ -59,7 +60,7 @@ cdef void weakest_links(
 def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
     """The right child of each node in pre-order; a leaf is its own."""
     cdef Py_ssize_t t
-    cdef int32_t waiting = -1, before  # the last node without one; right_out of that is the one before it
+    cdef int32_t waiting = -1, before  # waiting: the last node without a right child; its right_out is the previous one
     with nogil:
         for t in range(leaf.shape[0]):
             if not leaf[t]:
@@ -75,7 +76,7 @@ def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
 
 def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,
           int32_t[:, ::1] heaps):
-    """Fill alpha and fewer; `heaps` is room for (3, n_nodes)."""
+    """Fill in alpha and fewer; `heaps`: (3, n_nodes), scratch space."""
     with nogil:
         weakest_links(
             &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
@@ -83,7 +84,7 @@ def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_ou
 
 
 def least_above(const int32_t[::1] right, const double[::1] alpha, double[::1] least_out):
-    """The least alpha of the nodes above each node; infinity for the root."""
+    """The least alpha of all ancestors of each node; infinity for the root."""
     cdef Py_ssize_t t, n = right.shape[0]
     with nogil:
         least_out[0] = INFINITY
