@@ -1,7 +1,8 @@
 # The k smallest (distance, index) pairs seen so far, as a bounded max-heap in two parallel arrays.
 #
-# Order: smaller distance first, then smaller index; so the heap's content does not depend on the order of arrival.
-# Invariant: distance[0], index[0] is the largest pair held, and no pair is larger than its parent at (i - 1) // 2.
+# Order: smaller distance first, then smaller index; so the content of a heap does not depend on the order of arrival.
+# Invariant: distance[0], index[0] is the largest pair in the heap, and no pair is larger than its parent at (i - 1) //
+# 2.
 # A heap starts full of (inf, PY_SSIZE_T_MAX), which every real pair replaces.
 
 
@@ -12,7 +13,7 @@ cdef inline bint precedes(double a, Py_ssize_t i, double b, Py_ssize_t j) noexce
 cdef inline void sift_down(
     double* distance, Py_ssize_t* index, Py_ssize_t size, double a, Py_ssize_t i
 ) noexcept nogil:
-    """Put (a, i) in place of the top of a heap of `size` pairs."""
+    """Replace the top of a heap of `size` pairs by (a, i)."""
     cdef Py_ssize_t hole = 0, child = 1
     while child < size:
         if child + 1 < size and precedes(distance[child], index[child], distance[child + 1], index[child + 1]):
@@ -28,7 +29,7 @@ cdef inline void sift_down(
 
 
 cdef inline bint push(double* distance, Py_ssize_t* index, Py_ssize_t k, double a, Py_ssize_t i) noexcept nogil:
-    """Keep (a, i) if it is among the k smallest; say whether it was kept."""
+    """Keep (a, i) if it is among the k smallest pairs; returns whether it is kept."""
     if not precedes(a, i, distance[0], index[0]):
         return False
     sift_down(distance, index, k, a, i)

@@ -1,12 +1,14 @@
-# The C interface for compiled code of others: functions over raw pointers, at the SIMD level chosen at import.
+# The C interface for compiled code outside this package: functions over raw pointers, at the SIMD level chosen at
+# import.
 #
-# `_d` takes float64, `_f` float32; rows are C-contiguous, (n, n_features). Every function may be called without the GIL
-# and from any number of threads at once; none allocates. All but `dot` return a status, FASTCLF_OK being 0; then what
-# is written is what the estimator's method returns, and otherwise means nothing.
+# Functions ending in `_d` take float64, in `_f` float32; rows are C-contiguous, (n, n_features). Every function may be
+# called without the GIL, unless its comment says otherwise, and from any number of threads at once; none allocates. All
+# computing functions but `dot` return a status. With FASTCLF_OK the written values are the results of the estimator's
+# method; with any other status they mean nothing.
 #
-# `scratch` is the caller's, of at least `scratch_size` bytes, and of one thread at a time.
+# `scratch` is memory of the caller, at least `scratch_size` bytes, used by one thread at a time.
 #
-# Between releases there are only additions, each with a new FASTCLF_ABI: see CONTRIBUTING.md and EMBEDDING.md.
+# New releases only add functions, each with a new FASTCLF_ABI: see CONTRIBUTING.md and EMBEDDING.md.
 from libc.stdint cimport int64_t
 
 cdef extern from *:
@@ -16,7 +18,7 @@ cdef extern from *:
     typedef struct fastclf_model fastclf_model;
     #endif
     """
-    # A fitted model: arrays that stay as they were when it was made, whatever becomes of the estimator.
+    # A fitted model. Its arrays never change, whatever happens to the estimator.
     ctypedef struct fastclf_model:
         pass
 
@@ -25,8 +27,8 @@ cdef enum:
 
 cdef enum:
     FASTCLF_OK = 0
-    FASTCLF_BAD_MODEL = 1  # the model has no such function
-    FASTCLF_BAD_SIZE = 2   # a size or an index is out of its range: k > rows that can be found, n < 0
+    FASTCLF_BAD_MODEL = 1  # the model has no such method
+    FASTCLF_BAD_SIZE = 2   # a size or an index is out of its range: k above the number of rows that can be found, n < 0
     FASTCLF_BAD_VALUE = 3  # NaN, infinity, or another number that the estimator refuses, or a sum that overflows
 
 cdef enum:
@@ -42,21 +44,21 @@ cdef enum:
     FASTCLF_MISCLASSIFICATION = 2
     FASTCLF_SQUARED_ERROR = 3
 
-# The version of the installed package; `require_abi` below compares it with the one compiled against.
+# The version of the interface in the installed package; `require_abi` below compares it with FASTCLF_ABI.
 cdef int abi() noexcept nogil
 
-# The model of what fastclf.embed returned, with a reference to it for the caller. Needs the GIL.
+# The model in an object returned by fastclf.embed, with a reference to it for the caller. Needs the GIL.
 cdef fastclf_model* take(object embedded) except NULL
 cdef void retain(fastclf_model* model) noexcept nogil
-# The last release takes the GIL, to let go of the arrays.
+# The last release takes the GIL, to free the arrays.
 cdef void release(fastclf_model* model) noexcept nogil
 
 cdef int kind(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_features(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # columns of decide, log_joint, log_proba, proba
-cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil    # 0: no classifier
-cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # that can be found; 0 but for neighbours
-# Bytes for a call with n rows, and for `nearest` k; more rows than 32 need no more.
+cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil    # 0: the model is no classifier
+cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # findable rows; 0 unless of neighbours
+# The scratch space in bytes for a call with n rows and, of `nearest`, k neighbours; more than 32 rows need no more.
 cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_t k) noexcept nogil
 
 # The k nearest rows of n queries, ascending by (distance, row): kneighbors.
@@ -69,8 +71,8 @@ cdef int nearest_f(
     void* scratch
 ) noexcept nogil
 
-# Signed scores (n, n_outputs): decision_function of linear models; of support vector machines w.phi(x) + b for two
-# classes, and for more of each pair, as with decision_function_shape='ovo'.
+# Signed scores (n, n_outputs). Linear models: decision_function. Support vector machines: w.phi(x) + b for two classes;
+# for more classes one score for each pair, as with decision_function_shape='ovo'.
 cdef int decide_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil
@@ -78,7 +80,7 @@ cdef int decide_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil
 
-# log P(x, class), log P(class | x), of naive Bayes, and P(class | x), of trees too: all (n, n_outputs).
+# log P(x, class) and log P(class | x) of naive Bayes; P(class | x) of naive Bayes and trees: all (n, n_outputs).
 cdef int log_joint_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* out, void* scratch
 ) noexcept nogil
@@ -98,12 +100,12 @@ cdef int proba_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, double* out, void* scratch
 ) noexcept nogil
 
-# The leaf (n,) of each row: apply, of trees. NaN is missing; a category is its position in categories_, and any other
-# number goes where NaN goes.
+# The leaf (n,) of each row: apply, of trees. NaN is a missing value. A category is given as its index in categories_,
+# and any other number is treated as a missing value.
 cdef int apply_d(const fastclf_model* model, const double* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 cdef int apply_f(const fastclf_model* model, const float* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 
-# Positions (n,) in classes_: predict, of all classifiers but neighbours.
+# Indices (n,) of classes in classes_: predict, of all classifiers except nearest neighbours.
 cdef int classify_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, Py_ssize_t* code, void* scratch
 ) noexcept nogil
@@ -127,13 +129,14 @@ cdef double dot_f(const float* x, const float* y, Py_ssize_t n) noexcept nogil
 cdef int axpy_d(Py_ssize_t n, double a, const double* x, double* y) noexcept nogil
 cdef int axpy_f(Py_ssize_t n, float a, const float* x, float* y) noexcept nogil
 
-# The k smallest (distance, index) pairs, equal distances by index: begin, push any number, sort ascending. Places that
-# no pair took have infinity.
+# The k smallest (distance, index) pairs, equal distances ordered by index: begin, push any number of pairs, sort in
+# ascending order. Unused places have infinite distance.
 cdef int heap_begin(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil
 cdef int heap_push(double* distance, Py_ssize_t* index, Py_ssize_t k, double a, Py_ssize_t i) noexcept nogil
 cdef int heap_sort(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil
 
-# out[q, r] = |queries[q] - rows[r]|^2 in float64, (n_queries, n_rows); scratch of squared_distances_scratch(d) bytes.
+# out[q, r] = |queries[q] - rows[r]|^2 in float64, (n_queries, n_rows). Scratch space: squared_distances_scratch(d)
+# bytes.
 cdef Py_ssize_t squared_distances_scratch(Py_ssize_t d) noexcept nogil
 cdef int squared_distances_d(
     const double* rows, Py_ssize_t n_rows, const double* queries, Py_ssize_t n_queries, Py_ssize_t d, double* out,
@@ -144,9 +147,10 @@ cdef int squared_distances_f(
     void* scratch
 ) noexcept nogil
 
-# The best split of an ascending column: x[:cut] go left, cut is -1 where no split is allowed. `code` are classes 0 to
-# n_classes - 1, or for FASTCLF_SQUARED_ERROR NULL, `y` the targets and n_classes 1; `weight` may be NULL. Of columns of
-# the same rows a larger score is better. Scratch of best_split_scratch bytes.
+# The best split of an ascending column: x[:cut] go left; cut is -1 if no split is allowed. `code` has classes 0 to
+# n_classes - 1; for FASTCLF_SQUARED_ERROR `code` is NULL, `y` has the targets, and n_classes is 1. `weight` may be
+# NULL. Scores are comparable between columns of the same rows: larger is better. Scratch space: best_split_scratch
+# bytes.
 cdef Py_ssize_t best_split_scratch(Py_ssize_t n, Py_ssize_t n_classes) noexcept nogil
 cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
@@ -158,8 +162,9 @@ cdef int best_split_f(
 ) noexcept nogil
 
 # Sequential minimal optimisation of  1/2 a'Qa - 1'a,  y'a = 0,  0 <= a_i <= C_i,  Q_ij = y_i y_j K_ij,  y_i = -1 or 1;
-# grad = Qa - 1, at first -1. The pair of the largest gain (WSS 2 of Fan, Chen, Lin 2005) in two halves, as j wants row
-# i of K, and its step. `violation`, of the optimality conditions, is what to stop by; i or j is -1 where none is left.
+# grad = Qa - 1, which is -1 at a = 0. The pair with the largest gain (WSS 2 of Fan, Chen, Lin 2005) is chosen by two
+# functions, since the choice of j needs row i of K; a third takes its step. `violation`, of the optimality conditions,
+# serves as stopping criterion; i or j is -1 if no index can change.
 cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
@@ -173,8 +178,8 @@ cdef int smo_step(
     const double* K_i, const double* K_j
 ) noexcept nogil
 
-# One epoch of the perceptron: rows in `order`, or if that is NULL as they lie; codes 0 (negative) and 1. `w` (d,), `b`
-# and `mistakes` (added to) go on from where they are.
+# One epoch of the perceptron, over the rows in `order`, or in their own order if it is NULL; codes are 0 (negative) and
+# 1. `w` (d,), `b` and `mistakes` are updated in place.
 cdef int perceptron_epoch_d(
     const double* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes
@@ -186,7 +191,7 @@ cdef int perceptron_epoch_f(
 
 
 cdef inline int require_abi() except -1:
-    """Call it once, at import: an older package than the one compiled against is refused."""
+    """Refuse an installed package that is older than the interface compiled against. Call this once, at import."""
     if abi() < FASTCLF_ABI:
         raise ImportError(
             f"compiled for version {FASTCLF_ABI} of fastclf's C interface; the fastclf installed has version {abi()}:"

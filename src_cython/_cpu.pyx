@@ -1,5 +1,5 @@
-# Which instruction sets this processor and its operating system have, asked by code compiled at the baseline, and how
-# the package was built.
+# The instruction sets that this processor and its operating system support, found by code compiled at the baseline, and
+# a description of how the package was built.
 
 cdef extern from "build_info.h":
     const char* FASTCLF_BUILD_INFO
@@ -23,5 +23,5 @@ def supported():
 
 
 def build_info():
-    """What setup.py wrote down about this build, as JSON."""
+    """The description of this build that setup.py wrote, as JSON."""
     return FASTCLF_BUILD_INFO.decode()

@@ -1,4 +1,4 @@
-# Sparse rows, as kernels read the arrays of a `Csr`. The values, of which there are two types, are passed beside them.
+# Sparse rows, as kernels read the arrays of a `Csr`. The values are passed separately, because they have two types.
 from libc.stdint cimport int32_t, int64_t
 
 

@@ -1,4 +1,4 @@
-# exp and what logistic models make of it, over the lanes of vec_d, to an ulp or two; FMA where the level has it.
+# exp and the functions of logistic models, over the lanes of vec_d, to an ulp or two; FMA at levels that have it.
 #
 # exp(x) = 2^n exp(r) with n = round(x / log 2), |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree 13, whose
 # remainder is below 5e-18. n comes out in the low bits of x / log 2 + 1.5 * 2^52, and goes into the exponent.

@@ -1,4 +1,4 @@
-# Whether numbers are finite: x - x is 0 for those, and NaN for the others.
+# Tests whether numbers are finite: x - x is 0 for a finite x, and NaN for any other.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs
 
@@ -24,7 +24,7 @@ cdef inline bint all_finite(const floating* x, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline bint any_infinite(const floating* x, Py_ssize_t n) noexcept nogil:
-    """Without a branch, so that it is done in vectors."""
+    """Whether any of the numbers is not finite. The loop has no branch, so that it is vectorised."""
     cdef bint found = False
     cdef Py_ssize_t i
     for i in range(n):

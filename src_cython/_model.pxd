@@ -1,7 +1,8 @@
-# A fitted model as functions over raw pointers see it. Nothing writes to the arrays of a model, which `owner` keeps.
+# A fitted model, as functions over raw pointers read it. The arrays of a model are never written; `owner` keeps them
+# alive.
 #
-# A kernel module that is compiled at a SIMD level lists the addresses of such functions (`ADDRESSES`). A model has the
-# addresses of the level that was chosen at import, so that each call runs at that level.
+# A kernel module that is compiled at a SIMD level lists the addresses of its functions over models in `ADDRESSES`. A
+# model holds the addresses for the level chosen at import, so that each call runs at that level.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -14,14 +15,14 @@ cdef extern from *:
 
 ctypedef struct model_t
 
-# Queries over raw pointers, and the place of their answer.
+# A search for the neighbours of queries given as raw pointers, and the arrays for its answer.
 ctypedef struct raw_search_t:
     const double* query          # (n, n_features)
-    Py_ssize_t n                 # queries, up to QUERIES of `neighbors/_raw_queries.pxd`
-    Py_ssize_t k                 # neighbours of each
+    Py_ssize_t n                 # number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
+    Py_ssize_t k                 # number of neighbours of each query
     double* distance             # (n, k), written: ascending
     Py_ssize_t* index            # (n, k), written: row numbers
-    char* scratch                # of the size that `scratch_size` of `capi.pyx` gives
+    char* scratch                # scratch space of at least `scratch_size` bytes (`capi.pyx`)
 
 ctypedef int (*search_f)(const model_t*, const raw_search_t*) noexcept nogil
 ctypedef int (*score_float_f)(const model_t*, const float*, Py_ssize_t, double*, char*) noexcept nogil
@@ -34,7 +35,7 @@ ctypedef int (*distances_float_f)(
 ctypedef int (*distances_double_f)(
     const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, char*
 ) noexcept nogil
-# The arguments of the C interface, one by one.
+# Functions with the same arguments as in the C interface.
 ctypedef int (*epoch_float_f)(
     const float*, Py_ssize_t, Py_ssize_t, const int*, const int64_t*, double, bint, double*, double*, int64_t*
 ) noexcept nogil
@@ -45,24 +46,24 @@ ctypedef double (*dot_float_f)(const float*, const float*, Py_ssize_t) noexcept 
 ctypedef double (*dot_double_f)(const double*, const double*, Py_ssize_t) noexcept nogil
 ctypedef int (*axpy_float_f)(Py_ssize_t, float, const float*, float*) noexcept nogil
 ctypedef int (*axpy_double_f)(Py_ssize_t, double, const double*, double*) noexcept nogil
-# An ascending column, and the place of its best split.
+# A feature's column, sorted in ascending order, and variables for its best split.
 ctypedef struct column_t:
-    const int* code              # (n,) classes of the rows; NULL for regression
-    const double* y              # (n,) targets; NULL for classes
-    const double* weight         # (n,), from 0 up; NULL: each is 1
+    const int* code              # (n,) the class of each row; NULL for regression
+    const double* y              # (n,) the target of each row; NULL for classification
+    const double* weight         # (n,) weights of at least 0; NULL: each is 1
     Py_ssize_t n
     Py_ssize_t n_classes
     int criterion
     Py_ssize_t min_leaf
     Py_ssize_t* cut              # written: the number of rows on the left; -1: there is no split
-    double* threshold            # written, where there is a split
+    double* threshold            # written if there is a split
     double* score                # written
-    char* scratch                # for 2 n + 3 n_classes numbers and alignment
+    char* scratch                # for 2 n + 3 n_classes doubles and their alignment
 
 ctypedef int (*split_float_f)(const float*, const column_t*) noexcept nogil
 ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 
-# min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i, as far as it is solved.
+# State of the solver of  min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i.
 ctypedef struct dual_t:
     Py_ssize_t n
     const double* y              # (n,) in {-1, 1}
@@ -74,7 +75,7 @@ ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
 ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
 ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
 
-# The codes of n queries of a filter, as `neighbors/_code_lists.pxd` explains them; all arrays but `code` are (n,).
+# The codes of n queries for a filter, as `neighbors/_code_lists.pxd` explains them; the arrays after `code` are (n,).
 ctypedef struct query_codes_t:
     unsigned char* code          # (n, width); n padded to a multiple of 4
     double* base
@@ -83,7 +84,7 @@ ctypedef struct query_codes_t:
     double* per
     double* shift
 
-# Codes n queries, in scratch space; see `neighbors/_encode.pyx`.
+# Function that codes n queries, in scratch space; see `neighbors/_encode.pyx`.
 ctypedef void (*encode_f)(
     const model_t*, const double*, const double*, Py_ssize_t, const query_codes_t*, char*
 ) noexcept nogil
@@ -95,20 +96,20 @@ ctypedef struct neighbors_t:
     const void* X                # (n_rows, n_features)
     const void* metrics          # a metrics_t of `neighbors/_search.pxd`, on the C heap
     const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
-    # of a filter: its arrays and its Coder, as `neighbors/_code_lists.pxd` and `_encode.pyx` have them
+    # fields of a filter: its arrays, and its Coder (`neighbors/_code_lists.pxd`, `neighbors/_encode.pyx`)
     Py_ssize_t width             # 0: the index is no filter
     const unsigned char* code
     const int* half
     const float* slack
     const float* length
-    Py_ssize_t n_axes            # 0: rows are coded as they are
+    Py_ssize_t n_axes            # number of axes of the projection; 0: rows are coded without projection
     const double* center
     double scale, step, code_shift, delta, kappa, per, center_norm
     const float* axes
     const float* axes_t
     encode_f encode
-    search_f scan                # where a filter does not pay
-    # of a tree: its arrays, as `fastclf/neighbors/kdtree.py` has them
+    search_f scan                # search by scanning, for queries that codes do not speed up
+    # fields of a kd-tree: its arrays (`fastclf/neighbors/kdtree.py`)
     const void* panels
     const void* boxes
     const Py_ssize_t* rows
@@ -121,23 +122,23 @@ ctypedef struct linear_t:
 
 ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to whole vectors
-    const double* begin          # (n_outputs,): with these the sums of every row begin
+    const double* begin          # (n_outputs,): the start value of the sums of every row
     const double* zero           # (width,) zeros
-    const double* constant       # (width,) of the Gaussian, or NULL
-    const double* mean           # (n_features, width) of the Gaussian, or NULL
-    const double* weight         # (n_features, width) of squares or values; of categories (n_entries, width)
+    const double* constant       # (width,) constant terms of the Gaussian, or NULL
+    const double* mean           # (n_features, width) means of the Gaussian, or NULL
+    const double* weight         # (n_features, width) weights of squares or values; for categories (n_entries, width)
     const int64_t* first         # (n_features + 1,): the first entry of each column, and the number of entries; or NULL
-    bint binary                  # whether a value counts as 1 above the threshold, and as 0 else
+    bint binary                  # whether values become 1 above the threshold and 0 below
     double threshold
-    bint nonnegative             # whether values below 0 are refused
+    bint nonnegative             # whether negative values are refused
     const double* impossible     # (n_features, width): 1 where a value above 0 makes the class impossible, or NULL
-    const double* wanted         # (n_features, width): 1 where a class never lacks the column, or NULL
-    const double* n_wanted       # (n_outputs,): the number of such columns of each class
+    const double* wanted         # (n_features, width): 1 where the value 0 makes the class impossible, or NULL
+    const double* n_wanted       # (n_outputs,): the number of ones of each class in `wanted`
     normalise_f normalise
 
 ctypedef struct tree_t:
     const int64_t* steps
-    const uint64_t* subsets      # of categories, as `tree/_descend.pyx` has them
+    const uint64_t* subsets      # sets of categories, as `tree/_descend.pyx` describes them
     const double* value          # (n_nodes, n_outputs)
     const int32_t* best          # (n_nodes,) the class of each node
     apply_float_f apply_float
@@ -149,9 +150,9 @@ ctypedef struct machine_t:
     double gamma, coef0
     Py_ssize_t n_support
     const double* support        # (n_support, n_features), class by class
-    const int64_t* starts        # (n_classes + 1,) where those of each class begin
+    const int64_t* starts        # (n_classes + 1,) the first support vector of each class, then n_support
     const double* coef           # (n_classes - 1, n_support)
-    const double* intercept      # (n_outputs,) of each pair of classes
+    const double* intercept      # (n_outputs,) one for each pair of classes
 
 ctypedef struct model_t:
     int64_t references
@@ -170,7 +171,7 @@ ctypedef struct model_t:
     machine_t machine
 
 
-# Cuts a piece of so many bytes off the caller's scratch space; pieces begin on cache lines.
+# Take `size` bytes from the caller's scratch space, beginning on a cache line.
 cdef inline void* piece(char** scratch, Py_ssize_t size) noexcept nogil:
     cdef char* start = <char*> ((<size_t> scratch[0] + 63) & ~<size_t> 63)
     scratch[0] = start + size

@@ -1,7 +1,7 @@
 # Numbers of any type as doubles, for kernels that read rows unconverted.
 #
-# A kernel over `number` is compiled once a type. Where a row is soon doubles anyway, `rows_t` carries the type at run
-# time, and the kernel is compiled once.
+# A kernel over `number` is compiled once for each type. Where a kernel converts each row to doubles in any case, it
+# takes a `rows_t`, which carries the type at run time, and is compiled once.
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
@@ -50,7 +50,7 @@ cdef struct rows_t:
 
 
 cdef inline rows_t rows_of(object X) except *:
-    """The rows of an array of one of the types of `number`, which the caller keeps alive."""
+    """The rows of an array of one of the types of `number`. The caller keeps the array alive."""
     cdef Py_buffer view
     cdef rows_t rows
     cdef char letter
@@ -70,7 +70,7 @@ cdef inline rows_t rows_of(object X) except *:
 
 
 cdef inline rows_t rows_at(const real* X, Py_ssize_t d) noexcept nogil:
-    """The rows that begin at a pointer."""
+    """The rows of an array that begins at X, C-contiguous, with d numbers in a row."""
     return rows_t(<const char*> X, d, sizeof(real), FLOAT if real is float else DOUBLE)
 
 

@@ -9,7 +9,7 @@ cdef extern from "tiles.h" nogil:
         const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
         Py_ssize_t n_k, double* c, Py_ssize_t ldc, Py_ssize_t first, Py_ssize_t last
     )
-    # The tiles of a symmetric c that reach its diagonal or lie right of it.
+    # The same for a symmetric c: only the tiles that reach the diagonal or lie right of it.
     void add_upper_tiles(
         const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
         Py_ssize_t n_k, double* c, Py_ssize_t ldc

@@ -55,7 +55,7 @@ ctypedef fused vec:
 
 
 cdef inline vec spread(const vec* a, Py_ssize_t i) noexcept nogil:
-    """Scalar number i of the array at a, in every lane."""
+    """The scalar number i of the array at a, in every lane."""
     if vec is vec_f:
         return spread_f((<const float*> a)[i])
     else:

@@ -1,8 +1,8 @@
-# The class that scores choose, the first of equal ones.
+# The class with the largest score, or with the most votes; ties go to the first class.
 
 
 cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """The first class of the largest score; of one score, whether it is positive."""
+    """The first class with the largest score. A single score, of two classes, chooses class 1 if it is positive."""
     cdef Py_ssize_t k, best = 0
     if K == 1:
         return scores[0] > 0
@@ -13,7 +13,10 @@ cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil
 
 
 cdef inline Py_ssize_t most_votes(const double* scores, Py_ssize_t K, double* votes) noexcept nogil:
-    """The first of the classes that win the most pairs, (0, 1), (0, 2), and so on; a score of 0 is the second's."""
+    """The first class with the most won pairs (0, 1), (0, 2), and so on.
+
+    A score of 0 is a vote for the second class.
+    """
     cdef Py_ssize_t a, b, p = 0
     for a in range(K):
         votes[a] = 0

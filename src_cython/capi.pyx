@@ -1,8 +1,8 @@
 # The functions of `fastclf/capi.pxd`: they check sizes and kinds, and call the kernels.
 #
-# This module is compiled at the baseline; the kernels have the level in use. A model has the addresses of its kernels,
-# and those of the building blocks are taken here, once, at import. Functions with more than 8 arguments are as the C
-# interface has them: each hands its arguments on in one struct, where it can.
+# This module is compiled at the baseline; the kernels run at the level in use. A model holds the addresses of its
+# kernels. The addresses of the building blocks are taken here, once, at import. Functions with more than 8 arguments
+# have the signature of the C interface; where possible they pass the arguments on in one struct.
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_XDECREF
@@ -36,7 +36,7 @@ cdef extern from *:
     int64_t add_reference(int64_t* count, int64_t change) nogil
 
 cdef enum:
-    TILE = 16  # rows whose scores are in scratch at a time
+    TILE = 16  # number of rows whose scores are in scratch space at a time
     MOST_FUNCTIONS = 256
 
 
@@ -95,7 +95,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # scores of a tile; rows and hits of naive Bayes; a row, kernel values and votes of a support vector machine
+    # scores of a tile; a row and counts for naive Bayes; a row, kernel values and votes for a support vector machine
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
@@ -437,7 +437,7 @@ cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # not written to
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # alpha and grad are only read here
     return _smo_first(&problem, i, violation)
 
 
@@ -446,7 +446,7 @@ cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # not written to
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # alpha and grad are only read here
     return _smo_second(&problem, i, K_i, diagonal, j)
 
 
@@ -475,7 +475,7 @@ cdef int perceptron_epoch_f(
     return _epoch_f(rows, n, d, code, order, eta, intercept, w, b, mistakes) if n >= 0 < d else FASTCLF_BAD_SIZE
 
 
-# The functions in the order of the table of `fastclf.h`; new ones come last.
+# The functions in the order of the table of `fastclf.h`; new functions are appended.
 NAMES = """
     abi take retain release kind n_features n_outputs n_classes n_rows scratch_size nearest_d nearest_f decide_d
     decide_f log_joint_d log_joint_f log_proba_d log_proba_f proba_d proba_f apply_d apply_f classify_d
@@ -488,7 +488,7 @@ cdef void* _table[MOST_FUNCTIONS]
 
 
 def addresses():
-    """{name: (address, signature as Cython writes it)} of each function, in the order of the table."""
+    """{name: (address, signature in Cython's spelling)} of each function, in the order of the table."""
     exported, found = globals()["__pyx_capi__"], {}
     for name in NAMES:
         signature = PyCapsule_GetName(exported[name])

@@ -1,9 +1,9 @@
-/* Which SIMD levels this processor and its operating system have: 1 or 0 from each. */
+/* Functions that return 1 if this processor and its operating system have a SIMD level, else 0. */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define HAS(feature) __builtin_cpu_supports(feature)
 #if !defined(__clang__) && __GNUC__ >= 12
 #define HAS_V3 HAS("x86-64-v3")
-#else  /* every processor with these has the rest of the level */
+#else  /* a processor with these features has all features of the level */
 #define HAS_V3 (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
 #endif
 static int has_v3(void)

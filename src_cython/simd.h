@@ -1,10 +1,10 @@
 /* One vector of floats and one of doubles, at the width of the instruction set this file is compiled for.
  *
- * GCC and Clang carry arithmetic on vector types themselves (+ - * work lane by lane, a scalar operand is spread
- * over the lanes); only what has no operator is spelled here. Any other compiler, and FASTCLF_PLAIN_C, gets vectors
- * of one lane, so that the same kernels are plain C there.
+ * GCC and Clang have operators on vector types (+ - * work lane by lane, a scalar operand is spread over the lanes), so
+ * that only operations without an operator are defined here. With any other compiler, and with FASTCLF_PLAIN_C,
+ * vectors have one lane, and the same kernels are plain C.
  *
- * The types are aligned to their element: every load and store through a pointer to them is an unaligned one.
+ * The types are aligned to their element: every load and store through a pointer to them is unaligned.
  */
 #ifndef FASTCLF_SIMD_H
 #define FASTCLF_SIMD_H
@@ -38,7 +38,7 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* a tenth of the other to compile */
+#include <emmintrin.h> /* compiles in a tenth of immintrin.h's time */
 #endif
 
 #define LANES_F (VECTOR_BYTES / 4)
@@ -58,10 +58,10 @@ static inline vec_d abs_d(vec_d a) { return (vec_d)((bits_d)a & 0x7fffffffffffff
 /* 1.0 where a != b, else 0.0 */
 static inline vec_f differs_f(vec_f a, vec_f b) { return (vec_f)((a != b) & (bits_f)spread_f(1)); }
 static inline vec_d differs_d(vec_d a, vec_d b) { return (vec_d)((a != b) & (bits_d)spread_d(1)); }
-/* 0.0 where a is NaN, else a; 0.0 where it is, else 1.0 */
+/* 0.0 where a is NaN, else a; 0.0 where a is NaN, else 1.0 */
 static inline vec_d or_zero(vec_d a) { return (vec_d)((bits_d)a & (a == a)); }
 static inline vec_d is_number(vec_d a) { return (vec_d)((a == a) & (bits_d)spread_d(1)); }
-/* a where not b > 0, else 0.0 */
+/* 0.0 where b > 0, else a */
 static inline vec_d unless_positive(vec_d a, vec_d b) { return (vec_d)((bits_d)a & ~(b > 0)); }
 static inline vec_f sqrt_f(vec_f a)
 {
@@ -76,7 +76,7 @@ static inline vec_f sqrt_f(vec_f a)
 }
 static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
 static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
-/* LANES_D floats, widened: exact */
+/* LANES_D floats as doubles, exactly */
 static inline vec_d widen(const float *a)
 {
 #if defined(__AVX512F__)
@@ -88,7 +88,7 @@ static inline vec_d widen(const float *a)
 #endif
 }
 
-/* max; a fused (or, where there is none, rounded) a * b + c; the lanes in which a <= b, as bits */
+/* the maximum; a * b + c, fused or, without such an instruction, rounded twice; the lanes with a <= b, as bits */
 #if defined(__AVX512F__)
 static inline vec_f max_f(vec_f a, vec_f b) { return _mm512_max_ps(a, b); }
 static inline vec_d max_d(vec_d a, vec_d b) { return _mm512_max_pd(a, b); }
@@ -135,8 +135,8 @@ static inline uint32_t at_most_d(vec_d a, vec_d b)
 #endif
 #endif
 
-/* The sum and the largest of the lanes. With AVX halves are folded in registers: through memory, as the loop does, a
- * scan of 1M x 128 floats takes 22 ms in place of 16. */
+/* The sum and the largest of the lanes. With AVX, halves are folded in registers: the loop, which goes through memory,
+ * takes 22 ms instead of 16 for a scan of 1M x 128 floats. */
 #if defined(__AVX512F__)
 static inline double sum_f(vec_f a) { return _mm512_reduce_add_ps(a); }
 static inline double sum_d(vec_d a) { return _mm512_reduce_add_pd(a); }
@@ -178,11 +178,12 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
 #undef FOLD
 #endif
 
-/* Codes are bytes, of each row 4 (8) side by side, then those of the next row; the query's are the same 4 (8) for all.
+/* Codes are bytes: 4 (8) codes of each row side by side, then those of the next row; a query's 4 (8) codes are spread
+ * over all lanes.
  *
- * add_products: lane r += the products of row r's 4 codes, 1..255, less 128 - PRODUCT_OFFSET, and the query's, -127..127.
- * Without an instruction for it, AVX2 multiplies bytes in pairs whose sum must fit 16 bits: 2 x 255 x 127 does not, so
- * the sign of code - 128 moves to the query (2 x 127 x 127 does).
+ * add_products: lane r += the products of row r's 4 codes (1..255), less 128 - PRODUCT_OFFSET, and the query's
+ * (-127..127). AVX2 has no such instruction and multiplies bytes in pairs whose sum must fit 16 bits. 2 x 255 x 127
+ * does not, so the sign of code - 128 moves to the query (2 x 127 x 127 fits).
  * add_differences: lane r += the absolute differences of row r's 8 codes and the query's, all 0..255. */
 #if defined(__AVX512BW__)
 static inline uint32_t at_least_i(vec_i a, vec_i b) { return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b); }
@@ -322,7 +323,7 @@ static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query
 
 #endif
 
-/* out[j][i] = x[i][j] for i, j < 4; rows lie a stride apart */
+/* out[j][i] = x[i][j] for i, j < 4; stride: the distance from one row to the next */
 #if defined(__SSE2__) && !defined(FASTCLF_PLAIN_C)
 static inline void transpose_4_by_4_f(const float *x, ptrdiff_t stride, float *out, ptrdiff_t out_stride)
 {
@@ -355,9 +356,9 @@ TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
 #undef TRANSPOSE_4_BY_4
 #endif
 
-/* Words of 64 bits side by side, for counting ones: count_bytes gives the ones of each byte, sum_bytes the sum of the
- * bytes of each word. A byte counts as its nibbles' table entries, or by SWAR (Knuth 7.1.3, (62)), as no level has a
- * popcount of vectors. */
+/* Vectors of 64-bit words, for counting ones: count_bytes gives the number of ones in each byte, sum_bytes the sum of
+ * the bytes in each word. As no level has a popcount of vectors, a byte is counted by a table of nibbles, or by SWAR
+ * (Knuth 7.1.3, (62)). */
 #if LANES_D > 1
 typedef uint64_t vec_b __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 static inline vec_b spread_b(uint64_t a) { return a - (vec_b){0}; }
@@ -415,7 +416,7 @@ static inline uint32_t at_most_b(vec_b a, vec_b b) { return a <= b; }
 #endif
 #endif
 
-/* up to 8 bytes as a word */
+/* at most 8 bytes as a word, zeros above */
 static inline uint64_t load_word(const uint8_t *x, ptrdiff_t n)
 {
     uint64_t word = 0;
@@ -438,7 +439,7 @@ static inline ptrdiff_t count_word(uint64_t a)
 #endif
 }
 
-/* Ask for the cache line of an address that will be read soon; any address will do. */
+/* Prefetch the cache line of an address that will be read soon; an invalid address does no harm. */
 #if defined(__GNUC__)
 #define prefetch(address) __builtin_prefetch((address), 0, 2)
 #else

@@ -2,7 +2,7 @@
  *
  *     if (fastclf_import() < 0) return NULL;      // a Python exception is set
  *
- * Then fastclf->nearest_d(...) and so on: what each function does is said in fastclf/capi.pxd, beside this folder, and
+ * Then fastclf->nearest_d(...) and so on. fastclf/capi.pxd, in the folder above this one, describes each function, and
  * EMBEDDING.md has examples. All but `take` may be called without the GIL, from any number of threads.
  *
  * Between releases functions are added at the end of the table, each addition with a larger FASTCLF_ABI. */
