@@ -2,12 +2,12 @@ import sys
 
 
 def main():
-    """The command ``fastclf``: its exit status."""
+    """Run the command ``fastclf`` and return its exit status."""
     try:
         from .cli import main
 
         return main()
-    except KeyboardInterrupt:  # while modules are being loaded
+    except KeyboardInterrupt:  # Ctrl-C while modules are being loaded
         return 1
 
 

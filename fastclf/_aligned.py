@@ -4,7 +4,7 @@ import numpy as np
 
 
 def aligned(shape, dtype):
-    """An empty array that begins on a cache line: a vector load that spans two lines costs two."""
+    """An uninitialised array that begins on a cache line: a vector load across two lines takes twice the time."""
     size = np.dtype(dtype).itemsize * shape[0] * shape[1]
     raw = np.empty(size + 64, np.uint8)
     start = -raw.ctypes.data % 64

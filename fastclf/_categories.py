@@ -1,12 +1,12 @@
-"""The categories of a column, and labels as codes: their places among the categories."""
+"""Distinct values of a column (its categories), and labels as integer codes: indices of categories."""
 
 import numpy as np
 
 
 def sorted_categories(labels, name="X", missing=False):
-    """The distinct labels of an array, ascending; errors call it by `name`.
+    """The distinct labels of an array, ascending; error messages call the array `name`.
 
-    Missing ones are left out, or with `missing` they are the last: None, then one NaN for all that differ from
+    Missing labels are left out. With `missing`, they come last: None, then a single NaN for all labels that differ from
     themselves (NaN, NaT, pandas.NA).
     """
     if labels.dtype.kind != "O":
@@ -27,7 +27,10 @@ def sorted_categories(labels, name="X", missing=False):
 
 
 def codes_of(labels, categories):
-    """The place of each label among the categories, in any order, or -1; NaN is equal to NaN."""
+    """The index of each label in the categories, which may be in any order; -1 if the label is no category.
+
+    NaN equals NaN.
+    """
     kinds = {"S" if array.dtype.kind == "U" else array.dtype.kind for array in (labels, categories)}
     if "O" in kinds or ("S" in kinds and len(kinds) > 1):
         return _object_codes(labels.astype(object).tolist(), categories.astype(object).tolist())
@@ -37,13 +40,13 @@ def codes_of(labels, categories):
     ascending = categories[order]
     near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
     known = ascending[near] == labels
-    if ascending[-1] != ascending[-1]:  # NaN is the last
+    if ascending[-1] != ascending[-1]:  # NaN is sorted to the end
         known |= (near == len(order) - 1) & (labels != labels)
     return np.where(known, order[near], -1)
 
 
 def float_codes(labels, categories):
-    """As `codes_of`, NaN in place of -1."""
+    """The index of each label in the categories as float, with NaN for a label that is no category; see `codes_of`."""
     codes = codes_of(labels, categories)
     return np.where(codes < 0, np.nan, codes)
 
@@ -59,5 +62,5 @@ def _object_codes(labels, categories):
 
 
 def _is_nan(label):
-    """Whether a label differs from itself, or does not say (pandas.NA)."""
+    """Whether a label differs from itself, or cannot be compared with itself (pandas.NA)."""
     return (label != label) is not False

@@ -1,4 +1,4 @@
-"""Columns of mixed types: tables and arrays as a list of vectors, of numbers or of strings, with what is missing."""
+"""Tables and arrays with columns of mixed types, as lists of vectors with masks of missing values."""
 
 import numbers
 
@@ -8,9 +8,10 @@ from ._validation import as_array, feature_names, require_matrix
 
 
 def as_columns(X, owner):
-    """(columns, missing) of a table or array: columns of numbers, or of objects that are strings.
+    """(columns, missing) of a table or array: each column has numbers, or objects that are strings.
 
-    missing[j] says which values of column j are (NaN; of strings None), or is None where none is.
+    missing[j] is the mask of the missing values of column j (NaN in numbers, None in strings), or None if nothing is
+    missing.
     """
     if feature_names(X) is not None:
         get = X.column if hasattr(X, "column_names") else X.__getitem__
@@ -23,7 +24,7 @@ def as_columns(X, owner):
         columns = list(array.T)
         if array.dtype.kind == "f":
             with np.errstate(all="ignore"):
-                finite = np.isfinite(array.sum(axis=0))  # in one read; a column that overflows is looked at again
+                finite = np.isfinite(array.sum(axis=0))  # one pass; an infinite sum may be an overflow
             if finite.all():
                 return columns, [None] * len(columns)
     pairs = [_as_column(column, j) for j, column in enumerate(columns)]
@@ -31,7 +32,7 @@ def as_columns(X, owner):
 
 
 def _as_column(column, j):
-    """(column, which values are missing or None)"""
+    """(column, mask of its missing values or None)."""
     if column.dtype.kind in "biu":
         return column, None
     if column.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Sparse rows: SciPy's matrices come in here, without SciPy being imported, and are checked once."""
+"""Sparse rows. SciPy's matrices are checked here once and become Csr, without an import of SciPy."""
 
 import sys
 
@@ -8,28 +8,29 @@ from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
-# Entries are checked this many at a time.
+# Number of entries that are checked at a time.
 _CHECK_ENTRIES = 1 << 22
 
-# Entries are sorted this many at a time, at first.
+# Number of entries that are sorted at a time, at first.
 _SORT_ENTRIES = 1 << 16
 
 
 def is_sparse(X):
-    """Whether X is Csr, or a sparse matrix or array in one of SciPy's formats."""
+    """Whether X is a Csr, or a sparse matrix or array of SciPy in any format."""
     return isinstance(X, Csr) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))
 
 
 class Csr(DeclaredState):
-    """Rows as lists of (column, value), columns ascending and all different.
+    """Rows as lists of (column, value), with ascending and distinct columns.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Row i has the entries indptr[i] to indptr[i + 1].
     indices : ndarray, int32
+        The column of each entry.
     data : ndarray, float32 or float64
-        Zeros are allowed.
+        The value of each entry; zeros are allowed.
     n_columns : int
     """
 
@@ -59,7 +60,7 @@ class Csr(DeclaredState):
 
     @property
     def row_bytes(self):
-        # with the numbers of its entries, by which it is cut out
+        # memory of the longest row, with the entry numbers that __getitem__ needs
         return 16 + 48 * int(np.diff(self.indptr).max())
 
     def any(self):
@@ -97,7 +98,7 @@ class Csr(DeclaredState):
 
 
 class Matrix(Instance):
-    """In a table of state, rows of numbers of the shape (n, d), which are names of sizes: Csr, or an array."""
+    """In a table of state: a matrix with n rows and d columns, as Csr or array; n and d are names of sizes."""
 
     def __init__(self, n, d):
         super().__init__(Csr, n, d)
@@ -153,7 +154,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
 
 
 def as_scipy(rows):
-    """A Csr as SciPy's matrix, where SciPy is loaded; other rows as they are."""
+    """A Csr as a matrix of SciPy, if SciPy is loaded; other rows are returned unchanged."""
     scipy = sys.modules.get("scipy.sparse")
     if not isinstance(rows, Csr) or scipy is None:
         return rows
@@ -168,19 +169,19 @@ def _require_columns(indices, d, name):
 
 
 def ascends(entries, starts, strictly=True):
-    """Whether each of some lists of entries ascends, list i from starts[i] to starts[i + 1]."""
+    """Whether each of several lists of entries ascends. List i has the entries from starts[i] to starts[i + 1]."""
     compare = np.less_equal if strictly else np.less
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        drops[starts[first:last] - (start + 1)] = False  # where a list begins
+        drops[starts[first:last] - (start + 1)] = False  # between the end of one list and the start of the next
         if drops.any():
             return False
     return True
 
 
 def _summed(X):
-    """X with ascending columns, entries of the same place added up in their order."""
+    """X with ascending columns. Entries of the same row and column are added up in their order."""
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [_summed_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])
@@ -207,7 +208,7 @@ def as_rows(X, owner, most=2**31 - 1):
 
 
 def as_unchecked_rows(X, owner):
-    """As `as_rows`; whether an array is finite is seen by its scores."""
+    """The same as `as_rows`, except that an array may hold NaN and infinity: the caller finds them by its scores."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)

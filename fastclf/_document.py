@@ -1,12 +1,12 @@
-"""Docstrings that share the descriptions of parameters: `help` shows the whole text."""
+"""Shared descriptions of parameters are inserted into docstrings, so that `help` shows the whole text."""
 
 from inspect import cleandoc
 
 
 def document(**texts):
-    """A decorator of functions and classes: a docstring's line `{name}` becomes the text of that name, from `texts`.
+    """A decorator of functions and classes: it replaces a docstring's line `{name}` by the text `texts[name]`.
 
-    A text begins with the name of the parameter, as in "y : array-like of shape (n_samples,)".
+    A text begins with the name of the parameter, for example "y : array-like of shape (n_samples,)".
     """
 
     def decorate(documented):

@@ -1,4 +1,4 @@
-"""The estimator protocol: what scikit-learn's tools expect of an estimator, without importing scikit-learn."""
+"""The estimator protocol: methods and attributes that scikit-learn's tools expect. scikit-learn is not imported."""
 
 import copy
 import functools
@@ -16,45 +16,45 @@ from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
 
 def clone(estimator):
-    """An unfitted copy with the same parameters, of our estimators and of anything else that has `get_params`."""
+    """An unfitted copy with the same parameters, of an estimator of this package or any object with `get_params`."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         try:
             return copy.deepcopy(estimator)
         except (TypeError, ValueError):
-            return estimator  # what cannot be copied, such as a compiled function, is shared
+            return estimator  # an object that cannot be copied, such as a compiled function, is shared
     if hasattr(estimator, "__sklearn_clone__"):
         return estimator.__sklearn_clone__()
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})
 
 
 def variants(estimator, name, values):
-    """A clone of the estimator with each of the values of one parameter; name None: as it is, for each."""
+    """A clone of the estimator for each value of one parameter; name None: clones without a change."""
     models = [clone(estimator) for _ in values]
     return models if name is None else [model.set_params(**{name: value}) for model, value in zip(models, values)]
 
 
 def has_shortcuts(estimator):
-    """Whether the estimator may be asked for shortcuts: its class itself says so, not one that it is derived from."""
+    """Whether the estimator's shortcuts may be used: its own class must declare them, not only a base class."""
     return isinstance(estimator, Estimator) and type(estimator)._has_shortcuts
 
 
 def path_parameters(estimator):
-    """The `_path_parameters` of an estimator, none of one that may not be asked."""
+    """The `_path_parameters` of an estimator; empty if its shortcuts may not be used."""
     return estimator._path_parameters if has_shortcuts(estimator) else ()
 
 
 def fit_each(estimator, name, values, X, y, shared=None):
-    """A fitted model for each value, by the estimator's `_fit_path`, which explains the arguments, or one by one."""
+    """A fitted model for each value, by the estimator's `_fit_path`, or one by one if this returns None."""
     models = estimator._fit_path(name, values, X, y, shared)
     return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
 
 
-# What scikit-learn keeps with an estimator beside its parameters: who asked for weights, and for tables.
+# Attributes that scikit-learn adds to an estimator: its requests for metadata, and the container of its output.
 _REQUESTS = {"_metadata_request", "_sklearn_output_config"}
 
 
 class only_if:
-    """Decorator of a method that an estimator has only where condition(estimator) holds."""
+    """Decorator of a method that an estimator has only if condition(estimator) is true."""
 
     def __init__(self, condition):
         self.condition = condition
@@ -68,14 +68,14 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # of parameters that other methods refuse
+        except (TypeError, ValueError):  # raised by parameters that other methods refuse with a message
             there = False
         if not there:
             raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
         return types.MethodType(self.method, estimator)
 
     def on_snapshots(self, reads):
-        """Let the method work on snapshots."""
+        """Make the method work on snapshots (`_snapshot.py`)."""
         self.method = reads(self.method)
 
 
@@ -83,14 +83,14 @@ class only_if:
 class Estimator(DeclaredState):
     """Parameters by name, and the checks that every estimator shares.
 
-    A subclass states its parameters in `__init__`, each with a default, and does nothing there but
+    A subclass declares its parameters in `__init__`, each with a default. Its `__init__` only calls
     `self._take(locals())`.
 
     Shortcuts: `cross_validate` and `tune` fit a clone for each value of a parameter and each fold, and let it predict
-    the fold's test rows. A class that knows a shorter way to the same answers is declared with `shortcuts=True`, as in
-    `class SVC(Classifier, shortcuts=True)`, and overrides what it knows of `_path_parameters`, `_fit_path`,
-    `_predict_path`, `_answers_without` and `_shared_columns`. Subclasses of it, which may override anything, are fitted
-    in the loop unless they are declared so themselves.
+    the fold's test rows. A class with a faster algorithm for the same answers is declared with `shortcuts=True`, as in
+    `class SVC(Classifier, shortcuts=True)`, and overrides those of `_path_parameters`, `_fit_path`, `_predict_path`,
+    `_answers_without` and `_shared_columns` that it can speed up. A subclass of such a class may override anything; it
+    is fitted in the loop unless it is declared with `shortcuts=True` itself.
     """
 
     _state_table = declare(
@@ -98,14 +98,14 @@ class Estimator(DeclaredState):
         **where(has("feature_names_in_"), feature_names_in_=Array("object", "n_features")),
     )
 
-    _estimator_type = None  # or what scikit-learn calls it
+    _estimator_type = None  # scikit-learn's name of the type of estimator, if it has one
 
     _has_shortcuts = False
 
-    # Public methods that change what is fitted; all others only read it.
+    # Public methods that change the fitted state; all others only read it.
     _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
 
-    # Parameters for whose values `_fit_path` or `_answers_without` costs less than one value after the other.
+    # Parameters for which `_fit_path` or `_answers_without` computes several values faster than one by one.
     _path_parameters = ()
 
     def __init_subclass__(cls, *, shortcuts=False, **options):
@@ -122,45 +122,46 @@ class Estimator(DeclaredState):
         return {name: value for name, value in vars(self).items() if name != ASSIGNED}
 
     def __setstate__(self, state):
-        vars(self).update(state, **{ASSIGNED: True})  # of a copy, and of a pickle, the next call checks all
+        vars(self).update(state, **{ASSIGNED: True})  # the next call of a copy or an unpickled object checks all
 
     def __delattr__(self, name):
         super().__delattr__(name)
         tell_assigned(self, name)
 
     def _fit_path(self, name, values, X, y, shared=None):
-        """For each value of a parameter a new model with the answers of a `fit`; None: no way is shorter than those.
+        """A new model for each value of a parameter, equal to the result of a `fit`; None if there is no faster way.
 
-        `name` is one of `_path_parameters`, and `values` a list, as the user gave it: unchecked, in any order. X and y
-        are a fold's train rows, as `fit` takes them; `shared` is what `_shared_columns` made, for these rows. Given
-        that, `name` may be None, and `values` of length 1: a model with the estimator's own parameters.
+        `name` is one of `_path_parameters`, and `values` a list as the user gave it: unchecked, in any order. X and y
+        are a fold's train rows, in the form that `fit` takes; `shared` is the result of `_shared_columns` for these
+        rows. If `shared` is given, `name` may be None, with `values` of length 1, which asks for a model with the
+        estimator's own parameters.
         """
         return
 
     def _predict_path(self, models, X):
-        """For each of the models of `_fit_path` what it predicts, of shape (n_queries,)."""
+        """The predictions of each model of `_fit_path`, of shape (n_queries,)."""
         return [model.predict(X) for model in models]
 
     def _answers_without(self, name, values, X, y, fold):
-        """For each value an array of shape (n_samples,): of each row what a `fit` of all other folds' rows predicts.
+        """For each value an array of shape (n_samples,): each row's prediction by a `fit` to the other folds' rows.
 
-        None: those fits cost no more, or might give other answers. `name` and `values` are as for `_fit_path`, where
-        None is one model with the estimator's own parameters. X and y have all rows, and `fold`, of shape (n_samples,),
-        the number of each row's fold; `_folds` has what is asked about such an array.
+        None if that is not faster than the fits, or might give other answers. `name` and `values` are as in
+        `_fit_path`; `name` None asks for one model with the estimator's own parameters. X and y have all rows. `fold`,
+        of shape (n_samples,), has the number of each row's fold; `_folds` has functions on such an array.
         """
         return
 
     def _shared_columns(self, X, threads):
-        """What fits to different rows of X have in common, made once on `threads` threads; None: nothing.
+        """Data shared by fits to different subsets of the rows of X, computed once on `threads` threads.
 
-        Its method `among(rows)`, of the numbers of some rows, ascending, gives `shared` for a `_fit_path` of them.
-        Estimators with the same `_shared_columns` share what the first of them makes. X is an array, a sparse matrix or
-        a table's `iloc`.
+        None if there are none. The method `among(rows)` of the result, for ascending row numbers, gives the argument
+        `shared` of a `_fit_path` for these rows. Estimators with the same `_shared_columns` share one result. X is an
+        array, a sparse matrix or a table's `iloc`.
         """
         return
 
     def _take(self, arguments):
-        """Store the parameters, unchanged and unchecked, as the protocol wants it."""
+        """Store the parameters unchanged and unchecked, as scikit-learn's protocol requires."""
         join()
         vars(self).update({name: value for name, value in arguments.items() if name not in ("self", "__class__")})
 
@@ -201,7 +202,7 @@ class Estimator(DeclaredState):
         return self
 
     def __sklearn_clone__(self):
-        # scikit-learn's own way fails where a parameter, such as a compiled metric, cannot be copied
+        # scikit-learn's own clone fails if a parameter, such as a compiled metric, cannot be copied
         twin = type(self)(**{name: clone(value) for name, value in self.get_params(deep=False).items()})
         for name in _REQUESTS & vars(self).keys():
             vars(twin)[name] = copy.deepcopy(vars(self)[name])
@@ -217,7 +218,7 @@ class Estimator(DeclaredState):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self):
-        # Called by scikit-learn alone, so it is there.
+        # only scikit-learn calls this method, so that scikit-learn can be imported here
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         kind = self._estimator_type
@@ -231,7 +232,7 @@ class Estimator(DeclaredState):
         )
 
     def _require_parameters(self):
-        """Refuse parameters that a user has set since the last check, before a method reads them."""
+        """Refuse parameters with wrong types, if a user has set any since the last check."""
         check_parameters(self)
 
     def _require_fitted(self):
@@ -243,7 +244,7 @@ class Estimator(DeclaredState):
             )
 
     def _fitted_columns(self, X, array):
-        """The attributes that `fit` sets about the columns of X."""
+        """The attributes that `fit` sets about the columns of X, such as n_features_in_."""
         columns = {"n_features_in_": array.shape[1]}
         names = feature_names(X)
         if names is not None:
@@ -253,7 +254,7 @@ class Estimator(DeclaredState):
     _as_rows = staticmethod(as_matrix)
 
     def _new_samples(self, X, as_rows=None):
-        """X, checked against what was fitted, as an array, by `_as_rows` or the function given."""
+        """X, checked against the columns seen in fit, as an array: converted by `_as_rows` or the given function."""
         name = type(self).__name__
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)
@@ -271,7 +272,7 @@ class Estimator(DeclaredState):
         return X
 
     def _become(self, **attributes):
-        """Take on the state of a new fit, in place of all that an earlier one left."""
+        """Replace the whole fitted state by that of a new fit, in one step."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
             del vars(self)[name]
         vars(self).update(attributes)
@@ -294,7 +295,7 @@ def _different_names(fitted, names):
 
 
 def _like(y, predicted):
-    """y in the shape of the predictions."""
+    """y in the shape of the predictions, or an error."""
     y = np.asarray(y)
     if y.size != predicted.size or len(y) != len(predicted):
         raise ValueError(f"y has shape {y.shape} and X {len(predicted)} rows; the shape {predicted.shape} is wanted")
@@ -308,7 +309,7 @@ class Classifier(Estimator):
     _estimator_type = "classifier"
 
     def score(self, X, y, sample_weight=None):
-        """Share (weighted by `sample_weight`) of rows whose labels are all predicted right."""
+        """Share (weighted by `sample_weight`) of the rows whose labels are all predicted correctly."""
         predicted = self.predict(X)
         right = _like(y, predicted) == predicted
         sample_weight = as_sample_weight(sample_weight, len(predicted))
@@ -322,7 +323,7 @@ class Regressor(Estimator):
     _estimator_type = "regressor"
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, averaged over the outputs; at most 1, 0 for predicting the mean.
+        """Coefficient of determination R^2, averaged over the outputs; at most 1, and 0 if the mean is predicted.
 
         An output that is constant in y counts as 1 if it is predicted exactly, else 0. NaN for a single row.
         """
@@ -330,7 +331,7 @@ class Regressor(Estimator):
 
 
 def r_squared(y, predicted, sample_weight=None):
-    """`Regressor.score` of what was predicted."""
+    """R^2 of predictions, as in `Regressor.score`."""
     y = as_numbers(_like(y, predicted))
     sample_weight = as_sample_weight(sample_weight, len(y))
     residual = y - predicted

@@ -1,4 +1,4 @@
-"""Exceptions and warnings, of scikit-learn's classes where it is loaded, so that who filters by them finds ours."""
+"""Exceptions and warnings, of scikit-learn's classes if it is loaded, so that filters on its classes apply to ours."""
 
 import sys
 import warnings
@@ -18,7 +18,10 @@ def not_fitted_error(message):
 
 
 def warn(message, category=UserWarning):
-    """Warn at the line by which this package was called; a string names one of scikit-learn's classes."""
+    """Warn with the line that called this package.
+
+    A category given as a string is scikit-learn's warning of that name.
+    """
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, depth = frame.f_back, depth + 1

@@ -1,4 +1,4 @@
-"""Folds as an array: for each row the number of the fold that it is left out with, from 0 up, no fold empty."""
+"""Folds as an array: for each row the number, from 0 up, of the fold in which it is a test row; no fold is empty."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def rows_of_folds(fold):
 
 
 def keeps_classes(fold, y):
-    """Whether each class has rows in two folds, so that none is ever left out whole."""
+    """Whether each class has rows in at least two folds, so that every train set has all classes."""
     n_folds = fold.max() + 1
     pairs = np.unique(np.unique(y, return_inverse=True)[1] * np.int64(n_folds) + fold)
     return np.bincount(pairs // n_folds).min() >= 2

@@ -1,4 +1,4 @@
-"""Labels as codes of classes, and what the rows and the classes of a fit weigh."""
+"""Labels as codes of classes, and the weights of rows and classes in a fit."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,15 @@ from ._validation import as_array, as_sample_weight, as_targets, encode_labels, 
 
 
 class Labels(NamedTuple):
-    """The labels and weights of a fit, whose rows of weight 0 count as missing."""
+    """The labels and weights of a fit. Rows of weight 0 are ignored."""
 
-    classes: np.ndarray  # the distinct labels of the rows that count, sorted
-    codes: np.ndarray  # for each row that counts the position of its label
-    rows: np.ndarray | None  # the numbers of the rows that count; None: all do
-    weight: np.ndarray | None  # float64, of all rows; None: each is 1
+    classes: np.ndarray  # the distinct labels of the rows with weight above 0, sorted
+    codes: np.ndarray  # for each row with weight above 0 the index of its label in classes
+    rows: np.ndarray | None  # the numbers of the rows with weight above 0; None: all rows
+    weight: np.ndarray | None  # float64, the weight of each row, zeros included; None: each is 1
 
     def spread(self, n_samples, dtype, missing=0):
-        """The codes of all rows, with `missing` for those that do not count."""
+        """The codes of all rows, with `missing` for rows of weight 0."""
         if self.rows is None:
             return self.codes.astype(dtype, copy=False)
         codes = np.full(n_samples, missing, dtype)
@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 
 
 def as_labels(y, sample_weight, n_samples, owner, known=None):
-    """The Labels of a fit that wants two classes, which for `partial_fit` are `known`."""
+    """The Labels of a fit to at least two classes; for `partial_fit`, `known` has the classes."""
     if known is not None:
         _require_two("classes", known)
     y = as_label_vector(y, n_samples, owner)
@@ -55,12 +55,12 @@ def as_label_vector(y, n_samples, owner):
 
 
 def rows_that_count(weight):
-    """The numbers of the rows whose weight is above 0, or None for all."""
+    """The numbers of the rows with weight above 0, or None for all rows."""
     return None if weight is None or weight.all() else np.flatnonzero(weight)
 
 
 def declared_classes(classes, known):
-    """The argument `classes` of `partial_fit`, sorted; `known` are those of the call before, or None."""
+    """The argument `classes` of `partial_fit`, sorted; `known`: the classes of the previous call, or None."""
     if classes is None:
         if known is None:
             raise ValueError(
@@ -78,7 +78,7 @@ def declared_classes(classes, known):
 
 
 def encode_known(classes, y):
-    """For each label its position in the sorted classes, of which it must be one."""
+    """The index of each label in the sorted classes; a label that is no class is refused."""
     found, codes = encode_labels(y)
     place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
     unknown = classes[place] != found
@@ -88,11 +88,11 @@ def encode_known(classes, y):
 
 
 def class_factors(class_weight, classes, heavy):
-    """The factor of each class, by the parameter `class_weight`; `heavy` is the weight of each class's rows.
+    """The factor of each class, from the parameter `class_weight`; `heavy`: the total weight of each class.
 
-    'balanced' makes the classes equally heavy; where `heavy` is None, as not all rows are there, it is refused. A class
-    that a dict does not name has 1. Labels that are no class may be in it if all classes are: a part of the rows, as of
-    a fold, need not have each.
+    'balanced' makes the classes equally heavy; it is refused if `heavy` is None, because not all rows are known. A
+    class that a dict does not name has the factor 1. A dict may have labels that are no class if it has all classes: a
+    part of the rows, such as a fold, need not contain every class.
     """
     if class_weight is None:
         return np.ones(len(classes))

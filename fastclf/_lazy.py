@@ -1,9 +1,10 @@
-"""The public names, each loaded when it is first asked for: importing one estimator loads no other."""
+"""The public names. Each is loaded at its first use: importing one estimator loads no other."""
 
 import sys
 from importlib import import_module
 
-# The public names that each module defines. They are attributes of the module's room and of fastclf itself.
+# The public names that each module defines. They are attributes of the module's room (its folder) and of fastclf
+# itself.
 _DEFINED = {
     "embedding.c_source": "export_c export_onnx",
     "embedding.handles": "embed get_include",
@@ -50,7 +51,7 @@ _DEFINED = {
     "tree.regressor": "DecisionTreeRegressor",
 }
 
-# Public names that are attributes of the module's room alone.
+# Public names that are attributes of their room but not of fastclf.
 _IN_ITS_ROOM = {
     "display.comparison": "ComparisonDisplay comparison_figure",
     "display.curves": "ConfusionMatrixDisplay LearningCurveDisplay PrecisionRecallDisplay PruningDisplay"
@@ -64,7 +65,7 @@ _IN_ITS_ROOM = {
     "tree.text": "export_rules export_text rules",
 }
 
-# Names that scikit-learn has in another room than the one that defines them here.
+# Names that scikit-learn has in a different room from the one that defines them here.
 _ELSEWHERE = {
     "calibration": "calibration_curve",
     "inspection": "DecisionBoundaryDisplay",
@@ -74,18 +75,18 @@ _ELSEWHERE = {
 
 
 def _by_name(*tables):
-    """{name: the module that defines it}."""
+    """{public name: the module that defines it}."""
     return {name: module for table in tables for module, names in table.items() for name in names.split()}
 
 
 _PUBLIC, _MODULES = _by_name(_DEFINED), _by_name(_DEFINED, _IN_ITS_ROOM)
 
-# The room that defines each public name of fastclf itself.
+# The room that defines each public name of fastclf.
 ROOMS = {name: module.partition(".")[0] for name, module in sorted(_PUBLIC.items())}
 
 
 def attach(package):
-    """`__getattr__`, `__dir__` and `__all__` of fastclf or one of its rooms, the package of this name."""
+    """`__getattr__`, `__dir__` and `__all__` for fastclf or one of its rooms; `package` is its name."""
     library, _, room = package.partition(".")
     if room:
         own = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}

@@ -1,7 +1,7 @@
-"""What a parameter of an estimator may be, by its name and default: checked before a method reads any.
+"""Types of parameters, derived from their names and defaults, and checked before a method reads any parameter.
 
-What a fit asks of a parameter beyond that is checked there, and what another method reads once more by the
-`_require_parameters` of a class.
+A fit checks further conditions itself. Conditions for a parameter that another method reads again are checked by the
+`_require_parameters` of the class.
 """
 
 import functools
@@ -51,7 +51,7 @@ _SCALARS = (type(None), str, Real, np.bool_)
 
 @functools.cache
 def _checked(cls):
-    """(names of parameters that are True or False, {name: what is wanted} of those that are numbers or strings)."""
+    """(names of the boolean parameters, {name: wanted type} for parameters that are numbers or strings)."""
     ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
     parameters = inspect.signature(ours.__init__).parameters.values()
     switches = [each.name for each in parameters if isinstance(each.default, bool)]
@@ -62,7 +62,7 @@ def _checked(cls):
 
 
 def check_parameters(estimator):
-    """Refuse parameters whose truth or size cannot even be asked."""
+    """Refuse parameters of types that cannot be tested for truth or compared with a number."""
     switches, scalars = _checked(type(estimator))
     attributes = vars(estimator)
     for name in switches:

@@ -18,7 +18,7 @@ _SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4", "x86-64-v4-vn
 
 
 def available():
-    """Names of the levels that are built and that this machine can run, weakest first."""
+    """Names of the SIMD levels in this build that this machine can run, weakest first."""
     supported = _cpu.supported()
     return [level for level in INFO["levels"] if level in supported]
 
@@ -37,7 +37,7 @@ def level():
 
 
 def load(name, at=None):
-    """The compiled module fastclf.`name` for the level in use or the one given, or the next lower one that it has."""
+    """The compiled module fastclf.`name` at a SIMD level, by default the one in use, or at the next lower one built."""
     levels = available()
     built = [known for known in levels[: levels.index(at or level()) + 1] if name in INFO["kernels"][known]]
     return importlib.import_module(f"fastclf.{name}{_SUFFIX[built[-1]]}")

@@ -1,17 +1,17 @@
-"""scikit-learn's base classes, joined to ours once scikit-learn is loaded: it is never imported here.
+"""scikit-learn's base classes, added to the classes here once scikit-learn is loaded; this package never imports it.
 
-Then `isinstance(model, sklearn.base.BaseEstimator)` holds, and what scikit-learn gives every estimator (its picture in
-a notebook, metadata routing) works. What our classes define themselves stays as it is.
+Then `isinstance(model, sklearn.base.BaseEstimator)` is true, and functions that scikit-learn adds to every estimator
+(its picture in a notebook, metadata routing) work. Methods that the classes here define are not replaced.
 """
 
 import sys
 
-# Our class and the name of its base in scikit-learn, until they are joined.
+# Pairs of a class and the name of its base class in scikit-learn, until they are joined.
 _waiting = []
 
 
 def joins(name):
-    """Decorator of a class: it gets scikit-learn's base class of this name."""
+    """Decorator of a class that gets scikit-learn's base class of this name."""
 
     def remember(cls):
         _waiting.append((cls, name))
@@ -21,16 +21,16 @@ def joins(name):
 
 
 def join():
-    """Give each class its base, if scikit-learn is loaded by now."""
+    """Add scikit-learn's base classes, if scikit-learn is loaded."""
     loaded = sys.modules.get("sklearn.base")
     if loaded is None or not hasattr(loaded, "is_outlier_detector"):  # its last name: the module is complete
         return
     while _waiting:
         cls, name = _waiting.pop(0)
         base = getattr(loaded, name)
-        # scikit-learn wants its mixins ahead of BaseEstimator, and so behind nothing that has it
+        # scikit-learn wants its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)
-        if name == "BaseEstimator":  # `set_fit_request` and its like, which scikit-learn gives a class when it is made
+        if name == "BaseEstimator":  # scikit-learn adds `set_fit_request` and similar methods when a class is created
             for each in [cls, *_below(cls)]:
                 base.__init_subclass__.__func__(each)
 

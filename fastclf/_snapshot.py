@@ -1,10 +1,10 @@
-"""One snapshot a call: a public method works on a copy of the estimator's attributes, taken when it is called.
+"""One snapshot per call: a public method works on a copy of the estimator's attributes, made when the method is called.
 
-No other thread, callback, signal handler or assignment changes what a call under way reads, and no kernel is given
-arrays of two fits. A method that changes the estimator replaces all of its state in one step when it has ended.
-Attributes that a user has assigned are checked, by the table of state, when the next snapshot is taken.
+No other thread, callback, signal handler or assignment can change the attributes of a call that is running, and no
+kernel gets arrays of two different fits. A method that changes the estimator replaces the whole state in one step at
+its end. Attributes that a user has assigned are checked, with the table of state, when the next snapshot is made.
 
-A copy has the same arrays: whatever is reachable from a fitted attribute is never changed in place.
+The copy is shallow: an object reachable from a fitted attribute is never changed in place.
 """
 
 import functools
@@ -12,21 +12,21 @@ import types
 
 from ._state_table import DeclaredState, check_state, table_of
 
-# The attribute that tells that a user has assigned others since they were checked: True if fitted ones were among them,
-# False if parameters alone.
+# Name of a mark that a user has assigned attributes since the last check: True if fitted attributes were among them,
+# False if only parameters.
 ASSIGNED = "_user_assigned"
 
-# What `estimator.__dict__ = attributes` calls, past `__setattr__`.
+# The function behind `estimator.__dict__ = attributes`, without a call of `__setattr__`.
 _replace_attributes = vars(DeclaredState)["__dict__"].__set__
 
 
 def is_state(name):
-    """Whether an attribute of this name is fitted: the other ones are parameters and notes of the user."""
+    """Whether the name is that of a fitted attribute, not of a parameter or of an attribute that a user has added."""
     return (name[-1] == "_" or name[0] == "_") and name != ASSIGNED
 
 
 def snapshot(estimator):
-    """A copy of an estimator as it is now, checked if a user has assigned attributes."""
+    """A copy of an estimator's present state, checked if a user has assigned attributes."""
     if ASSIGNED in estimator.__dict__:
         _check(estimator)
     return _copy(estimator)
@@ -34,7 +34,7 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
-    if "n_features_in_" not in attributes:  # what is called as if it were fitted is not
+    if "n_features_in_" not in attributes:  # not fitted: assigned fitted attributes do not count
         table = table_of(estimator.__class__)
         made = [name for name in attributes if is_state(name) and (name[-1] == "_" or name in table)]
         for name in made:
@@ -47,7 +47,7 @@ def _check(estimator):
     attributes = estimator.__dict__
     fitted = attributes.get(ASSIGNED, False)
     try:
-        attributes.pop(ASSIGNED, None)  # before the check: an assignment meanwhile is checked by the next call
+        attributes.pop(ASSIGNED, None)  # first, so that the next call checks an assignment made meanwhile
         estimator._require_parameters()
         if "n_features_in_" in attributes:
             check_state(estimator, entries=fitted)
@@ -63,7 +63,7 @@ def tell_assigned(estimator, name):
 
 
 def on_snapshots(cls):
-    """Let the public methods and properties that a class defines work on snapshots."""
+    """Make the public methods and properties that a class defines work on snapshots."""
     for name, member in list(vars(cls).items()):
         if name.startswith("_"):
             continue
@@ -76,7 +76,7 @@ def on_snapshots(cls):
 
 
 def _in_words(error, method):
-    """A MemoryError that says which method needed the memory; Python's and NumPy's do not."""
+    """A MemoryError that names the method that needed the memory, which Python's and NumPy's do not."""
     told = type(error) is MemoryError and error.args
     return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
 
@@ -97,7 +97,7 @@ def _changes(method):
     @functools.wraps(method)
     def change(self, *args, **kwargs):
         self._require_parameters()
-        # a fit that starts afresh reads nothing of what was fitted or assigned before
+        # a new fit does not depend on attributes that were fitted or assigned before
         afresh = method.__name__.startswith("fit") and not getattr(self, "warm_start", False)
         taken = _copy(self) if afresh else snapshot(self)
         try:

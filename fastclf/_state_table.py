@@ -1,6 +1,6 @@
-"""Tables of fitted state: what each attribute of an object is, and the checks that all of them fit together.
+"""Tables of fitted state: the type of each attribute of an object, and the checks that all of them fit together.
 
-A class declares its attributes, those of its bases left out:
+A class declares its own attributes, without those of its bases:
 
     class LinearClassifier(Classifier):
         _state_table = declare(
@@ -9,9 +9,10 @@ A class declares its attributes, those of its bases left out:
             coef_=Array("float32 or float64", "n_planes", "n_features"),
         )
 
-The first attribute that has a size, such as n_classes, binds it; all after it must agree. A file may be altered, and a
-kernel checks no index and no length, so that a table has all that kernels rely on; what no entry can say stands in
-`_check_rest` of the class. All checks raise ValueError, in one sentence that names an attribute.
+The first attribute with a size in its shape, such as n_classes, binds the size; all later ones must agree. A file may
+have been altered, and a kernel checks neither indices nor lengths, so that a table must state all conditions that
+kernels rely on. Conditions that no entry can express are checked in `_check_rest` of the class. All checks raise
+ValueError, in one sentence that names an attribute.
 """
 
 import functools
@@ -21,56 +22,57 @@ import numpy as np
 
 from ._validation import require_integer
 
-# Entries of an array are checked this many at a time: some milliseconds, so that Ctrl-C need not wait.
+# Number of array entries that are checked at a time: a few milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
 
 
 def declare(**entries):
-    """A table: names of attributes, or of sizes that follow from them, and what each is."""
+    """A table of state: the entry for each attribute, or for each size that follows from attributes."""
     return MappingProxyType(entries)
 
 
 def where(condition, **entries):
-    """Entries for objects of which condition(object) holds: others need not have the attributes."""
+    """Entries that apply to an object if condition(object) is true; other objects need not have these attributes."""
     for entry in entries.values():
         entry.condition = condition
     return entries
 
 
 def has(name):
-    """The condition that an object has an attribute."""
+    """The condition that an object has the attribute `name`."""
     return lambda owner: hasattr(owner, name)
 
 
 def or_none(entry):
-    """The entry of what may be None too."""
+    """An entry for an attribute that may also be None."""
     entry.optional = True
     return entry
 
 
 class DeclaredState:
-    """An object whose attributes a table declares."""
+    """An object whose attributes are declared by a table."""
 
     _state_table = declare()
 
     def _check_state(self, entries=True):
-        """Refuse attributes that do not fit together, as an altered file may hold them.
+        """Refuse attributes that do not fit together, for example from an altered file.
 
-        Without `entries` only kinds, dtypes and shapes are checked, in O(1) an attribute; with them what arrays hold.
+        With `entries` the contents of arrays are checked too; without, only types, dtypes and shapes are, in O(1) per
+        attribute.
         """
         sizes = {}
         check_each(self, table_of(type(self)), sizes, entries)
         self._check_rest(sizes, entries)
 
     def _check_rest(self, sizes, entries):
-        """What no entry of the table can say."""
+        """Check conditions that no entry of the table can express; for subclasses to override."""
 
     def _require_fitted(self):
-        """What an estimator refuses before its fit."""
+        """Refuse an object that is not fitted; estimators override it."""
 
 
 def check_state(owner, entries=True):
-    """`_check_state`, with a sentence also for attributes that are nothing like what they should be."""
+    """Check the state of an object; an attribute of an unforeseen kind gives an error of one sentence, too."""
     try:
         owner._check_state(entries)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -80,7 +82,7 @@ def check_state(owner, entries=True):
 
 @functools.cache
 def table_of(cls):
-    """The tables of a class and of its bases, theirs first, as one."""
+    """One table of all entries of a class and its bases, those of the bases first."""
     table = {}
     for base in reversed(cls.__mro__):
         table |= vars(base).get("_state_table", {})
@@ -88,7 +90,7 @@ def table_of(cls):
 
 
 def check_each(owner, table, sizes, entries, whole=None):
-    """Check what an object has, or a dict, which is called `whole`."""
+    """Check the attributes of an object, or the items of a dict, which messages call `whole`, by a table."""
     for name, entry in table.items():
         if entry.condition is not None and not entry.condition(owner):
             continue
@@ -103,7 +105,7 @@ def check_each(owner, table, sizes, entries, whole=None):
 
 
 class Entry:
-    """What an attribute must be. A subclass has `require`, which refuses what is something else."""
+    """Type of an attribute. A subclass defines `require`, which refuses values of another type."""
 
     condition, optional = None, False
 
@@ -113,10 +115,11 @@ class Entry:
 
 
 class Array(Entry):
-    """A C-contiguous array of one of the dtypes, named with " or " between them, or of "any".
+    """A C-contiguous array. `dtypes` has the names of its possible dtypes, with " or " between them, or is "any".
 
-    The length of an axis is a number, the name of a size, or None for any, and at least `least`. All entries are
-    positions `below` a number or size, if there is one; with `ascends` each is larger than the one before.
+    The length of each axis is a number, the name of a size, or None for any length; it is at least `least`. With
+    `below`, a number or a size, all entries are indices from 0 to below - 1. With `ascends` each entry is larger than
+    the one before.
     """
 
     def __init__(self, dtypes, *shape, least=0, below=None, ascends=False):
@@ -140,9 +143,9 @@ class Array(Entry):
 
 
 class Starts(Entry):
-    """Where each of some lists of entries begins and the last one ends, int64: one more than there are `lists`.
+    """The starts of consecutive lists of entries and the end of the last list, int64: the number of `lists` plus one.
 
-    Both are names of sizes. With `full` each list has an entry, and each entry is in a list.
+    `lists` and `entries` are names of sizes. With `full` no list is empty, and each entry belongs to a list.
     """
 
     def __init__(self, lists, entries, least=0, full=False):
@@ -160,7 +163,7 @@ class Starts(Entry):
 
 
 class Size(Entry):
-    """An integer from `low` to `high` that is the size of this name."""
+    """An integer from `low` to `high` that binds the size of this name, or equals it."""
 
     def __init__(self, size, low=1, high=None):
         self.size, self.low, self.high = size, low, high
@@ -172,14 +175,17 @@ class Size(Entry):
 
 
 class SizeOf(Entry):
-    """No attribute, but a size that follows from some: function(object)."""
+    """A size that follows from attributes, as function(object); it is no attribute itself."""
 
     def __init__(self, function):
         self.function = function
 
 
 class Value(Entry):
-    """What function(name, value, *limits) takes, such as `require_integer`, `require_number` or `require_choice`."""
+    """A value that function(name, value, *limits) accepts.
+
+    The function is, for example, `require_integer` or `require_choice`.
+    """
 
     def __init__(self, function, *limits):
         self.function, self.limits = function, limits
@@ -189,9 +195,9 @@ class Value(Entry):
 
 
 class Instance(Entry):
-    """An object of a class, fitted, which checks itself, or a NamedTuple, whose table is checked with these sizes.
+    """A fitted object of a class, which checks itself, or a NamedTuple, whose table is checked with the known sizes.
 
-    A shape, if any, is that of the object, as `Array` has it.
+    `shape`, if given, is the object's shape, in the form that `Array` has.
     """
 
     def __init__(self, cls, *shape):
@@ -209,7 +215,7 @@ class Instance(Entry):
 
 
 class List(Entry):
-    """A list of this length, a size or None for any, each item of which is what an entry says."""
+    """A list of the given length (a size, or None for any length), whose items all match one entry."""
 
     def __init__(self, length, entry):
         self.length, self.entry = length, entry
@@ -223,7 +229,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """A dict of just the attributes of a table; sizes that it binds are its own."""
+    """A dict with exactly the keys of a table. The sizes that the table binds are not visible outside."""
 
     def __init__(self, **table):
         self.table = table
@@ -236,7 +242,10 @@ class Dict(Entry):
 
 
 def require_shape(name, came, wanted, sizes):
-    """Refuse another shape than one of numbers, names of sizes, and None; binds those that have no number yet."""
+    """Refuse a shape that differs from `wanted`, which has numbers, names of sizes, and None.
+
+    Unknown sizes are bound.
+    """
     if len(came) == len(wanted):
         for length, size in zip(came, wanted):
             if size is not None and length != (sizes.setdefault(size, length) if isinstance(size, str) else size):
@@ -248,15 +257,15 @@ def require_shape(name, came, wanted, sizes):
 
 
 def require_positions(name, array, end):
-    """Refuse an array of integers of which one is no position in [0, end)."""
-    unsigned = array.view(f"u{array.itemsize}").ravel()  # in which what is negative is large
+    """Refuse an array of integers with an entry outside [0, end)."""
+    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number becomes a large one
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
 
 
 def require_same(name, owner, part):
-    """Refuse an attribute that is not that of the fitted estimator that `owner` has as its attribute `part`."""
+    """Refuse an attribute of `owner` that differs from the same attribute of `owner`'s fitted part."""
     value, wanted = getattr(owner, name), getattr(getattr(owner, part), name)
     if type(value) is not type(wanted) or not np.array_equal(value, wanted):
         raise ValueError(f"{name} is {value!r}; {wanted!r} is wanted, as {part} has it")

@@ -1,7 +1,7 @@
-"""Work in pieces: over threads, with progress, and interruptible.
+"""Work in short ranges: over threads, with progress, and interruptible.
 
-Work is a generator that calls a nogil kernel on one short range after another. Between two ranges it can be stopped,
-so that Ctrl-C is obeyed within the time of a range (30 ms) on every thread.
+A task is a generator that calls a nogil kernel on one short range after another. It can be stopped between two ranges,
+so that every thread obeys Ctrl-C within the time of a range (30 ms).
 """
 
 import contextlib
@@ -15,18 +15,18 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from math import ceil
 from pathlib import Path
 
-# Work is cut for so many threads at most: cutting it for 10^30 would never end.
+# The largest number of threads that work is cut for: a user's 10^30 would never end.
 _MOST_THREADS = 1024
 
-# How long a range should keep a kernel busy: short for Ctrl-C, long beside the 20 us that a call costs.
+# The wanted duration of a kernel call on a range: short for Ctrl-C, and long compared with the 20 us that a call costs.
 _RANGE_SECONDS = 0.03
 
 
 def n_cpus():
-    """Number of CPUs that this process may use: affinity, then the cgroup's quota."""
+    """Number of CPUs that this process may use, by its affinity and its cgroup's quota."""
     try:
         count = len(os.sched_getaffinity(0))
-    except AttributeError:  # no such call on macOS and Windows
+    except AttributeError:  # macOS and Windows lack this function
         count = os.cpu_count() or 1
     return max(1, min(count, _quota()))
 
@@ -37,7 +37,7 @@ def _quota():
 
 
 def _cgroup_cpus(membership, mount):
-    """CPUs that the cgroup's quota allows, rounded up; infinity without one."""
+    """Number of CPUs that the cgroup's quota allows, rounded up; infinity without a quota."""
     with contextlib.suppress(OSError, ValueError):
         quota = int((mount / "cpu" / "cpu.cfs_quota_us").read_text())
         if quota > 0:
@@ -67,10 +67,10 @@ def _environment_threads(name):
 
 
 def n_threads(n_jobs=None):
-    """Threads to use for an `n_jobs` argument.
+    """The number of threads for an argument `n_jobs`.
 
-    None: FASTCLF_NUM_THREADS if set; else every CPU that the process may use, at most OMP_NUM_THREADS.
-    A positive number is taken as it is, up to 1024; -1 means every CPU, -2 all but one, and so on.
+    None: FASTCLF_NUM_THREADS if set, else every CPU that the process may use, at most OMP_NUM_THREADS. A positive
+    number is the number of threads, at most 1024; -1 means every CPU, -2 all but one, and so on.
     """
     if n_jobs is None:
         wanted = _environment_threads("FASTCLF_NUM_THREADS")
@@ -95,13 +95,13 @@ def _get_pool():
     global _pool
     with _pool_lock:
         if _pool is None:
-            # Threads are started as they are needed, not at once.
+            # the pool starts a thread only when it is needed
             _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="fastclf")
         return _pool
 
 
 def _forget_pool():
-    """A forked child has none of its parent's threads."""
+    """Drop the pool in a forked child, which has none of its parent's threads."""
     global _pool, _pool_lock
     _pool = None
     _pool_lock = threading.Lock()
@@ -112,10 +112,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Ended(BaseException):
-    """Unwinds a call within a call whose caller's work has ended, by an error on another thread or Ctrl-C."""
+    """Ends a nested call whose outer call has ended, because of an error on another thread or of Ctrl-C."""
 
 
-_own = threading.local()  # .ends: the events that end what this thread does, those of calls around it among them
+_own = threading.local()  # .ends: events that end the tasks of this thread: its own and those of the calls around it
 
 
 def _go_on():
@@ -124,11 +124,11 @@ def _go_on():
 
 
 def run(work, items, threads):
-    """Exhaust the generator work(item) for every item, on up to `threads` threads, the calling one among them.
+    """Exhaust the generator work(item) for every item, on at most `threads` threads, including the calling one.
 
-    The first exception (Ctrl-C too) stops all threads at the end of their ranges, those of calls within calls too, and
-    is raised here. The caller does every item that no pool thread has taken, so that calls within calls cannot wait for
-    each other.
+    The first exception (or Ctrl-C) stops all threads at the end of their ranges, those of nested calls too, and is
+    raised here. The calling thread takes every item that no thread of the pool has taken, so that nested calls cannot
+    wait for each other.
     """
     items = list(items)
     if threads == 1 or len(items) == 1:
@@ -163,7 +163,8 @@ def run(work, items, threads):
 
     workers = []
     try:
-        # No threads are to be had once the interpreter shuts down, or the system has no more: the caller does it all.
+        # The pool starts no threads at the exit of the interpreter or when the system has no more: this thread does
+        # all.
         with contextlib.suppress(RuntimeError):
             for _ in range(min(threads, len(items)) - 1):
                 workers.append(_get_pool().submit(drain))
@@ -180,15 +181,16 @@ def run(work, items, threads):
 
 
 def aside(function, *arguments):
-    """function(*arguments), which may be long and cannot be cut into ranges, such as LAPACK's.
+    """function(*arguments), for a function that may be slow and cannot be cut into ranges, such as LAPACK's.
 
-    The main thread has it done on another and waits, so that Ctrl-C is obeyed; what was begun then ends unheard.
+    The main thread waits while another thread runs it, so that Ctrl-C is obeyed; the abandoned call then ends
+    unnoticed.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     try:
         future = _get_pool().submit(function, *arguments)
-    except RuntimeError:  # no threads are to be had
+    except RuntimeError:  # no thread can be started
         return function(*arguments)
     while wait([future], timeout=0.1).not_done:
         pass
@@ -196,7 +198,10 @@ def aside(function, *arguments):
 
 
 def ranges(start, stop, size, limit=None):
-    """Cut [start, stop) into ranges that the consumer takes about 30 ms for, beginning with `size`, at most `limit`."""
+    """Cut [start, stop) into ranges that take the consumer about 30 ms each.
+
+    The first has `size` items, none more than `limit`.
+    """
     while start < stop:
         end = min(start + size, stop)
         began = time.perf_counter()
@@ -207,17 +212,17 @@ def ranges(start, stop, size, limit=None):
 
 
 def copy_rows(rows, out):
-    """Copy rows into an array, which is returned, in ranges."""
+    """Copy rows to the array `out`, in ranges, and return it."""
     for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):
         out[start:stop] = rows[start:stop]
     return out
 
 
 class Progress:
-    """Progress of long work, shown (tqdm if installed, else lines on stderr) and told to a callback.
+    """Progress of long work, shown (by tqdm if installed, else as lines on stderr) and reported to a callback.
 
-    `callback(step, total, value)` is called after each range, from one thread at a time; once it returns True,
-    `advance` returns True for good. `total` may be None. A value that has a name is shown too.
+    `callback(step, total, value)` is called after each range, by one thread at a time; after it has returned True,
+    `advance` returns True. `total` may be None. The value is shown too if it has a name.
     """
 
     def __init__(self, total, label, verbose=0, callback=None, value_name=None):
@@ -252,7 +257,7 @@ class Progress:
         print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
 
     def extend(self, amount):
-        """There is more to do than was thought."""
+        """Add to the total amount of work."""
         self.total += amount
         if self._bar is not None:
             self._bar.total = self.total
@@ -277,7 +282,7 @@ class Progress:
 
 
 def advance(progress, amount):
-    """Tell of progress, and stop if the callback says so."""
+    """Report progress; raise RuntimeError if the callback stops the work."""
     if progress.advance(amount):
         raise RuntimeError(
             f"{progress.label}: stopped by callback at {100 * progress.step / progress.total:.0f} % of the work;"

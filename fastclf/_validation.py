@@ -1,6 +1,6 @@
-"""The one door for input: arrays, tables, labels and weights come in here, are checked once, and leave as arrays.
+"""Validation of all input: arrays, tables, labels and weights are checked here once and become NumPy arrays.
 
-Every refusal is one sentence that names the argument, what came and what was wanted.
+Every error message is one sentence that names the argument, the given value and the wanted one.
 """
 
 import operator
@@ -11,22 +11,22 @@ import numpy as np
 from ._exceptions import warn
 from ._threads import copy_rows, ranges
 
-# Types that float32 holds exactly; they are converted to it, every other real type to float64.
+# Types whose values float32 holds exactly are converted to it; every other real type is converted to float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
-# Rows are checked for NaN this many numbers at a time: some milliseconds, so that Ctrl-C need not wait.
+# Number of values that are checked for NaN at a time: a few milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
 
-# The largest whole number that kernels take.
+# The largest integer that kernels take.
 _LARGEST = 2**63 - 1
 
-# Labels are sorted this many at a time, at first.
+# Number of labels that are sorted at a time, at first.
 _LABELS = 1 << 14
 
 
 def feature_names(X):
-    """The column names of a table as an array of str, or None where there are none or none are strings."""
-    if hasattr(X, "column_names"):  # pyarrow, whose columns are arrays
+    """The column names of a table as an array of str; None if there are no names or none of them is a string."""
+    if hasattr(X, "column_names"):  # pyarrow: columns are arrays
         names = list(X.column_names)
     elif hasattr(X, "columns"):  # pandas, polars
         names = list(X.columns)
@@ -50,7 +50,7 @@ def as_array(X, name):
             f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
         )
     if isinstance(X, np.ndarray):
-        return np.asarray(X) if isinstance(X, np.matrix) else X  # a column of a matrix would be a matrix
+        return np.asarray(X) if isinstance(X, np.matrix) else X  # a column of a np.matrix would stay a matrix
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
@@ -58,11 +58,11 @@ def as_array(X, name):
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
         return np.column_stack(columns)
-    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):  # pyarrow's refuses what it would have to copy
+    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):  # pyarrow's to_numpy refuses data that must be copied
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
             kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
-            if kinds <= set("biuf"):  # pandas' nullable numbers
+            if kinds <= set("biuf"):  # nullable numbers of pandas
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -74,7 +74,7 @@ def as_array(X, name):
 
 
 def require_matrix(array, name, owner):
-    """Refuse what is no matrix of real numbers with a row and a column."""
+    """Refuse an array that is not a matrix of real numbers with at least one row and one column."""
     if array.ndim == 0 and array.dtype == object:
         raise TypeError(f"{name} is of type {type(array[()]).__name__}; an array or a table of real numbers is wanted")
     if array.ndim != 2:
@@ -94,9 +94,9 @@ def require_matrix(array, name, owner):
 
 
 def as_matrix(X, owner, name="X", allow_nan=False):
-    """X as a finite (`allow_nan`: or NaN) C-contiguous array of shape (n_samples, n_features), float32 or float64.
+    """X as a C-contiguous array of shape (n_samples, n_features), float32 or float64, finite (`allow_nan`: or NaN).
 
-    Arrays that already are so are returned as they are, memory maps too; nothing is copied without need.
+    An array that already has this form is returned itself, memory maps too; nothing is copied without need.
     """
     array = as_unchecked_matrix(X, owner, name)
     require_finite(array, name, owner, allow_nan)
@@ -104,7 +104,7 @@ def as_matrix(X, owner, name="X", allow_nan=False):
 
 
 def as_unchecked_matrix(X, owner, name="X"):
-    """As `as_matrix`, for a caller that finds NaN and infinity itself."""
+    """The same as `as_matrix`, for a caller that finds NaN and infinity itself."""
     array = as_array(X, name)
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
@@ -132,13 +132,13 @@ def as_float(array, name):
 
 
 def require_finite(array, name, owner, allow_nan=False):
-    if array.size <= 4096 and np.isfinite(array).all():  # 4 us sooner than by what follows
+    if array.size <= 4096 and np.isfinite(array).all():  # 4 us faster than the loop below
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(array), step):
             rows = array[start : start + step]
-            # a sum is finite only if every term is; that it is not may be an overflow
+            # a sum is finite only if every term is; a sum that is not may be an overflow
             if np.isfinite(rows.sum()):
                 continue
             bad = np.isinf(rows) if allow_nan else ~np.isfinite(rows)
@@ -153,7 +153,7 @@ def require_finite(array, name, owner, allow_nan=False):
 
 
 def as_targets(y, n_samples, owner, labels):
-    """y as an ndarray of shape (n_samples,) or (n_samples, n_outputs); one column of labels becomes a vector."""
+    """y as an array of shape (n_samples,) or (n_samples, n_outputs); a single column of labels becomes a vector."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
     if hasattr(y, "toarray") and hasattr(y, "nnz"):
@@ -183,13 +183,13 @@ def as_targets(y, n_samples, owner, labels):
 
 def require_labels(y):
     """Refuse an array of objects in which a label is missing."""
-    # NaN and NaT differ from themselves, and whether pandas.NA does is NA
+    # NaN and NaT differ from themselves, and the comparison of pandas.NA with itself is NA
     if y.dtype.kind == "O" and any(label is None or (label != label) is not False for label in y.tolist()):
         raise ValueError("Input y contains NaN or None; a label is wanted for every row")
 
 
 def encode_labels(y):
-    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and for each row its label's position."""
+    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and the index of each label in them."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         raise ValueError(
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"
@@ -217,7 +217,10 @@ def encode_labels(y):
 
 
 def _encode_small_range(y, low, high):
-    """As np.unique, without a sort: 1M labels in 1 ms in place of 80, in 5 if numbers from low to high are missing."""
+    """np.unique of integers from low to high, without a sort.
+
+    1M labels take 1 ms instead of 80, or 5 if some integers are absent.
+    """
     place = np.subtract(y, low, dtype=np.intp)
     present = np.zeros(high - low + 1, bool)
     start, stop = 0, _LABELS
@@ -229,7 +232,7 @@ def _encode_small_range(y, low, high):
 
 
 def as_vector(y, name):
-    """Labels or numbers as an ndarray of shape (n_samples,), of one row at least; a column becomes a vector."""
+    """Labels or numbers as a nonempty array of shape (n_samples,); a matrix with one column becomes a vector."""
     y = as_array(y, name)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
@@ -250,14 +253,14 @@ def as_numbers(y):
 
 
 def as_list(value, name):
-    """The entries of a list, tuple or array, and of nothing that is but iterable by chance, such as a string."""
+    """The entries of a list, tuple or array. Other iterables, such as strings, are refused."""
     if isinstance(value, (str, bytes, dict)) or not np.iterable(value):
         raise TypeError(f"{name} is {described(value)}; a list is wanted")
     return list(value)
 
 
 def as_float64(value, name):
-    """What forms an array of numbers as one of float64."""
+    """An array-like of numbers as an array of float64."""
     try:
         return np.ascontiguousarray(as_array(value, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -265,7 +268,10 @@ def as_float64(value, name):
 
 
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
-    """sample_weight as float64 of shape (n_samples,), finite, from 0 up, not all 0 (`all_zero`: or all); None stays."""
+    """sample_weight as finite float64 of shape (n_samples,), from 0 up, not all 0 unless `all_zero`.
+
+    None stays None.
+    """
     if sample_weight is None:
         return None
     weight = as_array(sample_weight, "sample_weight")
@@ -290,13 +296,13 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
 
 
 def require_weight(weight):
-    """Refuse weights of rows that are all 0."""
+    """Refuse sample weights that are all 0."""
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
 
 
 def described(value):
-    """A value in a message: what it is, or of which kind where that would be long."""
+    """A value for use in a message: itself, or its type where that is shorter."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     text = repr(value)
@@ -304,7 +310,7 @@ def described(value):
 
 
 def require_integer(name, value, low, high=None):
-    """value as an int in [low, high]; `high` None is the largest number that a kernel can take, 2^63 - 1."""
+    """value as an int in [low, high]; `high` None is the largest integer that a kernel takes, 2^63 - 1."""
     try:
         value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
     except TypeError:
@@ -317,7 +323,7 @@ def require_integer(name, value, low, high=None):
 
 
 def require_number(name, value, low, open_low=False, finite=False):
-    """value as a float of at least (open_low: above) low, which may be infinite unless `finite`."""
+    """value as a float of at least low (open_low: above low); with `finite`, infinity is refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {described(value)}; a number is wanted")
     if not (value > low if open_low else value >= low):
@@ -331,21 +337,21 @@ def require_number(name, value, low, open_low=False, finite=False):
 
 
 def require_numbers(name, value, kinds):
-    """Refuse what is neither a number nor an array of numbers, of one of NumPy's kinds, up to 2^62."""
+    """Refuse a value that is neither a number nor an array of numbers, of one of NumPy's `kinds`, up to 2^62."""
     array = np.asarray(value)
     if array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
 
 
 def require_choice(name, value, choices):
-    """value, if it is one of the strings in choices."""
+    """value, if it is one of the strings in choices; otherwise an error."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {described(value)}; one of {', '.join(map(repr, choices))} is wanted")
     return value
 
 
 def as_random_state(random_state):
-    """NumPy's old generator, as scikit-learn draws from it: of None the global one, of a whole number a new one."""
+    """scikit-learn's random generator: for None NumPy's global one, for an integer a new RandomState."""
     if random_state is None or random_state is np.random:
         return np.random.mtrand._rand
     if isinstance(random_state, np.random.RandomState):
@@ -354,7 +360,7 @@ def as_random_state(random_state):
 
 
 def as_seed(random_state, default=None):
-    """A whole number of 64 bits; of None it is `default` or, without one, drawn."""
+    """A seed, an integer of 64 bits; for random_state None it is `default`, or drawn if there is no default."""
     if random_state is None:
         return int(np.random.default_rng().integers(1 << 63)) if default is None else default
     if isinstance(random_state, np.random.Generator):

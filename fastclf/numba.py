@@ -1,4 +1,4 @@
-"""The functions of `fastclf.capi` in Numba's nopython code; needs Numba.
+"""The functions of `fastclf.capi` for Numba's nopython code; needs Numba.
 
 `embedded = fastclf.embed(model)` is an argument of a compiled function, which may be `nogil`, `parallel` or both:
 
@@ -8,9 +8,9 @@
             scratch = make_scratch(embedded, 1, distance.shape[1])
             nearest(embedded, queries[i : i + 1], distance[i : i + 1], index[i : i + 1], scratch)
 
-Arrays are C-contiguous; rows float32 or float64 of shape (n, n_features). Each function returns a status, 0 being right
-and the others as in `fastclf/capi.pxd`; arrays of other shapes give 2, and are not touched. `scratch`, of uint8, is as
-long as `make_scratch` makes it and of one thread at a time.
+Arrays are C-contiguous; rows are float32 or float64 of shape (n, n_features). Each function returns a status: 0 for
+success, and the others as in `fastclf/capi.pxd`. Arrays of wrong shapes give 2 and are not written. `scratch`, of
+uint8, comes from `make_scratch` and is used by one thread at a time.
 """
 
 import ctypes
@@ -62,7 +62,7 @@ def _address(context, embedded):
 
 
 def foreign(name):
-    """A function of `fastclf.capi` for compiled code, with addresses (`array.ctypes.data`) for pointers."""
+    """A function of `fastclf.capi` for compiled code, with addresses (`array.ctypes.data`) in place of pointers."""
     function = functions()[name]
     result, arguments = function.types
     arguments = [ctypes.c_size_t if kind is ctypes.c_void_p else kind for kind in arguments]
@@ -74,7 +74,7 @@ _distances_scratch = foreign("squared_distances_scratch")
 
 
 def _require(array, name, dtypes, ndim):
-    """Refuse, while a call is compiled, what is no such array."""
+    """Refuse an argument of a wrong type while a call is compiled."""
     if not (isinstance(array, types.Array) and array.ndim == ndim and array.layout == "C" and array.dtype in dtypes):
         wanted = " or ".join(map(str, dtypes))
         raise errors.TypingError(f"{name} is {array}; a C-contiguous array of {wanted} with {ndim} axes is wanted")
@@ -88,7 +88,7 @@ def _of_dtype(name, array):
 
 
 def _stub(name, arguments, meaning):
-    """A function that only compiled code can call."""
+    """A function that only compiled code can call; in Python it raises."""
 
     def stub(*_):
         raise TypeError(f"fastclf.numba.{name} is for functions that Numba compiles; it was called from Python")
@@ -99,7 +99,7 @@ def _stub(name, arguments, meaning):
 
 
 def make_scratch(embedded, n=1, k=1):
-    """Scratch for calls with up to n rows, and of `nearest` for up to k neighbours, in compiled code."""
+    """Scratch space for calls with at most n rows and, of `nearest`, at most k neighbours, in compiled code."""
     raise TypeError("fastclf.numba.make_scratch is for functions that Numba compiles; it was called from Python")
 
 
@@ -140,7 +140,7 @@ def _nearest(embedded, queries, distance, index, scratch):
 
 
 def _of_scores(name, meaning):
-    """decide and its like, which write (n, n_outputs) numbers."""
+    """A function such as decide, which writes (n, n_outputs) numbers."""
     stub = _stub(name, "embedded, rows, out, scratch", f"{meaning}, (n, n_outputs)")
 
     @overload(stub)
@@ -170,7 +170,7 @@ proba = _of_scores("proba", "P(class | x) of naive Bayes or a tree")
 
 
 def _of_labels(name, dtypes, meaning, width):
-    """classify and its like, which write n times `width(model)` numbers."""
+    """A function such as classify, which writes n times `width(model)` numbers."""
     stub = _stub(name, "embedded, rows, out, scratch", meaning)
 
     @overload(stub)

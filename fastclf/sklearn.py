@@ -1,6 +1,6 @@
-"""scikit-learn's names for fastclf's estimators and functions, in code that imports scikit-learn: nothing is edited.
+"""scikit-learn's names for fastclf's estimators and functions, for code that imports scikit-learn and stays unchanged.
 
-`patch_sklearn()` puts them in place; `python -m fastclf.sklearn script.py` runs a script with them in place.
+`patch_sklearn()` replaces them; `python -m fastclf.sklearn script.py` runs a script with them replaced.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ._validation import require_choice
 
-# scikit-learn's public modules in which names are replaced.
+# Public modules of scikit-learn in which names are replaced.
 _MODULES = (
     "calibration",
     "inspection",
@@ -27,23 +27,24 @@ _MODULES = (
     "tree",
 )
 
-# What was replaced: (module, name, scikit-learn's object), the last replacement last.
+# The replacements: (module, name, scikit-learn's object), in the order in which they were made.
 _replaced = []
 
 
 def patch_sklearn(names=None, verbose=False):
-    """Let scikit-learn's names stand for fastclf's estimators and functions, until `unpatch_sklearn`.
+    """Replace scikit-learn's estimators and functions by fastclf's of the same names, until `unpatch_sklearn`.
 
-    A name is replaced where ours takes every parameter that scikit-learn's takes; the others stay scikit-learn's. It is
-    replaced in scikit-learn's public modules, where scikit-learn defines it, and in all other modules that have
-    imported it before; what scikit-learn's own code uses inside (the trees of its forests, say) stays.
+    A name is replaced if fastclf's object takes every parameter that scikit-learn's takes; other names are not changed.
+    The name is replaced in scikit-learn's public modules, in the module that defines it, and in all other modules that
+    have imported it already. Uses inside scikit-learn's own code (the trees of its forests, for example) are not
+    changed.
 
     Parameters
     ----------
     names : list of str, default=None
         The names to replace, such as ['SVC', 'KNeighborsClassifier']; None: all.
     verbose : bool, default=False
-        Tell on stderr what was replaced, and what was not for which parameter.
+            Report on stderr the replaced names, and the missing parameters of the others.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def patch_sklearn(names=None, verbose=False):
 
 
 def unpatch_sklearn():
-    """Give scikit-learn its own names back, everywhere `patch_sklearn` has replaced them.
+    """Restore scikit-learn's own objects, everywhere `patch_sklearn` has replaced them.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def _tell(verbose, line):
 
 
 def _shared():
-    """{name: (scikit-learn's object, ours)} of the names that both have in a module of the same name."""
+    """{name: (scikit-learn's object, ours)} of the names that both define in modules of the same name."""
     shared, before = {}, {name: theirs for _, name, theirs in _replaced}
     for module in _MODULES:
         theirs = importlib.import_module(f"sklearn.{module}")
@@ -124,7 +125,7 @@ def _shared():
 
 
 def _missing_parameters(theirs, ours):
-    """The parameters of scikit-learn's object that ours does not take by that name."""
+    """The parameters of scikit-learn's object that ours does not have."""
     known = inspect.signature(ours).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return []
@@ -132,7 +133,7 @@ def _missing_parameters(theirs, ours):
 
 
 def _modules_with(name, theirs):
-    """The modules whose attribute of this name is scikit-learn's object, scikit-learn's inner ones left out."""
+    """Modules, except scikit-learn's internal ones, in which this name is scikit-learn's object."""
     public = {f"sklearn.{module}" for module in _MODULES} | {theirs.__module__}
     for module_name, module in list(sys.modules.items()):
         inner = module_name.startswith(("sklearn.", "fastclf.")) and module_name not in public

@@ -11,7 +11,7 @@ from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, v
 from ._state_table import Array, Instance, List, declare, or_none, require_same
 from ._validation import as_array, as_list, described, feature_names
 
-# Methods whose answers do not depend on the unit of a column.
+# Methods whose answers do not depend on the units of the columns.
 _UNITLESS = (
     "BernoulliNB",
     "CategoricalNB",
@@ -23,34 +23,34 @@ _UNITLESS = (
     "PoissonNB",
 )
 
-# What the parameters of the model begin with.
+# The prefix of parameters of the model.
 _MODEL = "model__"
 
-# Columns are brought to one spread where one of them reaches this many times as far as the one in the middle.
+# Columns are standardised if the range of one of them is this many times the median range.
 _UNEVEN = 10.0
 
 
 class Table:
-    """Columns, with names or without: numbers (NaN: missing) or texts (objects, None: missing).
+    """Columns, with or without names: numbers (NaN: missing) or strings (objects, None: missing).
 
     Parameters
     ----------
     columns : list of ndarray of shape (n,), ndarray of shape (n, d) or Csr
-        An array or Csr is taken as it is.
+        An array or Csr is not copied.
     names : list of str, default=None
     """
 
     def __init__(self, columns, names=None):
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
-            columns = range(columns.shape[1])  # none of which is looked at
+            columns = range(columns.shape[1])  # an array or Csr is not examined column by column
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
-        self.open_ended = False  # whether columns behind the last one are zeros, as in a LIBSVM text
+        self.open_ended = False  # whether missing columns at the end are zeros, as in a LIBSVM text
 
     @classmethod
     def of(cls, X):
-        """A table of pandas, polars or pyarrow, or an array."""
+        """A Table from a table of pandas, polars or pyarrow, or from an array."""
         if isinstance(X, cls):
             return X
         if isinstance(X, Csr):
@@ -78,7 +78,7 @@ class Table:
         return len(self), len(self.columns)
 
     def without(self, places):
-        """The table without the columns at these places."""
+        """The table without the columns at the given positions."""
         if self.is_sparse and places:
             raise ValueError("columns of a sparse matrix are left out; all of them are wanted")
         if self.is_sparse:
@@ -90,13 +90,13 @@ class Table:
         return type(self)([self.columns[j] for j in kept], names)
 
     def rows(self, chosen):
-        """The table of the chosen rows."""
+        """The table with only the chosen rows."""
         if self.matrix is not None:
             return type(self)(self.matrix[chosen], self.names)
         return type(self)([column[chosen] for column in self.columns], self.names)
 
     def complete(self):
-        """Whether nothing is missing in a row."""
+        """Mask of the rows without a missing value."""
         if self.is_sparse:
             return np.ones(len(self), bool)
         return ~np.logical_or.reduce([_is_missing(column) for column in self.columns])
@@ -105,7 +105,7 @@ class Table:
         return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
 
     def categories(self, also=()):
-        """For each column its sorted categories if it holds texts or is one of `also`, else None."""
+        """For each column its sorted categories if it has strings or is in `also`; otherwise None."""
         if self.is_sparse and also:
             raise ValueError("columns of a sparse matrix hold categories; numbers are wanted")
         if self.matrix is not None and not also:
@@ -116,7 +116,7 @@ class Table:
         ]
 
     def widened(self, n_columns):
-        """The table with zeros in columns behind the last one, if it is a LIBSVM text."""
+        """The table with columns of zeros added at the end up to n_columns, if it is a LIBSVM text."""
         if not self.open_ended or self.matrix.shape[1] >= n_columns:
             return self
         if self.is_sparse:
@@ -124,9 +124,9 @@ class Table:
         return type(self)(np.pad(self.matrix, ((0, 0), (0, n_columns - self.matrix.shape[1]))), self.names)
 
     def encode(self, categories, names=None):
-        """The matrix of numbers and of the positions of categories; NaN where a value is missing or not among them.
+        """The matrix of numbers and of category indices; NaN if a value is missing or not among the categories.
 
-        Columns are found by `names` where the table has names too.
+        Columns are matched by `names` if the table has names too.
         """
         places = self._places(len(categories), names)
         if self.matrix is not None and places == list(range(len(self.columns))) and not any(categories):
@@ -160,7 +160,7 @@ class Table:
 
 
 def _without_dictionaries(table):
-    """A pyarrow table whose encoded columns are plain: NumPy would get their missing values wrong."""
+    """A pyarrow table with its dictionary-encoded columns decoded: NumPy would misread their missing values."""
     for j, field in enumerate(table.schema):
         if hasattr(field.type, "value_type") and hasattr(field.type, "index_type"):
             table = table.set_column(j, field.name, table.column(j).cast(field.type.value_type))
@@ -176,7 +176,7 @@ def is_number(text):
 
 
 def texts(column):
-    """The entries of a column as texts, None where one is missing; a number has one text however it is written."""
+    """The entries of a column as strings, None for a missing entry; equal numbers give equal strings."""
     if column.dtype.kind == "O":
         words = [text if text is None or not is_number(text) else _digits(float(text)) for text in column.tolist()]
     else:
@@ -189,21 +189,22 @@ def _digits(value):
 
 
 class TableClassifier(Classifier, shortcuts=True):
-    """A classifier on a table with names, categories and missing values, saved with all that it takes to read another.
+    """A classifier on a table with names, categories and missing values, saved with the rules for reading the table.
 
     Parameters
     ----------
     model : classifier, default=None
         None is DecisionTreeClassifier().
     names : list of str, default=None
-        Of the columns; None: those of the table in `fit`, if it has any.
+        Names of the columns; None: those of the table in `fit`, if it has any.
     categories : list, default=None
-        For each column None (numbers) or the list of its categories; None: every column of texts has those it shows.
+        For each column None (numbers) or the list of its categories; None: the categories of a column of strings are
+        those that occur in `fit`.
     scale : bool or 'auto', default='auto'
-        Whether columns of numbers are brought to mean 0 and standard deviation 1. 'auto' does where the method depends
-        on units and the range of one column is more than 10 times the middle one.
+        Whether columns of numbers are standardised to mean 0 and standard deviation 1. 'auto' does so if the method
+        depends on units and the range of one column is more than 10 times the median range.
     target : str, default=None
-        What the labels are called.
+        A name for the labels, for display.
 
     Attributes
     ----------
@@ -211,20 +212,21 @@ class TableClassifier(Classifier, shortcuts=True):
     classes_ : ndarray of shape (n_classes,)
     categories_ : list of None or list of str
     mean_, spread_ : ndarray of shape (n_features_in_,)
-        What numbers are shifted and divided by; a number that is missing is the mean.
+        The means and the divisors with which numbers are standardised; mean_ also replaces missing numbers.
     shifted_ : bool
-        Whether they are.
+        Whether columns of numbers are standardised.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where there are names.
 
     Notes
     -----
-    `NaiveBayes`, and trees that have `categorical_features`, take categories and missing values as they are. For any
-    other method a category is a column of zeros and ones, behind the numbers; one that is missing or new is zeros in
-    all of them.
+    `NaiveBayes`, and trees with the parameter `categorical_features`, handle categories and missing values themselves.
+    For any other method each category becomes a column of zeros and ones, after the numbers; a category that is missing
+    or new is a zero in all of them.
 
-    An array in place of a table holds positions in `categories` where there are any, NaN where a value is missing.
+    An array instead of a table has indices into `categories` in the columns that have categories, and NaN where a value
+    is missing.
 
     Examples
     --------
@@ -284,7 +286,7 @@ class TableClassifier(Classifier, shortcuts=True):
         fitted["model_"].fit(features, y, **weight)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
 
-    # Shortcut: the columns that the models of a path see are made once.
+    # Shortcut: the feature columns that the models of a path are fitted on are made once.
 
     @property
     def _path_parameters(self):
@@ -305,7 +307,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return models[0].model_._predict_path([own.model_ for own in models], features)
 
     def _prepared(self, X):
-        """(attributes with a model that is not fitted, what it is to be fitted on)."""
+        """(attributes with an unfitted model, the matrix to fit it on)."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
         table = Table.of(X)
@@ -342,7 +344,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return fitted, type(self)()._become(**fitted)._features(X)
 
     def _given_categories(self, table):
-        """For each column the list of its categories, or None of a column of numbers."""
+        """For each column the list of its categories, or None for a column of numbers."""
         if self.categories is None:
             return table.categories()
         given = as_list(self.categories, "categories")
@@ -356,7 +358,7 @@ class TableClassifier(Classifier, shortcuts=True):
 
     @staticmethod
     def _matrix(X, categories, names):
-        """Numbers and positions of categories: what an array of numbers holds already."""
+        """The matrix of numbers and category indices; an array of numbers is returned itself."""
         table = Table.of(X)
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names)
@@ -366,7 +368,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return table.matrix
 
     def _shifts(self, model, numbers, n_categorical):
-        """Whether columns of numbers are brought to one spread."""
+        """Whether columns of numbers are to be standardised."""
         if isinstance(numbers, Csr) or (
             self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS)
         ):
@@ -374,12 +376,12 @@ class TableClassifier(Classifier, shortcuts=True):
         return numbers.size > 0 and (self.scale is True or _uneven(numbers, n_categorical))
 
     def takes_as_is(self, X):
-        """Whether the model would see the matrix X, in which nothing is missing, unchanged."""
+        """Whether the model's features of the matrix X, in which no value is missing, would be X itself."""
         model = self._model()
         return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
 
     def _features(self, X):
-        """What the model sees of a matrix of numbers and positions of categories."""
+        """The model's features, from a matrix of numbers and category indices."""
         if _native(self.model_) or isinstance(X, Csr):
             return X
         numbers = [j for j, known in enumerate(self.categories_) if known is None]
@@ -396,7 +398,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return given if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def features(self, X):
-        """What the model sees of X: an array of shape (n_samples, number of columns made)."""
+        """The model's features of X: an array of shape (n_samples, number of features)."""
         self._require_fitted()
         names = getattr(self, "feature_names_in_", None)
         return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
@@ -407,7 +409,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return self.model_.predict(features)
 
     def _models_have(self, method):
-        """Whether the parameter `model` and what was fitted have a method."""
+        """Whether both the parameter `model` and the fitted model have a method."""
         return hasattr(self._model(), method) and hasattr(getattr(self, "model_", self._model()), method)
 
     @only_if(lambda model: model._models_have("decision_function"))
@@ -424,12 +426,12 @@ class TableClassifier(Classifier, shortcuts=True):
 
     @only_if(lambda model: model._models_have("predict_log_proba"))
     def predict_log_proba(self, X):
-        """Their logarithms."""
+        """The logarithms of the model's probabilities."""
         features = self.features(X)
         return self.model_.predict_log_proba(features)
 
     def get_feature_names_out(self):
-        """Names of the columns that the model sees: "column = category" for zeros and ones."""
+        """Names of the model's features: "column = category" for a column of zeros and ones."""
         self._require_fitted()
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         if _native(self.model_):
@@ -455,13 +457,13 @@ def _is_missing(column):
 
 
 def _native(model):
-    """Whether a model takes categories and missing values as they are."""
+    """Whether a model handles categories and missing values itself."""
     params = model.get_params(deep=False)
     return "distributions" in params or "categorical_features" in params
 
 
 def _tell_categories(model, categories):
-    """Tell a model that takes categories which columns hold them."""
+    """Set the parameters of a model that handles categories to the columns that have them."""
     if "categorical_features" in model.get_params(deep=False):
         places = [j for j, known in enumerate(categories) if known is not None]
         model.set_params(categorical_features=places or None)
@@ -473,14 +475,14 @@ def _tell_categories(model, categories):
 
 
 def _mean(X):
-    """Mean of each column over what is not missing, 0 where nothing is there."""
+    """Mean of each column over its values that are not missing; 0 if all are missing."""
     there = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
     count = there.sum(axis=0)
     return np.where(there, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(count, 1)
 
 
 def _uneven(numbers, n_categorical):
-    """Whether a column reaches far further than the one in the middle; one of zeros and ones reaches 1."""
+    """Whether the range of a column is far above the median range; a column of zeros and ones has range 1."""
     there = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
     reach = np.where(there, numbers, -np.inf).max(axis=0) - np.where(there, numbers, np.inf).min(axis=0)
     reach = np.concatenate([reach[reach > 0], np.ones(n_categorical)])
