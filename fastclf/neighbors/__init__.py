@@ -1,4 +1,4 @@
-"""Nearest neighbours: exact search, and classes, numbers and densities from it; nearest centroids."""
+"""Nearest neighbours: exact search, classification, regression, density estimation; nearest centroids."""
 
 from .._lazy import attach
 

@@ -1,4 +1,4 @@
-"""How the arguments of `fit` become a Metric, and how rows and queries are checked for it."""
+"""Validation: the arguments of `fit` become a Metric, and rows and queries are checked for this metric."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from .custom_metric import as_compiled
 from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
 
-# The metrics of which 'minkowski' is another name, by its p.
+# The metrics that 'minkowski' is equal to for certain p, by this p.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 
 def admit(X, metric, p, metric_params, owner):
-    """(rows, Metric): X, checked, in the form in which it is searched: an array, PackedRows, or Csr."""
+    """(rows, Metric): the checked X, in the form in which it is searched: an array, PackedRows, or Csr."""
     if not isinstance(metric, str):
         resolved = _resolve_function(metric, dict(metric_params or {}))
         return as_matrix(X, owner), resolved
@@ -46,7 +46,7 @@ def admit(X, metric, p, metric_params, owner):
 
 
 def resolve_metric(metric, p=2, metric_params=None):
-    """The Metric for the arguments `metric`, a name, `p` and `metric_params`."""
+    """The Metric for the arguments `metric` (a name), `p` and `metric_params`."""
     params, named, w = dict(metric_params or {}), NAMED[metric], None
     if named.name != "minkowski":
         _require_no_more(params, metric)
@@ -68,7 +68,7 @@ def resolve_metric(metric, p=2, metric_params=None):
 
 
 def _resolve_function(metric, params):
-    """The Metric for a function of the user's, compiled or not."""
+    """The Metric for a function of the user's, in Python or compiled."""
     compiled = as_compiled(metric)
     triangle = params.pop("triangle", False)
     if not isinstance(triangle, bool):
@@ -80,13 +80,13 @@ def _resolve_function(metric, params):
 
 
 def _require_no_more(params, metric):
-    """Refuse what is left of metric_params once the metric has taken its own."""
+    """Refuse items of metric_params that remain after the metric has taken its own."""
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 
 
 def admit_queries(index, X, owner):
-    """Queries, checked, in the form in which they meet the rows of an index or Segments."""
+    """Checked queries, in the form in which an index or Segments takes them."""
     rows, metric = index.some_rows, index.metric
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
@@ -98,7 +98,7 @@ def admit_queries(index, X, owner):
 
 
 def takes_sparse(metric, p):
-    """Whether X may be sparse, by the arguments `metric` and `p`, which may be anything."""
+    """Whether X may be sparse for the arguments `metric` and `p`, which are not checked yet."""
     if not isinstance(metric, str) or metric not in NAMED:
         return False
     named = NAMED[metric]

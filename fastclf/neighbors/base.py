@@ -1,4 +1,4 @@
-"""What the estimators by nearest neighbours share: parameters, fitted rows, and searches by number and by radius."""
+"""The base of estimators by nearest neighbours: parameters, fitted rows, and searches by number and by radius."""
 
 from inspect import cleandoc
 
@@ -75,7 +75,7 @@ effective_metric_params_ : dict"""
 
 
 def document(cls):
-    """Put the parameters and attributes that all estimators share into the docstring of a class."""
+    """Insert the shared parameters and attributes into the docstring of a class."""
     cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
     return cls
 
@@ -86,12 +86,12 @@ def _require_spare_rows(name, value):
 
 
 class Neighbors(Estimator):
-    """What all estimators here share: parameters, fitted rows, how they change, and the search."""
+    """The base of all estimators here: parameters, fitted rows, adding and removing of rows, and the search."""
 
-    # Attributes beside the index that have one entry a row.
+    # Attributes that have one entry for each row, except the index itself.
     _columns = ("_weight", "_allowed")
 
-    _optional_k = False  # whether n_neighbors may be None until a call
+    _optional_k = False  # whether n_neighbors may be None until a search
 
     _state_table = declare(
         n_samples_fit_=Size("n_rows"),
@@ -114,12 +114,12 @@ class Neighbors(Estimator):
             require_choice("metric", metric, sorted(NAMED))
 
     def _check_voting(self):
-        """Refuse parameters of estimators that count votes."""
+        """Check the parameters for votes, in classes that have them."""
 
     def _fit_rows(self, X, sample_weight=None, y=None, labels=None):
-        """(attributes of a fit, y), all checked, with nothing changed in the estimator.
+        """(attributes of a fit, y), all checked. The estimator itself is not changed.
 
-        `labels` says whether y has labels or numbers; None: there is no y.
+        `labels` says whether y has labels (True), numbers (False), or does not exist (None).
         """
         name = type(self).__name__
         self._check_voting()
@@ -155,7 +155,7 @@ class Neighbors(Estimator):
         return hasattr(self, "n_features_in_")
 
     def _add_rows(self, X, sample_weight=None):
-        """(number of rows that are added, attributes), all checked, with nothing changed in the estimator."""
+        """(number of added rows, new attributes), all checked. The estimator itself is not changed."""
         rows = self._new_samples(X)
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
@@ -172,11 +172,11 @@ class Neighbors(Estimator):
         return len(rows), attributes
 
     def _extend(self, attributes, name, array, more):
-        """Put an array with more entries at its end into the attributes."""
+        """Append entries to an array and store the result in `attributes`."""
         attributes[name], attributes["_rooms"][name] = self._rooms.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
-        """The attributes once rows are removed, all checked, with nothing changed in the estimator."""
+        """The attributes after rows are removed, all checked. The estimator itself is not changed."""
         self._require_fitted()
         n = self.n_samples_fit_
         rows = _row_numbers(rows, n)
@@ -193,7 +193,7 @@ class Neighbors(Estimator):
         return attributes | {"_scan": self._scan.remove(rows), "n_samples_fit_": n - len(rows)}
 
     def remove(self, rows):
-        """Take rows out. The other rows keep their order and are numbered anew, as by `numpy.delete`.
+        """Remove rows. The other rows keep their order and are renumbered, as by `numpy.delete`.
 
         Parameters
         ----------
@@ -206,17 +206,17 @@ class Neighbors(Estimator):
 
         Notes
         -----
-        O(n) a call, whatever the number of rows. The estimator is then as if the other rows alone had been fitted: a
-        class without a row leaves `classes_`. The X of `fit` is neither changed nor copied; a search passes over its
-        removed rows.
+        O(n) per call, whatever the number of removed rows. The estimator is then the same as if only the other rows had
+        been fitted: a class without a row leaves `classes_`. The X of `fit` is neither changed nor copied; a search
+        skips its removed rows.
         """
         vars(self).update(self._without(rows))
         return self
 
     def _ask(self, X, call, mask=None, share=1):
-        """The Search of a call, whose name its progress shows; X and the mask are checked.
+        """The Search for the queries X, after X and the mask are checked; `call` is the label of its progress.
 
-        The search may use a `share` of `working_memory`.
+        The search may use this `share` of `working_memory`.
         """
         self._require_fitted()
         rows, n, allowed = self._scan, self.n_samples_fit_, self._allowed
@@ -239,7 +239,7 @@ class Neighbors(Estimator):
         return admit_queries(self._scan, X, owner)
 
     def _n_findable(self, search):
-        """The number of rows that each query may find."""
+        """The number of rows that every query of the search can find."""
         n = self.n_samples_fit_ if search.allowed is None else int(np.count_nonzero(search.allowed))
         return n if search.self_row is None else n - 1
 
@@ -259,9 +259,9 @@ class Neighbors(Estimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features), default=None
-            Queries. None: the fitted rows, each without itself (by row, so that a duplicate of it is found).
+            Queries. None: the fitted rows, each without itself (but with its duplicates).
         n_neighbors : int, default=None
-            k, from 1 to the number of fitted rows; None: as the estimator was made.
+            k, from 1 to the number of fitted rows; None: the parameter of the estimator.
         return_distance : bool, default=True
         mask : array-like of bool of shape (n_samples_fit,), default=None
             The rows that may be found; None: all.
@@ -326,7 +326,7 @@ class RadiusSearch(Neighbors):
         X : array-like of shape (n_queries, n_features), default=None
             Queries. None: the fitted rows, each without itself.
         radius : float >= 0, default=None
-            Rows at exactly this distance are found; None: as the estimator was made.
+            Rows at exactly this distance are found, too; None: the parameter of the estimator.
         return_distance : bool, default=True
         sort_results : bool, default=False
             By ascending distance, then index; otherwise by index.
@@ -374,7 +374,10 @@ class RadiusSearch(Neighbors):
 
 
 def _allowed(weight, others=None):
-    """1 for each row of a weight above 0, or None if all are; `others` are the weights of rows before these."""
+    """A mask of the rows with weight above 0, or None if these are all rows.
+
+    `others` are the weights of earlier rows.
+    """
     if weight.all():
         return None
     weight = weight if others is None else np.concatenate([others, weight])
@@ -383,7 +386,7 @@ def _allowed(weight, others=None):
 
 
 def _row_numbers(rows, n):
-    """The rows that an argument of `remove` names, ascending and each once."""
+    """The rows that an argument of `remove` names, ascending and without repetition."""
     rows = np.asarray(rows)
     if rows.dtype == bool:
         if rows.shape != (n,):

@@ -1,4 +1,4 @@
-"""Nearest centroid: each class is its mean, or its median."""
+"""Nearest centroid: each class is represented by its mean, or its median."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..linear_model.scores import LinearClassifier, counted
 from ..sums.moments import class_moments
 from .nearest import NearestNeighbors
 
-# Numbers of an array of rows that is made on the way to distances.
+# Number of entries of an array of rows that is made while distances are computed.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -30,24 +30,24 @@ def _is_euclidean(model):
 class NearestCentroid(LinearClassifier):
     """Classify by the nearest centroid.
 
-    With two classes of means n and p it is the linear separator that the texts call the basic linear classifier: a row
-    x is of the second class if
+    With two classes with means n and p it is a linear separator, which some textbooks call the basic linear classifier:
+    a row x is of the second class if
 
         w x > t,    w = p - n,    t = (|p|^2 - |n|^2) / 2,
 
-    which `coef_`, `intercept_` = -t and `threshold_` = t hold.
+    as stored in `coef_`, `intercept_` = -t and `threshold_` = t.
 
     Parameters
     ----------
     metric : {'euclidean', 'manhattan'}, default='euclidean'
-        A centroid is the mean of its class ('euclidean') or its median in each coordinate ('manhattan'), which
-        minimise the sum of squared distances and of distances.
+        A centroid is the mean of its class ('euclidean'), which minimises the sum of squared distances, or the median
+        in each coordinate ('manhattan'), which minimises the sum of distances.
     shrink_threshold : float > 0 or None, default=None
-        Nearest shrunken centroids: each centroid moves towards the mean of all rows, in each coordinate by this many
-        standard errors, and not past it.
+        Nearest shrunken centroids: each centroid moves towards the mean of all rows, in each coordinate by this number
+        of standard errors, but not beyond it.
     priors : {'uniform', 'empirical'} or array-like of shape (n_classes,), default='uniform'
-        Prior probabilities; 'empirical' are the shares of the classes. Unless they are uniform, distances are measured
-        in within-class standard deviations, and `predict` follows `decision_function`.
+        Prior probabilities; 'empirical' means the shares of the classes. Unless they are uniform, distances are
+        measured in within-class standard deviations, and `predict` follows `decision_function`.
     n_jobs : int or None, default=None
         Threads; None means every CPU that the process may use. It changes no result.
     verbose : int, default=0
@@ -64,21 +64,22 @@ class NearestCentroid(LinearClassifier):
     within_class_std_dev_ : ndarray of shape (n_features,)
         Pooled standard deviation of the rows about the centroids of their classes, before any shrinking.
     deviations_ : ndarray of shape (n_classes, n_features)
-        How many standard errors a centroid lies from the mean of all rows, (18.4) of the book, after shrinking (18.5).
+        The distance of each centroid from the mean of all rows, in standard errors: (18.4) of the book, after shrinking
+        (18.5).
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        The linear scores by which `predict` decides with metric='euclidean'. With two classes p - n.
+        The linear scores that `predict` compares for metric='euclidean'. With two classes p - n.
     intercept_ : ndarray of shape (1 or n_classes,)
     threshold_ : float
-        With two classes: t, less the logarithm of the ratio of the priors.
+        With two classes: t, minus the logarithm of the ratio of the priors.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
 
     Notes
     -----
-    `fit` reads X once (the median: sorts it), `predict` once. Memory beyond X: sums of spans of rows, at
-    most 64 MB; the median copies a column of a class at a time. A sparse X stays sparse; for the median
-    and for distances it is made dense in blocks of 8 MB, of columns and of rows.
+    `fit` reads X once (the median sorts it), `predict` once. Memory beyond X: sums over spans of rows, at most 64 MB;
+    the median copies one column of one class at a time. A sparse X is not made dense, except in blocks of 8 MB: of
+    columns for the median, and of rows for distances.
 
     References
     ----------
@@ -120,7 +121,7 @@ class NearestCentroid(LinearClassifier):
             Finite real numbers, float32 and float64 as they are.
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or bools, of two classes at least.
-        sample_weight : array-like of shape (n_samples,), default=None
+        The multiplicity of each row, from 0 up; a row with weight 0 is ignored.
             How often each row counts, from 0 up; 0 is a missing row.
 
         Returns
@@ -130,7 +131,7 @@ class NearestCentroid(LinearClassifier):
         name = type(self).__name__
         if self.shrink_threshold is not None:
             require_number("shrink_threshold", self.shrink_threshold, 0, open_low=True)
-        # the sums over a dense X tell whether it is finite
+        # a dense X is checked by its sums, which are finite only if X is
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
@@ -227,7 +228,7 @@ class NearestCentroid(LinearClassifier):
 
     @only_if(_is_euclidean)
     def decision_function(self, X):
-        """Discriminant scores: the log posteriors times 2, up to what all classes share.
+        """Discriminant scores: twice the log posteriors, up to a term that all classes share.
 
         Shape (n_samples, n_classes); with two classes the difference of the two, of shape (n_samples,).
         """
@@ -236,7 +237,7 @@ class NearestCentroid(LinearClassifier):
 
     @only_if(_is_euclidean)
     def predict_proba(self, X):
-        """Posterior probabilities, of shape (n_samples, n_classes), as scikit-learn has them: softmax of the scores."""
+        """Posterior probabilities, of shape (n_samples, n_classes): the softmax of the scores, as in scikit-learn."""
         return np.exp(self.predict_log_proba(X))
 
     @only_if(_is_euclidean)
@@ -252,7 +253,7 @@ def _is_uniform(prior):
 
 
 def _moments(X, codes, weight, size, n_jobs, progress):
-    """(mean of each class, for each column the squares of the rows less their class's mean, summed)."""
+    """(the mean of each class, for each column the sum of the squared distances of the rows to their class's mean)."""
     if isinstance(X, Csr):
         return _sparse_moments(X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
@@ -274,7 +275,7 @@ def _sparse_moments(X, codes, weight, size):
 
 
 def _medians(X, codes, weight, n_classes):
-    """The weighted median of each class and column: half of the weight lies on either side."""
+    """The weighted median of each class and column: half of the weight is on either side."""
     medians = np.empty((n_classes, X.shape[1]))
     for k in range(n_classes):
         member = np.flatnonzero(codes == k)
@@ -309,7 +310,7 @@ def _weighted_median(values, weight):
 
 
 def _separator(centroids, prior, spread):
-    """The linear scores whose largest is the smallest of the distances, about the middle of the centroids."""
+    """Linear scores whose maximum belongs to the nearest centroid, relative to the middle of the centroids."""
     scale2 = np.ones_like(spread)
     shift = np.zeros(len(prior))
     if not _is_uniform(prior):
@@ -328,7 +329,7 @@ def _separator(centroids, prior, spread):
 
 
 def _dense_blocks(X):
-    """(start, stop, rows) of all rows, which a Csr is made dense for."""
+    """(start, stop, rows) for blocks of all rows, which are made dense if X is a Csr."""
     size = max(1, _BLOCK_NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         stop = min(start + size, len(X))

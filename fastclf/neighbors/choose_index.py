@@ -1,4 +1,4 @@
-"""Which index searches which rows."""
+"""The choice of an index for given rows."""
 
 from typing import NamedTuple
 
@@ -17,21 +17,24 @@ from .scan import Scan
 
 ALGORITHMS = ("auto", "brute", "filter", "tree", "kd_tree", "ball_tree")
 
-# A scan of fewer rows than this, or in place of a filter of fewer numbers, takes less time than making an index does.
+# With fewer rows than this, or for a filter fewer numbers, a scan takes less time than the construction of an index.
 _FEW_ROWS = 1 << 10
 _FEW_NUMBERS = 1 << 20
 
-# Rows of up to this many features get a tree before a filter.
+# Rows with at most this number of features are searched by a tree rather than a filter.
 _LOW_DIMENSION = 8
 
 
 class Maker(NamedTuple):
-    """Makes the index of an algorithm for some rows; 'auto' takes the index whose queries should cost least."""
+    """Makes an index for rows, by the given algorithm.
+
+    'auto' chooses the index with the lowest expected cost of a query.
+    """
 
     algorithm: str
-    k: int  # the number of neighbours that most queries will ask for
-    n_jobs: int | None  # threads that make the index
-    memory: float  # megabytes that may be used meanwhile
+    k: int  # the number of neighbours that most queries are expected to ask for
+    n_jobs: int | None  # number of threads for the construction of the index
+    memory: float  # megabytes that the construction may use
 
     def __call__(self, X, metric):
         algorithm = self.algorithm
@@ -60,7 +63,7 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A filter; or a scan, where 'auto' finds that no filter pays."""
+        """A Filter, or for 'auto' a Scan if no filter is expected to be faster."""
         scan = Scan(X, metric)
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=self.algorithm == "filter")
         return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)

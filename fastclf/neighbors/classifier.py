@@ -18,10 +18,10 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k, how many of the nearest rows count.
+        k, the number of nearest rows that vote.
     weights : {'uniform', 'distance'} or callable, default='uniform'
-        Votes count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
-        makes of the array of distances, of shape (n_queries, k).
+        A vote counts 1, or 1 / distance (if some neighbours are at distance 0, only these vote), or the function's
+        value: it takes the array of distances, of shape (n_queries, k), and returns one of the same shape.
     {shared}
     ties : {'first', 'distance'}, default='first'
         Between classes with equal votes: the first in `classes_`, as in scikit-learn, or the class whose voters have
@@ -58,7 +58,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
 
     _state_table = declare(
         _classes=List("n_outputs", Array("any", None)),
-        _codes=Array("intp", "n_rows", "n_outputs"),  # of the labels of each row
+        _codes=Array("intp", "n_rows", "n_outputs"),  # the class of each row's labels
     )
 
     def __init__(
@@ -99,8 +99,8 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels that can be sorted: ints, strings, bools.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up: 0 is a missing row, 2 a duplicated one, and neighbours are taken until
-            their weights reach `n_neighbors`, the last in part.
+            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Neighbours
+            are taken until their weights add up to `n_neighbors`, the last one in part.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         return self._become(**self._fitted_attributes(X, y, sample_weight))
 
     def _fitted_attributes(self, X, y, sample_weight):
-        """The attributes of a fit, all checked, with nothing changed in the estimator."""
+        """The attributes of a fit, all checked. The estimator itself is not changed."""
         attributes, y = self._fit_rows(X, sample_weight, y, labels=True)
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
         return attributes | {
@@ -124,19 +124,19 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
             require_positions("_codes", codes, len(classes))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Add rows (a copy of them) behind the others; the first call is a fit.
+        """Append rows (a copy of them) to the fitted rows; the first call is a fit.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`. New labels join `classes_`. Without `sample_weight` each row counts once.
+            As for `fit`. New labels are added to `classes_`. Without `sample_weight` each row counts once.
         classes : array-like of labels, or a list of these for several outputs, default=None
-            Labels that are in `classes_` whether a row has them or not. Never needed.
+            Labels that are kept in `classes_` even if no row has them. Never necessary.
 
         Returns
         -------
         self
-            As if all rows had been fitted at once. O(d) a row, amortised; a new class costs O(n).
+            The same as if all rows had been fitted at once. O(d) per row, amortised; a new class costs O(n).
         """
         if self._is_fitted():
             n, attributes = self._add_rows(X, sample_weight)
@@ -182,7 +182,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
 
         Notes
         -----
-        Beside `working_memory` it takes 16 bytes a class and thread.
+        Memory beyond `working_memory`: 16 bytes per class and thread.
         """
         search, k = self._ask_voters(X, "predict", mask)
         best = np.empty((len(self._classes), len(search.queries)), dtype=np.intp)
@@ -200,7 +200,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
 
     def _elect_each(self, ballot, output, best_out):
-        """Set best_out[rows[q], k - 1] to the code of the class that k neighbours of query q elect."""
+        """Set best_out[rows[q], k - 1] to the code of the class that the k nearest neighbours of query q elect."""
         codes, n_classes = self._codes[:, output], len(self._classes[output])
         _votes.elect_each(ballot, self._weight, codes, n_classes, self.ties == "distance", best_out)
 
@@ -218,7 +218,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         return self.classes_[best.T]
 
     def predict_proba(self, X, *, mask=None):
-        """The share of the votes that each class has.
+        """The share of the votes for each class.
 
         Parameters
         ----------
@@ -246,22 +246,22 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
         return shares if self.outputs_2d_ else shares[0]
 
     def leave_one_out(self, k_max):
-        """The error rate of leave-one-out for every number of neighbours, by one search.
+        """The leave-one-out error rate for every number of neighbours, by one search.
 
         Parameters
         ----------
         k_max : int
-            From 1 to the number of fitted rows less one.
+            The largest number of neighbours, from 1 to the number of fitted rows minus one.
 
         Returns
         -------
         error : ndarray of shape (k_max,), float64
-            Entry k - 1 is for k neighbours: the share (weighted by the `sample_weight` of `fit`) of fitted rows that
-            `predict(None)` gets wrong; with several outputs, in any of them.
+            Entry k - 1 is the error rate with k neighbours: the share (weighted by the `sample_weight` of `fit`) of
+            fitted rows for which `predict(None)` is wrong, in any output if there are several.
 
         Notes
         -----
-        One search, and O(k_max) a row; with a function for `weights`, O(k_max^2).
+        One search, and O(k_max) per row; with a function for `weights`, O(k_max^2).
 
         Examples
         --------

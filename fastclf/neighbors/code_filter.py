@@ -1,4 +1,4 @@
-"""Exact search that measures few rows: codes of a byte a coordinate bound every distance from below.
+"""Exact search that measures few rows: codes with a byte per coordinate bound every distance from below.
 
 `src_cython/neighbors/_code_bound.pxd` says what a code is and proves the bound.
 """
@@ -19,21 +19,22 @@ from .scan import Pass, Queries, Scan
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
 
-# About this many blocks of rows, evenly spread, are searched before the others: their rows make tau small early.
+# Approximate number of blocks of rows, evenly spaced, that are searched first: rows found in them make tau small early.
 _SAMPLED_BLOCKS = 64
 
-# Where more than this share of the rows of a range is measured, a scan of the rows in order costs less.
+# If a larger share of the rows of a range is measured, the rest is scanned, which is then faster.
 _MOST_MEASURED = 1 / 8
 
 
 class Coder(NamedTuple):
-    """How rows become codes, in the symbols of `src_cython/neighbors/_code_bound.pxd`."""
+    """The coding of rows, in the symbols of `src_cython/neighbors/_code_bound.pxd`."""
 
     center: np.ndarray  # (d,) float64, mu
     scale: float  # g, a power of two
-    step: float  # the length that 1 stands for in a code
+    step: float  # the length of one unit of a code
     absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan'; else Euclidean norms
-    axes: np.ndarray | None = None  # (n_codes, d) float32, V' and a row of zeros; None: rows are coded as they are
+    # (n_codes, d) float32, V' and a row of zeros; None: rows are coded without projection
+    axes: np.ndarray | None = None
     axes_t: np.ndarray | None = None  # (d, m) float32, V, with d padded to a multiple of 4
     shift: float = 0.0  # rho
     delta: float = 0.0
@@ -57,23 +58,23 @@ class Coder(NamedTuple):
 
     @property
     def width(self):
-        """The bytes of a row's code: a multiple of 8 for sums of absolute values, else of 4."""
+        """The bytes of a row's code, a multiple of 8 for sums of absolute values, otherwise of 4."""
         d = len(self.center)
         return d + -d % (8 if self.absolute else 4) if self.axes is None else len(self.axes)
 
     @property
     def per(self):
-        """Units of step per unit of distance, rounded up."""
+        """Conversion factor of distances into units of step, rounded up."""
         return self.scale / self.step / np.sqrt(1 - self.delta) * (1 + 1e-12)
 
     @staticmethod
     def scratch(n_rows, n_columns, dtype="float32"):
-        """An array in which a kernel works."""
+        """An aligned array for a kernel to work in."""
         return aligned((n_rows, n_columns), dtype)
 
 
 def rotated(center, scale, axes, step, shift):
-    """The Coder for orthonormal columns `axes` (d, m), where m + 1 is a multiple of 4."""
+    """The Coder that projects onto orthonormal columns `axes` (d, m), where m + 1 is a multiple of 4."""
     d, m = axes.shape
     axes = axes.astype(np.float32)
     exact = axes.astype(np.float64)
@@ -88,11 +89,11 @@ def rotated(center, scale, axes, step, shift):
 
 
 class CodedQueries(NamedTuple):
-    """A block of queries as the kernels of a filter read them; all threads share it. `_code_lists.pxd` uses each."""
+    """The codes of a block of queries, for the kernels of a filter; shared by all threads. See `_code_lists.pxd`."""
 
     plain: Queries
     code: np.ndarray  # (n_queries, padded to a multiple of 4, width) uint8; zeros in the padding
-    base: np.ndarray  # (n_queries,) float64, as are all below
+    base: np.ndarray  # (n_queries,) float64, like all arrays below
     slack: np.ndarray
     length: np.ndarray
     per: np.ndarray
@@ -100,7 +101,7 @@ class CodedQueries(NamedTuple):
 
 
 class FilterPass(Pass):
-    """One thread's pass over codes with a block of queries, which have a list of near rows each."""
+    """One thread's pass over the codes for a block of queries, each with a list of rows that may be near."""
 
     __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_row", "list_size", "scans", "stride")
 
@@ -108,42 +109,43 @@ class FilterPass(Pass):
         super().__init__(search, queries.plain, found, panel)
         n_queries, capacity = len(queries.base), _list_capacity(found.k)
         self.codes: CodedQueries = queries
-        self.stride = 0  # every stride-th block of rows is searched before the others; 0: none is
-        self.scans = False  # whether the codes have ruled out too few rows, and the rest is scanned
-        # the lists, written by kernels
+        self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
+        self.scans = False  # whether rows are scanned because the codes have ruled out too few of them
+        # the lists, which kernels write
         self.list_size = np.zeros(n_queries, np.intp)  # (n_queries,)
-        self.list_mark = np.full(n_queries, 64 + 2 * found.k)  # (n_queries,) intp: the size at which a list is refined
+        # (n_queries,) intp: list size at which the list is refined next
+        self.list_mark = np.full(n_queries, 64 + 2 * found.k)
         self.list_row = np.empty((n_queries, capacity), np.intp)
         self.list_key = np.empty((n_queries, capacity), np.intc)
-        self.best_key = np.empty(capacity)  # scratch: the rows of a list that are measured next
+        self.best_key = np.empty(capacity)  # scratch: the rows of a list that are measured next, with best_row
         self.best_row = np.empty(capacity, np.intp)
 
 
 def _list_capacity(k):
-    """The most rows of a query's list; as `list_capacity` of `_code_lists.pxd`."""
+    """The capacity of a query's list, the same as `list_capacity` of `_code_lists.pxd`."""
     return 2048 + 2 * k
 
 
 class Filter(Scan):
-    """Rows and their codes.
+    """Rows and their codes, searched by the codes.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        The metric of a Scan of X, with the norms that it needs.
+        The metric of a Scan of X, with its norms.
     coder : Coder
     n_jobs : int, default=None
-        Threads that code the rows.
+        Number of threads that code the rows.
 
     Attributes
     ----------
     code : ndarray of shape (n_blocks * unit * width,), uint8
-        The codes of the rows, in panels as `_code_bound.pxd` has them.
+        The codes of the rows, in panels as described in `_code_bound.pxd`.
     half : ndarray of shape (n_blocks * unit,), intc
         Half of the squared norm of each code, rounded down.
     slack, length : ndarrays of shape (n_blocks,), float32
-        For each block of `unit` rows the largest error of a code, and the largest norm of a code and its error.
+        For each block of `unit` rows the largest error of a code, and the largest sum of a code's norm and its error.
     """
 
     unit = kernels.BLOCK_ROWS
@@ -189,12 +191,12 @@ class Filter(Scan):
             raise ValueError(f"codes are {self.width} bytes wide; {width} is wanted")
 
     def nearest(self, search, distance_out, index_out):
-        """As `Index.nearest`; codes are not used where k is more than a sixteenth of the rows."""
+        """The k nearest rows of each query; codes are used if k is at most a sixteenth of the number of rows."""
         few = 16 * index_out.shape[1] <= len(self.X)
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
     def _most_queries(self, k):
-        # whose lists take 6 MB, and can all be refined within a range
+        # the lists of these queries take 6 MB, and can be refined within the time of a range
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
@@ -208,7 +210,8 @@ class Filter(Scan):
         code[n_queries:] = 0
         queries = CodedQueries(plain, code, *np.empty((5, n_queries)))
         if inner:
-            # unit queries, not centred; first with the largest step, to see how small it may be
+            # queries are scaled to length 1, not centred; a first coding with the largest step finds the smallest
+            # possible one
             norm = plain.query_error
             norm2 = norm**2
             coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
@@ -247,7 +250,7 @@ class Filter(Scan):
         return n_found
 
     def _scan_rows(self, state, start, stop):
-        """Scan rows, but for the blocks that were searched before the others."""
+        """Scan rows, without the blocks of the sample, which are searched already."""
         span = state.stride * self.unit
         while start < stop:
             skipped = start // span * span
@@ -258,7 +261,7 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        if state.found.k:  # the lists of hits end with each block of rows
+        if state.found.k:  # in a search by radius the lists are emptied after each block of rows
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)
                 yield

@@ -1,4 +1,4 @@
-"""Whether codes pay for given rows, and how many coordinates of which axes they should have: tried on a sample."""
+"""The choice of a code for given rows (number of axes and step, or no code), by the expected costs on a sample."""
 
 import numpy as np
 
@@ -8,39 +8,39 @@ from .code_filter import Coder, rotated
 from .scan import Scan
 from .search import Search
 
-_SAMPLE = 16384  # rows
+_SAMPLE = 16384  # the most rows of the sample
 _LEAST_SAMPLE = 512
 _SAMPLE_QUERIES = 16
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-_KEPT = (0.999, 0.99)  # shares of all coordinates that a code need not cut off
-_MOST_FEATURES = 32768  # of rows coded as they are: products fit 32 bits
-_MOST_COLUMNS = 1 << 17  # of rows coded at all, d u < 0.01 in the proof
+_KEPT = (0.999, 0.99)  # shares of all coordinates that lie within the range of a code
+_MOST_FEATURES = 32768  # the most features without projection: products fit 32 bits
+_MOST_COLUMNS = 1 << 17  # the most features of a row that is coded: d u < 0.01 in the proof
 
-# What takes how long, in ns on the machine of the README. Only ratios matter, to a factor of two or so.
-_BYTE = 0.03  # of memory read in order: a single query's limit; ...
-_CACHED_BYTE = 0.01  # ... where the codes stay in the caches
-# For many queries, by SIMD level: of a coordinate of a scan in float32, and of a code's byte.
+# Times in ns on the machine of the README. Only their ratios matter, up to a factor of about two.
+_BYTE = 0.03  # to read a byte of memory in order, the limit of a single query; ...
+_CACHED_BYTE = 0.01  # ... to read a byte of codes that are in the caches
+# For many queries, by SIMD level: time for a coordinate of a scan in float32, and for a byte of a code.
 _PRODUCTS = {
     "baseline": (0.11, 0.05),
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
 }
-_ROW = 0.1  # of a row's slack and limit
-_MEASURE, _MEASURE_COORDINATE = 150.0, 0.5  # of a row that is measured
+_ROW = 0.1  # to read a row's slack and to compare with its limit
+_MEASURE, _MEASURE_COORDINATE = 150.0, 0.5  # to measure a row: a constant part, and a part for each coordinate
 
 _CACHED_BYTES = 1 << 21
 
-# A filter must be expected to cost less than this share of a scan.
+# A filter is used if its expected cost is below this share of a scan's.
 _PAYS = 0.75
 
 
 def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
-    """The Coder with which searching X is expected to cost least.
+    """The Coder with the lowest expected cost of a search of X.
 
-    None where no code pays, unless one is forced, and where rows are too wide for any.
+    None if no code is expected to be faster than a scan, unless `force`, or if the rows are too wide for any code.
 
-    Reads a sample of rows, as many as fit the memory, and all rows once with some of the sample as queries.
+    Memory limits the size of the sample. Some of its rows serve as queries in one pass over all rows.
     """
     n, d = X.shape
     if d > _MOST_COLUMNS:
@@ -66,7 +66,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     product, code_product = _PRODUCTS[_simd.level()]
 
     def cost(width, near):
-        """Over a scan's: of one query or of one of many, whichever is more."""
+        """The expected cost relative to a scan's: for one query or for one of many, whichever is larger."""
         measured = near * (_MEASURE + _MEASURE_COORDINATE * d)
         one = width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW + measured
         many = width * code_product + _ROW + measured
@@ -75,7 +75,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     def worth(width):
         return cost(width, 0) < least
 
-    with np.errstate(over="ignore", invalid="ignore"):  # an estimate that is no number only costs time
+    with np.errstate(over="ignore", invalid="ignore"):  # a NaN estimate makes a search slower, not wrong
         sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
         for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
             expected = cost(width, near)
@@ -85,7 +85,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
 
 
 def _kth_distance(X, metric, rows, k, n_jobs, memory):
-    """The distance of rows of X to the k-th nearest other row."""
+    """The distance of each of these rows of X to its k-th nearest other row."""
     distances, indices = np.empty((len(rows), k)), np.empty((len(rows), k), np.intp)
     search = Search(X[rows], rows.astype(np.intp), None, Progress(0, "fit"), n_jobs, memory)
     Scan(X, metric).nearest(search, distances, indices)
@@ -93,22 +93,22 @@ def _kth_distance(X, metric, rows, k, n_jobs, memory):
 
 
 def _candidates(sample, sought, tau, metric, center, scale, worth):
-    """(Coder, bytes of a code, share of the sample that it leaves to be measured) for each way worth(bytes) to code.
+    """(Coder, bytes of a code, expected share of rows to measure) for each possible code with worth(bytes).
 
-    `sample` and the queries `sought` are scaled, and centred but for the queries of dot.
+    `sample` and the queries `sought` are scaled and centred, except that the queries of dot are not centred.
     """
     d = sample.shape[1]
     if metric.name == "manhattan":
         step, near = _best_step(sample, sought, tau, metric, 0, scale)
         yield Coder(center, scale, step, True), d + -d % 8, near
         return
-    offset = sought @ (scale * center)  # mu'q, for dot
+    offset = sought @ (scale * center)  # mu'q for each query, for dot
     rng = np.random.default_rng(0)
     axes = _principal_axes(sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
         if not worth(width):
             break
-        # any rotation among the axes keeps distances: after a random one all coordinates are of a size, and small
+        # a rotation of the axes keeps distances; a random one makes all coordinates about equally large, and so smaller
         mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
         points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
         shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
@@ -122,14 +122,14 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
 
 
 def _with_rest(w, axes):
-    """Coordinates on the axes, and the norm of the rest."""
+    """The coordinates of w on the axes, and the norm of its remainder."""
     inner = w @ axes
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 
 
 def _best_step(points, sought, tau, metric, offset, scale):
-    """(step, share of the points that it leaves to be measured): that which cuts nothing off, or where cutting off
-    costs no slack, a smaller one if it leaves fewer."""
+    """(step, expected share of points to measure) of the best step. One step clips no point; others, which are smaller,
+    clip the largest coordinates if clipping costs no slack."""
     few = points[:: max(1, len(points) // 2048)]
     size = np.abs(few)
     largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
@@ -140,7 +140,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
 
 
 def _share_near(points, sought, tau, metric, offset, scale, step):
-    """The share of points that codes cannot tell to be farther from what is sought than tau."""
+    """The share of points whose distance from a query, bounded by their codes, may be tau or less."""
     m = points.shape[1]
     if metric.name == "manhattan":
         points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
@@ -166,9 +166,10 @@ def _squares(points):
 
 
 def _principal_axes(sample, most):
-    """About the leading eigenvectors (d, m) of the sample's second moments, m at most d and `most`.
+    """Approximate leading eigenvectors (d, m) of the sample's second moments, with m at most d and `most`.
 
-    In many dimensions by a few steps of subspace iteration: any axes will do, and these are nearly as good.
+    In many dimensions they come from a few steps of subspace iteration. The search is exact with any axes, and nearly
+    as fast with these as with the eigenvectors.
     """
     d = sample.shape[1]
     if d <= 256:

@@ -1,4 +1,4 @@
-"""Metrics that are functions of the user's: in Python or compiled, and pruned by the triangle inequality."""
+"""Metrics given as functions, in Python or compiled, and pruning by the triangle inequality."""
 
 import ctypes
 import re
@@ -16,29 +16,29 @@ _INTEGERS = ["ptrdiff_t", "Py_ssize_t", "ssize_t", "intptr_t", "npy_intp", "int6
 if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_ssize_t):
     _INTEGERS.append("long")
 
-# The most pivots: rows whose distances from all rows are kept.
+# The largest number of pivots, rows whose distances from all rows are stored.
 _PIVOTS = 16
 
-# A computed distance is taken to have a relative error of at most a tenth of this.
+# A computed distance is assumed to have a relative error of at most a tenth of this.
 _SLACK = 1e-9
 
-# Fewer multiply-adds than this take less time than waking a thread does, where a call counts as 32 at least.
+# Work with fewer multiply-adds than this is done faster than a thread is woken; a call counts as at least 32.
 _THREAD_WORK = 1 << 20
 
 
 class Compiled(NamedTuple):
-    """A compiled function of the user's."""
+    """A compiled function that the user has passed as metric."""
 
     address: int  # of the machine code
-    user_data: int  # the address of what the function takes as user_data
+    user_data: int  # the address that the function gets as user_data
     takes_user_data: bool  # whether the function has that argument
     source: object  # the object that the user passed, which keeps the machine code in memory
 
 
 def as_compiled(metric):
-    """The metric as Compiled if it is a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable.
+    """The metric as Compiled, if it is a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable.
 
-    None if it is anything else.
+    Otherwise None.
     """
     capsule = tuple.__getitem__(metric, 0) if isinstance(metric, tuple) and len(metric) else metric
     if type(capsule).__name__ == "PyCapsule":
@@ -65,7 +65,7 @@ def _is_numbers(kind):
 
 
 def _n_arguments(signature):
-    """The number of arguments of a C signature that a metric may have, or None."""
+    """The number of arguments, if a metric may have this C signature; otherwise None."""
     match = re.fullmatch(r"\s*double\s*\(([^()]*)\)\s*", signature)
     if not match:
         return None
@@ -83,22 +83,22 @@ class CalledPass(NamedTuple):
     search: Search
     query: np.ndarray  # (n_queries, d) float64
     found: Heaps | Hits
-    buffer: np.ndarray  # (d,) float64, scratch: a row of X widened
-    bad: np.ndarray  # (2,) intp: the query and the row whose distance is NaN, written by the kernel; -1: none so far
+    buffer: np.ndarray  # (d,) float64, scratch: a row of X converted to float64
+    bad: np.ndarray  # (2,) intp: query and row of a distance that is NaN, written by the kernel; -1: none so far
 
 
 class Called(Index):
-    """All rows of X, measured by a compiled function.
+    """An index that measures all rows of X by a compiled function.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        One that is `compiled`.
+        A Metric with `compiled`.
     """
 
     def _costs(self, queries):
-        # few queries a block, as a call may take long
+        # blocks have few queries, because a call may be slow
         d = self.X.shape[1]
         return max(d, 32), 1 << 15, 8 * d, 8 * d
 
@@ -120,24 +120,24 @@ class Called(Index):
 
 
 class Pivots(Index):
-    """Rows of X, of which those are measured that the triangle inequality leaves, by a function of the user's.
+    """An index for a metric that is a function, which measures only rows that the triangle inequality cannot rule out.
 
-    The distances of all rows from some of them, the pivots, are kept: 8 bytes a row and pivot. Without pivots all rows
-    are measured. For a pivot p
+    The distances of all rows from some of them, the pivots, are stored: 8 bytes per row and pivot. Without pivots all
+    rows are measured. For a pivot p
 
         d(q, x)  >=  |d(q, p) - d(x, p)|
 
-    and with computed distances, each off by less than a tenth of e = 1e-9 of itself, the right side less
-    e (d(q, p) + d(x, p)) is no more than (1 + e) times the computed left side. Rows are measured in order of this
-    bound, until it exceeds the distance of the k-th. A search takes 40 bytes a row and thread beside.
+    holds for exact distances. For computed distances, with relative errors below a tenth of e = 1e-9, the right side
+    minus e (d(q, p) + d(x, p)) is at most (1 + e) times the left side. Rows are measured in the order of this bound,
+    until it exceeds the distance of the k-th nearest row so far. A search takes another 40 bytes per row and thread.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        A function.
+        A Metric with a function.
     n_pivots : int, default=16
-        The most pivots; 0 for a function without the triangle inequality.
+        The largest number of pivots; 0 for a function without the triangle inequality.
     """
 
     def __init__(self, X, metric, n_pivots=_PIVOTS):
@@ -204,7 +204,7 @@ class Pivots(Index):
         run(answer, range(len(search.queries)), self._threads(search))
 
     def _threads(self, search):
-        """The number of threads for which there are work and memory."""
+        """The number of threads that the work and the memory allow."""
         n, d = self.X.shape
         if self.metric.compiled is None or len(search.queries) * n * max(d, 32) < _THREAD_WORK:
             return 1
@@ -220,7 +220,7 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        if 0 <= self_row < len(left):  # the row may be in another segment
+        if 0 <= self_row < len(left):  # in a search of Segments the row may be in another segment
             left[self_row] = False
         found = left[self.pivots]
         left[self.pivots] = False
@@ -228,7 +228,7 @@ class Pivots(Index):
         return self.pivots[found], to_pivots[found], rest, bound[rest]
 
     def _distances(self, query, name, rows, distance_out):
-        """Measure rows from a query, which a message calls by name, in ranges."""
+        """Measure the distances of rows to a query, in ranges; `name` is the query's name in messages."""
         metric = self.metric
         buffer = np.empty(self.X.shape[1])
         if metric.compiled is not None:
@@ -246,13 +246,13 @@ class Pivots(Index):
 
 
 def _first(rows, distances, k):
-    """The k smallest pairs of (distance, row), in order."""
+    """The k smallest pairs (distance, row), in ascending order."""
     order = np.lexsort((rows, distances))[:k]
     return rows[order], distances[order]
 
 
 def _call(metric, query, row):
-    """What the Python function gives for a pair, NaN where that is no number."""
+    """The result of the Python function for a pair, or NaN if the result is no number."""
     value = metric.function(query, row, **metric.keywords)
     try:
         return float(value)

@@ -15,12 +15,12 @@ from .voting import SEARCH_SHARE, WeightedNeighbors
 class KNeighborsDensity(WeightedNeighbors):
     """Density estimation by the distance to the k-th nearest row: p(x) = k / (n V_d r_k(x)^d).
 
-    V_d r^d is the volume of the metric's ball of radius r in d dimensions, and everything is in logs.
+    V_d r^d is the volume of the metric's ball of radius r in d dimensions. All computations use logarithms.
 
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k, how many of the nearest rows count.
+        k, the number of nearest rows.
     {shared}
 
     Attributes
@@ -29,8 +29,8 @@ class KNeighborsDensity(WeightedNeighbors):
 
     Notes
     -----
-    The metric must have a ball with a volume: 'euclidean', 'manhattan', 'chebyshev' or 'minkowski'. Where k rows lie on
-    the query itself (r_k = 0) the estimate is infinite. The estimate does not integrate to 1 over all space.
+    The metric must have a ball with a volume: 'euclidean', 'manhattan', 'chebyshev' or 'minkowski'. If k rows are equal
+    to the query (r_k = 0) the estimate is infinite. The estimate does not integrate to 1 over all space.
 
     References
     ----------
@@ -72,7 +72,7 @@ class KNeighborsDensity(WeightedNeighbors):
             Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up; n is their sum.
+            The multiplicity of each row, from 0 up; n is their sum.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class KNeighborsDensity(WeightedNeighbors):
         return self._become(_log_unit_ball=volume, **attributes)
 
     def partial_fit(self, X, y=None, sample_weight=None):
-        """Add rows (a copy of them) behind the others; the first call is a fit. Takes what `fit` takes.
+        """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class KNeighborsDensity(WeightedNeighbors):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features), or None
-            None: the fitted rows, each without itself (and n without its weight), for leave-one-out likelihoods.
+            None: the fitted rows, each without itself (its weight is subtracted from n), for leave-one-out likelihoods.
         mask : array-like of bool of shape (n_samples_fit,), default=None
             The rows to estimate from, as if the others had not been fitted; None: all.
 

@@ -1,4 +1,4 @@
-"""Sparse rows, searched exactly by an inverted index; nothing is made dense."""
+"""Exact search among sparse rows, by an inverted index. No row is made dense."""
 
 from typing import NamedTuple
 
@@ -14,12 +14,12 @@ from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._inverted_scan")
 
-# Rows are taken this many entries at a time.
+# Number of entries that are processed at a time.
 _ENTRIES = 1 << 22
 
 
 def _norms(X, squared):
-    """The sum over each row of x_j^2, if `squared`, or else of |x_j|."""
+    """The sum over each row of x_j^2 if `squared`, otherwise of |x_j|."""
     norms = np.empty(len(X))
     for start, stop in _parts(X):
         kernels.norms(X.indptr, X.data, start, stop, squared, norms)
@@ -31,13 +31,13 @@ def _parts(X):
 
 
 class Columns(DeclaredState):
-    """The entries of a sparse matrix column by column; for 'cosine' with each row divided by its norm."""
+    """The entries of a sparse matrix column by column; for 'cosine' each row is divided by its norm."""
 
     _state_table = declare(
-        row=Array("int32", "n_entries"),  # of each entry, ascending in a column
+        row=Array("int32", "n_entries"),  # row of each entry, ascending within a column
         value=Array("float32 or float64", "n_entries"),  # X's dtype
         start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1]
-        shift=Array("float64", "n_rows"),  # what the screen adds to the sum of each row
+        shift=Array("float64", "n_rows"),  # the term of each row in the screen
     )
 
     def __init__(self, X, metric):
@@ -49,7 +49,7 @@ class Columns(DeclaredState):
         scale = np.ones(n)
         if metric.name == "cosine":
             scale = 1 / np.sqrt(np.where(metric.norm2 > 0, metric.norm2, 1))
-        # one entry more than X has, so that there is a first
+        # one unused entry more than X has, so that entry 0 always exists
         self.row, self.value = np.empty(X.size + 1, np.int32), np.empty(X.size + 1, X.dtype)
         self.row[-1] = self.value[-1] = 0
         end = self.start.copy()
@@ -76,26 +76,27 @@ class SparsePass(NamedTuple):
     """One thread's pass over rows with a block of queries. All threads share the arrays of the queries."""
 
     search: Search
-    csr: Csr  # the queries in float64, with one entry more than they have, so that there is a first
-    weight: np.ndarray  # (n_entries + 1,) float64: the factor or number that the screen has for each entry
+    csr: Csr  # the queries in float64, with an unused entry at the end, so that entry 0 always exists
+    weight: np.ndarray  # (n_entries + 1,) float64: the value of each entry in the screen
     norm: np.ndarray  # (n_queries,) float64: squared norms of queries, or for 'manhattan' sums of absolute values
     found: Heaps | Hits
     limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
-    cursor: np.ndarray  # (n_entries + 1,) int64: the next entry of the column of each query's entry; set by `_begin`
-    sums: np.ndarray  # (PANEL_ROWS,) float64: sums of the rows of a panel; zeros between two kernel calls
+    # (n_entries + 1,) int64: for each entry of a query the next entry of its column; set by `_begin`
+    cursor: np.ndarray
+    sums: np.ndarray  # (PANEL_ROWS,) float64: the sums of a panel's rows; zeros between two kernel calls
 
 
 class Sparse(Index):
-    """All rows of a sparse matrix, searched exactly.
+    """An index over all rows of a sparse matrix, searched exactly.
 
-    A query takes one pass over the entries of the columns in which it is not zero, and 8 bytes a row. Memory beyond X:
-    its columns, as large as X, 8 bytes a feature and 16 a row.
+    A query takes one pass over the entries of the columns in which it is not zero, and 8 bytes per row. Memory beyond
+    X: its columns, as large as X, 8 bytes per feature and 16 per row.
 
     Parameters
     ----------
     X : Csr
     metric : Metric
-        One that is `sparse`.
+        A Metric whose `named.sparse` is True.
     """
 
     _state_table = declare(
@@ -110,7 +111,7 @@ class Sparse(Index):
             require_norms(norm2, X, metric, "row {} of X")
             if metric.name == "cosine":
                 metric = metric._replace(norm2=norm2)
-        # one entry more than there are, so that there is a first
+        # an unused entry at the end, so that entry 0 always exists
         if X.size == 0:
             X = Csr(X.indptr, np.zeros(1, np.int32), np.zeros(1, X.dtype), X.n_columns)
         super().__init__(X, metric)

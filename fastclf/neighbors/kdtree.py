@@ -1,7 +1,7 @@
 """Exact search in few dimensions: a kd-tree with the answers of a scan.
 
-A tree pays where a leaf's box, at the distance of the k-th neighbour, is soon out of reach: up to about ten
-coordinates of independent data, more where the data lie near a surface of fewer.
+A tree is fast if most boxes are farther away than the k-th neighbour: up to about ten coordinates of independent data,
+more if the data lie near a surface of fewer dimensions.
 """
 
 from itertools import pairwise
@@ -20,36 +20,38 @@ from .search import Heaps, Hits, put_hits, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
 
-# A node of at most this many leaves is built by one kernel call, in about 5 ms; a larger node in steps.
+# A node of at most this number of leaves is built by one kernel call, in about 5 ms; a larger node in several steps.
 _BUILD_LEAVES = 4096
 
-# The most queries of a block: neighbours among them share leaves in the caches.
+# The largest number of queries in a block: neighbouring queries of a block share leaves in the caches.
 _BLOCK_QUERIES = 1 << 15
 
-# Nodes that the first kernel call opens, as the time that one takes is not known yet: at most 16 leaves of 32 powers.
+# Number of nodes that the first kernel call opens, before their duration is known: each has at most 16 leaves of 32
+# rows.
 _FIRST_NODES = 64
 
-# Fewer multiply-adds than this take less time than waking a thread does.
+# Work with fewer multiply-adds than this is done faster than a thread is woken.
 _THREAD_WORK = 1 << 20
 
 
 class LeafSort:
-    """The rows of X while they are sorted into leaves; nodes that are sorted at the same time share no entries."""
+    """State of sorting the rows of X into leaves. Nodes that are sorted in parallel share no entries."""
 
     def __init__(self, X, metric):
         n, d = X.shape
         self.X = X
-        self.scale = np.ones(d)  # (d,) float64: the side of a box times this is compared with others
+        # (d,) float64: factors by which the sides of boxes are multiplied before they are compared
+        self.scale = np.ones(d)
         if metric.w is not None:
             with np.errstate(over="ignore"):
                 self.scale = metric.w ** (1 / metric.p)
             self.scale = np.nan_to_num(self.scale, posinf=1e300)
-        self.rows = np.arange(n)  # (n,) intp: row numbers leaf by leaf, once all nodes are cut
-        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch: the rows of a node on their new places
-        self.keys, self.scratch = np.empty((2, n), X.dtype)  # (n,) scratch: the coordinate by which a node is cut
+        self.rows = np.arange(n)  # (n,) intp: row numbers, ordered by leaf once all nodes are cut
+        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch: the rows of a node in their new order
+        self.keys, self.scratch = np.empty((2, n), X.dtype)  # (n,) scratch: the coordinate along which a node is cut
 
     def sorted(self, n_leaves, threads):
-        """The rows leaf by leaf: the nodes of one level are cut in two, then their halves, and so on."""
+        """The row numbers leaf by leaf. All nodes of one level are cut in two, then their halves, and so on."""
         nodes = [(0, n_leaves)]
         while nodes:
             halves = []
@@ -58,7 +60,10 @@ class LeafSort:
         return self.rows
 
     def _cut(self, node):
-        """Cut a node (first leaf, last leaf + 1, list for its halves) in two, in steps; sort a small one at once."""
+        """Cut a node (first leaf, last leaf + 1, list for its halves) in two, in steps.
+
+        A small node is sorted at once.
+        """
         first, last, halves = node
         build, leaf, rows = _kdtree_build, _kdtree_build.LEAF_ROWS, self.rows
         if last - first <= _BUILD_LEAVES:
@@ -85,9 +90,9 @@ class LeafSort:
 
 
 class Walk:
-    """One thread's walk through the tree with a block of queries; kernels write to all arrays but those of the queries.
+    """One thread's walk through the tree for a block of queries. Kernels write all arrays except those of the queries.
 
-    A walk can be left after any number of nodes and taken up again.
+    A walk can be interrupted after any number of nodes and resumed.
     """
 
     __slots__ = ("bound", "found", "homes", "near", "node", "order", "position", "queries", "search")
@@ -95,10 +100,11 @@ class Walk:
     def __init__(self, search, queries, found):
         n_queries = len(queries.query)
         self.search, self.queries, self.found = search, queries, found  # Search, Queries, and Heaps or Hits
-        self.bound = np.full(n_queries, np.inf)  # (n_queries,) float64, as in a scan's Pass
-        self.homes = np.empty(n_queries, np.intp)  # (n_queries,): the node of level 1 where the walk of each begins
-        self.order = None  # (n_queries,) intp: the order in which queries are answered; set once homes are known
-        # (4,) intp: the number of queries begun, of nodes on the stack, of hits, and of hits of the queries done
+        self.bound = np.full(n_queries, np.inf)  # (n_queries,) float64, the same as in a Pass of a scan
+        # (n_queries,): the node of level 1 at which the walk of each query starts
+        self.homes = np.empty(n_queries, np.intp)
+        self.order = None  # (n_queries,) intp: the order in which queries are answered; set when homes are known
+        # (4,) intp: numbers of queries begun, of nodes on the stack, of hits, and of hits of completed queries
         self.position = np.zeros(4, np.intp)
         self.near, self.node = np.empty(kernels.STACK_SIZE), np.empty(kernels.STACK_SIZE, np.intp)  # the stack
 
@@ -106,21 +112,21 @@ class Walk:
 class Tree(Scan):
     """A balanced tree over the rows of X, for metrics of the Minkowski family.
 
-    To build it takes O(n log n), on all threads, and about 32 bytes a row. It keeps a copy of the rows.
+    Its construction takes O(n log n), on all threads, and about 32 bytes per row. The tree holds a copy of the rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        One that is `tree`.
+        A Metric whose `named.tree` is True.
     n_jobs : int, default=None
 
     Attributes
     ----------
     rows : ndarray of shape (n,), intp
-        The rows of X leaf by leaf: leaf i has rows[32 * i : 32 * (i + 1)].
+        The row numbers of X leaf by leaf: leaf i has rows[32 * i : 32 * (i + 1)].
     panels : ndarray of shape (n_leaves, d, 32), X's dtype
-        The leaves' rows coordinate by coordinate; the last leaf repeats its last row.
+        The leaves' rows coordinate by coordinate; the last leaf is filled up with its last row.
     boxes : ndarray of shape (n_nodes, 2, d, 16), X's dtype
         For each node the smallest and the largest coordinates of its 16 children. The nodes above the leaves come
         first, then the nodes of the next level, up to the root. Child c of node i of a level is number 16 i + c of the
@@ -144,7 +150,7 @@ class Tree(Scan):
 
     @staticmethod
     def _sizes(n):
-        """The number of leaves, and of the nodes of each level above them, up to 1 for the root."""
+        """The number of leaves, and of nodes on each level above them, up to 1 for the root."""
         sizes = [ceil(n / _kdtree_build.LEAF_ROWS)]
         while len(sizes) == 1 or sizes[-1] > 1:
             sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
@@ -185,9 +191,10 @@ class Tree(Scan):
         run(walk, blocks, threads)
 
     def within(self, search, radius, indices_out, distances_out):
-        """As `Index.within`.
+        """Write all rows within the radius of each query, by ascending row; see `Index.within`.
 
-        Queries whose hits exceed the capacity of the buffer are scanned in the end: a tree would take no less time.
+        Queries with more hits than the buffer can hold are answered by a scan in the end, which is as fast as the tree
+        for them.
         """
         least = 2 * _kdtree_build.LEAF_ROWS * _kdtree_build.NODE_CHILDREN
         capacity = max(least, int(min(1 << 18, search.memory * 1e6 / 2 / n_threads(search.n_jobs) / 80)))
@@ -214,7 +221,7 @@ class Tree(Scan):
 
         threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        unwatched = Progress(0, "")  # these queries have been told of
+        unwatched = Progress(0, "")  # the progress of these queries has been reported already
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
             rows, distances = np.empty((2, len(some)), object)
@@ -222,10 +229,10 @@ class Tree(Scan):
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):
-        """(threads, blocks of queries that fit the megabytes)."""
+        """(threads, blocks of queries that fit the given megabytes)."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
-        # a guess of the number of rows that a query meets, good enough to tell microseconds from milliseconds
+        # a guess of the number of rows that a query visits, good enough to tell microseconds from milliseconds
         visited = min(n, 64 * 3 ** min(d, 30))
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
@@ -236,13 +243,13 @@ class Tree(Scan):
         return threads, [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
     def _walk(self, state):
-        """Answer the queries of a Walk, those with neighbouring homes one after the other; yields outcomes."""
+        """Answer the queries of a Walk, in the order of their homes; yields the outcome of each kernel call."""
         for start, stop in ranges(0, len(state.homes), 1 << 10):
             kernels.homes(self, state, start, stop, self.boxes)
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # which is without end
+        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # a range without end: the walk ends the loop
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
             advance(state.search.progress, int(n_done - done) * len(self.rows))

@@ -1,4 +1,4 @@
-"""Labels as numbers of classes, and classes that come and go with the rows."""
+"""Labels as codes of classes, and classes that are added and removed with the rows."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from .._validation import encode_labels, require_labels
 
 
 def encode_more(classes, y):
-    """(the sorted union of classes and labels y, for each label its position in the union)."""
+    """(the sorted union of classes and labels y, the index of each label in the union)."""
     require_labels(y)
     kinds = {"numbers" if kind in "biuf" else kind for kind in (classes.dtype.kind, y.dtype.kind)} - {"O"}
     if len(kinds) > 1:
@@ -24,9 +24,9 @@ def encode_more(classes, y):
 
 
 def join(codes, classes, labels):
-    """(codes of the rows, classes, codes of the labels), by output, once the labels have joined the classes.
+    """Add labels to the classes: (codes of the rows, classes, codes of the labels), for each output.
 
-    `codes` is an array of shape (n_rows, n_outputs), numbered anew where classes are new; or None.
+    `codes` is an array of shape (n_rows, n_outputs), renumbered where there are new classes; or None.
     """
     joined, new = zip(*(encode_more(*output) for output in zip(classes, labels)))
     if codes is not None and any(len(more) > len(old) for more, old in zip(joined, classes)):
@@ -36,7 +36,7 @@ def join(codes, classes, labels):
 
 
 def leave(codes, classes, declared):
-    """(codes, classes), by output, without the classes that no row has and that were not declared."""
+    """(codes, classes), for each output, without the classes that no row has, unless they were declared by the user."""
     columns, kept = [], []
     for output, (column, names) in enumerate(zip(codes.T, classes)):
         stays = np.bincount(column, minlength=len(names)) > 0

@@ -1,8 +1,9 @@
-"""Rows that come and go: several segments, each with an index, searched as one.
+"""Rows that can be added and removed: several segments, each with its own index, searched as one.
 
-Rows are numbered from 0 in the order in which they came. Each row also has a place. The given rows, which belong to the
-caller and are neither copied nor changed, have the first places; the added rows, which lie in a buffer, have those
-behind. A removed row leaves a hole among the places, so that the order of rows, and with it every tie, stays.
+Rows are numbered from 0 in the order in which they were added. Each row also has a place. The given rows, which belong
+to the caller and are neither copied nor changed, have the first places; the added rows, which are in a buffer, have the
+places after them. A removed row leaves a hole among the places, so that the order of rows, and the way ties are broken,
+stays.
 """
 
 from functools import partial
@@ -16,15 +17,15 @@ from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
 from .search import Heaps, kernels, put_hits, require_full
 
-# The most queries that are searched in all segments before the next ones.
+# The largest number of queries that are searched in all segments before the next queries.
 _BLOCK_QUERIES = 1 << 14
 
 
 class SpareRows:
-    """Spare rows behind an array, so that rows are put at its end in amortised O(1) each.
+    """Spare rows at the end of an array's buffer, so that a row is appended in amortised O(1).
 
-    Arrays that were handed out earlier keep what they hold: a spare row that another array has taken is not written
-    again. A copied or unpickled object has no spare rows.
+    Arrays that were returned earlier do not change: each spare row is written for one array only. A copied or unpickled
+    object has no spare rows.
     """
 
     def __init__(self, buffer=None):
@@ -38,7 +39,7 @@ class SpareRows:
             raise ValueError("a file has spare rows; none are wanted")
 
     def extend(self, array, rows):
-        """(the array followed by the rows, the spare rows behind that)."""
+        """(the array with the rows appended, the spare rows after them)."""
         n, total = len(array), len(array) + len(rows)
         kind = np.result_type(array, rows)
         spare, buffer = self, self._buffer
@@ -52,17 +53,17 @@ class SpareRows:
 
 
 class Segments(DeclaredState):
-    """Rows that can be added and removed, searched exactly; `nearest` and `within` as `Index` has them.
+    """Rows that can be added and removed, searched exactly; with the methods `nearest` and `within` of `Index`.
 
-    An object does not change: `add` and `remove` make a new one, which shares what it can.
+    The rows of an object do not change: `add` and `remove` make a new object, which shares what it can.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous; or PackedRows or Csr, to which no rows can be added
     metric : Metric
     make, make_small : function of (X, metric)
-        Make the index of a segment that lasts, and the index of the rows that were added last. That one is made anew
-        for the first search after each addition, and must cost no more than a search.
+        Make the index of a lasting segment, and the index of the rows added last. The second index is made again by the
+        first search after each addition, and must cost no more than a search.
     """
 
     _state_table = declare(
@@ -80,16 +81,17 @@ class Segments(DeclaredState):
     def __init__(self, X, metric, make=Scan, make_small=Scan):
         self.metric, self._make, self._make_small = metric, make, make_small
         self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()  # (n_added, d)
-        self._alive, self._spare_alive = None, SpareRows()  # (n_places,) uint8, 0 for each hole; None: no holes
-        self._holes = np.empty(0, np.intp)  # the places of the holes, ascending
+        # (n_places,) uint8, 0 for each hole; None: there are no holes
+        self._alive, self._spare_alive = None, SpareRows()
+        self._holes = np.empty(0, np.intp)  # the places of the holes, in ascending order
         self._given = make(X, metric)  # index of the given rows; None once all of them are removed
-        self._sealed = None  # index of the first of the added rows
-        self._unsealed = False  # whether that is to be made for the next search
-        self._tail = None  # index of the other added rows; None: to be made for the next search
-        self._placed = None  # the last mask of rows, and the same by place
+        self._sealed = None  # index of all added rows but the last ones, or None
+        self._unsealed = False  # whether the next search must make _sealed
+        self._tail = None  # index of the added rows that are not in _sealed; None: the next search makes it
+        self._placed = None  # the last mask by row number, and the same mask by place
 
     def __getstate__(self):
-        """What cannot be made again; a file calls the added rows `_own`."""
+        """The attributes that cannot be reconstructed. A file calls the added rows `_own`."""
         names = ("metric", "_make", "_make_small", "_given", "_alive")
         return {name: vars(self)[name] for name in names} | {"_own": self._added if len(self._added) else None}
 
@@ -120,7 +122,7 @@ class Segments(DeclaredState):
 
     @property
     def some_rows(self):
-        """Some of the rows, by which the kind of all of them is seen."""
+        """Some of the rows, which show the type of all rows."""
         return self._added if self._given is None else self._given.X
 
     @property
@@ -129,7 +131,7 @@ class Segments(DeclaredState):
 
     @property
     def n_places(self):
-        """The number of places that a search passes over, holes included."""
+        """The number of places that a search passes over, including holes."""
         return self._n_given + len(self._added)
 
     def _parts(self):
@@ -147,7 +149,7 @@ class Segments(DeclaredState):
         return parts
 
     def _single(self):
-        """The index of all rows, if there is one."""
+        """The index of all rows, if it is the only one and there are no holes; otherwise None."""
         if self._alive is not None:
             return None
         if not len(self._added):
@@ -156,7 +158,7 @@ class Segments(DeclaredState):
         return parts[0][1] if len(parts) == 1 else None
 
     def whole(self):
-        """One index of all rows, numbered as they are: the only one that there is, or one made of a copy of them."""
+        """One index of all rows, by row number: the only one that exists, or one made of a copy of all rows."""
         single = self._single()
         return self._make(self[:], self.metric) if single is None else single
 
@@ -164,7 +166,7 @@ class Segments(DeclaredState):
 
     @property
     def X(self):
-        """All rows, in the form in which they are searched, or as an object that can be cut into such."""
+        """All rows in the form in which they are searched, or this object, whose slices have that form."""
         single = self._single()
         return self if single is None else single.X
 
@@ -178,7 +180,7 @@ class Segments(DeclaredState):
 
     @property
     def row_bytes(self):
-        """The most bytes that a row takes when it is cut out."""
+        """The largest number of bytes of a row that is cut out."""
         some = self.some_rows
         return 8 * some.shape[1] if isinstance(some, np.ndarray) else some.row_bytes
 
@@ -199,13 +201,13 @@ class Segments(DeclaredState):
         return found
 
     def _places(self, rows):
-        """The places of rows: before hole number i lie holes[i] - i rows."""
+        """The places of rows by their numbers: there are holes[i] - i rows before hole i."""
         if self._alive is None:
             return rows
         return rows + np.searchsorted(self._holes - np.arange(len(self._holes)), rows, side="right")
 
     def _rows(self, places):
-        """The numbers of the rows at places: the number of holes before each is taken off."""
+        """The numbers of the rows at the given places: the place minus the number of holes before it."""
         return places if self._alive is None else places - np.searchsorted(self._holes, places)
 
     # Change
@@ -216,28 +218,29 @@ class Segments(DeclaredState):
         return new
 
     def add(self, rows):
-        """These rows, and copies of others behind them. O(d) a row, amortised, and now and then an index."""
+        """A new object with rows appended as a copy. O(d) per row, amortised, and sometimes a new index."""
         if not isinstance(self.some_rows, np.ndarray):
             raise TypeError(f"rows are added to {self.some_rows.kind}; an array is wanted")
         if not isinstance(rows, np.ndarray):
             raise TypeError(f"X is {rows.kind}, whose rows are added to an array; an array is wanted")
-        if self.metric.function is not None and self.dtype != rows.dtype:  # it is called with rows of one type
+        # the function is called with rows of a single type
+        if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)
-        self._make_small(rows, self.metric)  # refuses rows that the metric cannot take
+        self._make_small(rows, self.metric)  # raises if the metric cannot take the rows
         new = self._twin()
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None
         if new._spare is not self._spare:
-            new._sealed = self._make(new._added, self.metric)  # as seldom as the buffer moves
+            new._sealed = self._make(new._added, self.metric)  # when the buffer moves, which is rare
         if self._alive is not None:
             new._alive, new._spare_alive = self._spare_alive.extend(self._alive, np.ones(len(rows), np.uint8))
         return new
 
     def remove(self, rows):
-        """These rows without some, not all. O(n).
+        """A new object without some of the rows; at least one must remain. O(n).
 
-        Added rows are moved together once fewer than half of them are left. Given rows are not copied; but removed ones
-        at the ends are left out of the search once the others lie within half of the given rows.
+        The added rows are compacted once fewer than half of them remain. The given rows are not copied, but removed
+        rows at both ends are excluded from the search once the remaining ones lie within half of the given rows.
         """
         new = self._twin()
         alive = np.ones(self.n_places, np.uint8) if self._alive is None else self._alive.copy()
@@ -261,19 +264,19 @@ class Segments(DeclaredState):
     # Search
 
     def nearest(self, search, distance_out, index_out):
-        """As `Index.nearest`."""
+        """Write the k nearest rows of each query; see `Index.nearest`."""
         single = self._single()
         (self._nearest if single is None else single.nearest)(search, distance_out, index_out)
 
     def within(self, search, radius, indices_out, distances_out):
-        """As `Index.within`."""
+        """Write all rows within the radius of each query; see `Index.within`."""
         single = self._single()
         (self._within if single is None else single.within)(search, radius, indices_out, distances_out)
 
     def _nearest(self, search, distance_out, index_out):
-        """Search all segments with one block of queries after the other, and merge what they find.
+        """Search all segments for one block of queries after another, and merge the results.
 
-        Half of the memory is for the search of a segment, the other half for the queries and for all that is found.
+        Half of the memory is for the search of a segment, the other half for the queries and all results.
         """
         n_queries, k = index_out.shape
         parts = self._allowed_parts(search.allowed)
@@ -293,7 +296,7 @@ class Segments(DeclaredState):
             run(partial(self._finish, heaps, found, search.fewer), cuts, n_threads(search.n_jobs))
 
     def _finish(self, heaps, found, fewer, cut):
-        """Merge what some queries have found in the segments into their heaps, and make lists of these."""
+        """Merge the results of some queries in all segments into their heaps, and sort the heaps into lists."""
         for distance, index, first in found:
             kernels.merge(heaps.distance[cut], heaps.index[cut], distance[cut], index[cut], first)
         kernels.sort(heaps.distance[cut], heaps.index[cut])
@@ -302,7 +305,7 @@ class Segments(DeclaredState):
         yield
 
     def _within(self, search, radius, indices_out, distances_out):
-        """Search all segments with one block of queries after the other, and join what they find."""
+        """Search all segments for one block of queries after another, and concatenate the results."""
         parts = self._allowed_parts(search.allowed)
         size = fit_in(search.memory / 4, self.row_bytes, 1024)
         for start in range(0, len(search.queries), size):
@@ -324,12 +327,12 @@ class Segments(DeclaredState):
             yield first, index, block._replace(self_row=self_row, allowed=allowed), findable
 
     def _allowed_parts(self, allowed):
-        """The segments as (first place, index, places that may be found or None for all, the number of these)."""
+        """The segments as (first place, index, mask of findable places or None for all, number of findable places)."""
         if self._alive is not None:
             if allowed is None:
                 allowed = self._alive
             else:
-                placed = self._placed  # which another thread's search may replace
+                placed = self._placed  # one read, because the search of another thread may replace it
                 if placed is None or placed[0] is not allowed:
                     by_place = self._alive.copy()
                     by_place[by_place != 0] = allowed
@@ -344,5 +347,5 @@ class Segments(DeclaredState):
 
 
 def fit_in(memory, bytes_each, most):
-    """The number of objects of `bytes_each` that fit the megabytes, from 1 to `most`."""
+    """The number of objects of `bytes_each` that fit into `memory` megabytes, from 1 to `most`."""
     return int(max(1, min(most, memory * 1e6 / bytes_each)))

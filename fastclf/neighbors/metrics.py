@@ -1,4 +1,4 @@
-"""The metrics that there are, and what is known of each."""
+"""The metrics, and the properties of each."""
 
 from typing import NamedTuple
 
@@ -12,22 +12,23 @@ kernels = _simd.load("neighbors._scan")
 
 
 class Named(NamedTuple):
-    """What is known of a metric that has a name."""
+    """Properties of a metric that has a name."""
 
     name: str
     aliases: tuple[str, ...] = ()
-    norm: float | None = None  # the metric is the norm of a difference, with this p
-    scanned: bool = True  # `_scan.pyx` measures it
-    as_it_lies: bool = False  # `_scan.pyx` measures it on a row of X without a norm of the row and without powers
-    tree: bool = False  # a kd-tree takes it: the box of a node bounds the distances of its rows
-    coded: bool = False  # a filter takes it: codes of a byte a coordinate bound distances
-    sparse: bool = False  # an inverted index takes it
-    packed: bool = False  # rows of packed bits have it, by counting bits
-    missing: bool = False  # NaN stands for a missing value
+    norm: float | None = None  # p, if the metric is the p-norm of the difference
+    scanned: bool = True  # `_scan.pyx` can measure it
+    # `_scan.pyx` measures it on rows of X themselves, without norms of the rows and without powers
+    as_it_lies: bool = False
+    tree: bool = False  # a kd-tree can search it: the box of a node bounds the distances of its rows
+    coded: bool = False  # a filter can search it: codes with a byte per coordinate bound the distances
+    sparse: bool = False  # an inverted index can search it
+    packed: bool = False  # rows of packed bits can be searched by it, by counting bits
+    missing: bool = False  # NaN is allowed, as a missing value
 
     @property
     def code(self):
-        """The number by which the kernels of a scan know the metric, or -1."""
+        """The number of the metric in the kernels of a scan, or -1."""
         return kernels.CODES.get(self.name, -1)
 
 
@@ -47,22 +48,22 @@ METRICS = (
 # Each metric by its name and its aliases.
 NAMED = {name: metric for metric in METRICS for name in (metric.name, *metric.aliases)}
 
-# Nothing is known of a function of the user's, which a Metric calls "callable" or "compiled".
+# A function of the user's, whose properties are unknown; its Metric is called "callable" or "compiled".
 _FUNCTION = Named("function", scanned=False)
 
 
 def names_with(column):
-    """The names, sorted, of the metrics for which a column of the table is True."""
+    """The sorted names of the metrics for which a column of the table is True."""
     return sorted(metric.name for metric in METRICS if getattr(metric, column))
 
 
 def known_of(name):
-    """The Named of the name in a Metric."""
+    """The Named for the name in a Metric."""
     return NAMED.get(name, _FUNCTION)
 
 
 class Metric(NamedTuple):
-    """A metric as the kernels see it."""
+    """A metric with its parameters, for the kernels."""
 
     _state_table = declare(
         p=Value(require_number, 0, True),
@@ -76,15 +77,15 @@ class Metric(NamedTuple):
     p: float = 2.0
     w: np.ndarray | None = None  # (n_features,) float64, the weights of 'minkowski'
     norm2: np.ndarray | None = None  # (n_rows,) float64, squared norms of the rows, for 'cosine'
-    largest_norm: float = 0.0  # of a row, for 'dot'
+    largest_norm: float = 0.0  # the largest norm of a row, for 'dot'
     function: object = None  # the Python function that is the metric
-    keywords: dict | None = None  # arguments of that function beside the two rows
+    keywords: dict | None = None  # further arguments of that function, by name
     compiled: object = None  # the compiled function that is the metric
-    triangle: bool = False  # whether the user says that the triangle inequality holds
+    triangle: bool = False  # whether the user states that the triangle inequality holds
 
     @property
     def named(self):
-        """What is known of the metric."""
+        """The properties of the metric."""
         return known_of(self.name)
 
     @property
@@ -94,14 +95,14 @@ class Metric(NamedTuple):
 
     @property
     def shown(self):
-        """What a message calls the metric."""
+        """The name of the metric in messages."""
         return self.name if self.custom is None else self.custom
 
 
 class MetricOf(Instance):
-    """In a table of state, a Metric of one of these names, and never a function, whose address a file could forge.
+    """In a table of state: a Metric with one of these names, never a function, whose address could be forged in a file.
 
-    Where rows are `measured` with the metric, the metric must hold what was computed from the rows.
+    If rows are `measured` with the metric, it must also hold the norms that were computed from the rows.
     """
 
     def __init__(self, names, measured=True):
@@ -118,5 +119,5 @@ class MetricOf(Instance):
 
 
 def numbered(metric):
-    """A Metric from a file, with the number that this build's kernels give its name."""
+    """A Metric from a file, with the number that the kernels of this build have for its name."""
     return metric._replace(code=metric.named.code)

@@ -17,14 +17,14 @@ class MissingPass(NamedTuple):
     """One thread's pass over rows with a block of queries."""
 
     search: Search
-    query: np.ndarray  # (n_queries, d) float64, with NaN for what is missing
+    query: np.ndarray  # (n_queries, d) float64, with NaN for missing values
     found: Heaps | Hits
     limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
     panel: np.ndarray  # (d, PANEL_ROWS) float64, scratch of the kernel
 
 
 class Missing(Index):
-    """All rows of X, in which NaN stands for a missing value, searched exactly.
+    """An index over all rows of X, in which NaN is a missing value, searched exactly.
 
     Parameters
     ----------

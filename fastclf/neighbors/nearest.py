@@ -10,9 +10,9 @@ class NearestNeighbors(RadiusSearch):
     Parameters
     ----------
     n_neighbors : int >= 1 or None, default=5
-        k, unless the call names another.
+        k, unless an argument of the call gives another number.
     radius : float >= 0 or None, default=1.0
-        For `radius_neighbors`, unless the call names another.
+        For `radius_neighbors`, unless an argument of the call gives another radius.
     {shared}
 
     Attributes
@@ -21,10 +21,10 @@ class NearestNeighbors(RadiusSearch):
 
     Notes
     -----
-    `fit` keeps a reference to X (float32 or float64, C-contiguous: no copy; memory maps stay on disk) and costs one
-    read of it, to refuse NaN and infinity. Rows of `partial_fit` are copied, into up to 1.5 times their size.
-    Distances are those of the float64 sum over the coordinates in order, for float32 input too, and ties go to the
-    smaller row index: the number of threads, the batch size and the SIMD level change no bit of an answer.
+    `fit` stores a reference to X (float32 or float64, C-contiguous: no copy; memory maps stay on disk) and reads it
+    once, to refuse NaN and infinity. Rows of `partial_fit` are copied, into at most 1.5 times their size. Distances are
+    those of the float64 sum over the coordinates in order, for float32 input too, and ties go to the smaller row index:
+    the number of threads, the batch size and the SIMD level change no bit of an answer.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class NearestNeighbors(RadiusSearch):
     _optional_k = True
 
     def fit(self, X, y=None):
-        """Keep the rows to search, by reference: X must not be changed while it is searched.
+        """Store a reference to the rows: X must not be changed while it is searched.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class NearestNeighbors(RadiusSearch):
         return self._become(**self._fit_rows(X)[0])
 
     def partial_fit(self, X, y=None):
-        """Add rows (a copy of them) behind the others; the first call is a fit.
+        """Append rows (a copy of them) to the fitted rows; the first call is a fit.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class NearestNeighbors(RadiusSearch):
         Returns
         -------
         self
-            As if all rows had been fitted at once. O(d) a row, amortised.
+            The same as if all rows had been fitted at once. O(d) per row, amortised.
         """
         if not self._is_fitted():
             return self.fit(X)

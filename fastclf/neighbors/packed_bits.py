@@ -1,4 +1,4 @@
-"""Hamming and Jaccard distances on packed bits: an eighth of a byte a feature."""
+"""Hamming and Jaccard distances on packed bits: an eighth of a byte per feature."""
 
 from typing import NamedTuple
 
@@ -13,20 +13,20 @@ from .search import FEW_QUERIES, Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._bits_scan")
 
-# Rows are packed and checked this many numbers at a time.
+# Number of values that are packed and checked at a time.
 _PACK_NUMBERS = 1 << 22
 
 
 class PackedRows(DeclaredState):
-    """Rows of bits as `np.packbits(X, axis=1)` gives them.
+    """Rows of bits, packed as by `np.packbits(X, axis=1)`.
 
     Parameters
     ----------
     packed : ndarray of shape (n, n_bytes), uint8, C-contiguous, zero beyond the last bit
     n_bits : int
-        Bits of a row.
+        Number of bits of a row.
     given : bool
-        Whether the user passed packed rows: the features are then bytes, else bits.
+        Whether the user passed packed rows: the features are then bytes, otherwise bits.
     """
 
     dtype = np.dtype(bool)
@@ -70,10 +70,10 @@ def _parts(X):
 
 
 def as_bits(X, metric, owner, fitted=False):
-    """X as PackedRows. Bools are bits; of numbers any but 0 is True for 'jaccard', and 0 and 1 are bits for 'hamming'.
+    """X as PackedRows. Bools are bits; for 'jaccard' numbers other than 0 are ones, and for 'hamming' 0 and 1 are bits.
 
-    None for rows of numbers that are to be fitted (not queries of a `fitted` estimator) with 'hamming', which measures
-    them as numbers.
+    None for rows of numbers in a fit with 'hamming', which measures them as numbers; queries of a `fitted` estimator
+    must be bits.
     """
     array = as_array(X, "X")
     if array.dtype == bool:
@@ -122,21 +122,21 @@ class BitPass(NamedTuple):
     """One thread's pass over rows with a block of queries."""
 
     search: Search
-    query: np.ndarray  # (n_queries, n_words) uint64: the bits of a query, and zeros up to a whole word
+    query: np.ndarray  # (n_queries, n_words) uint64: the bits of a query, then zeros up to a whole word
     ones: np.ndarray | None  # (n_queries,) intc, the number of ones in each query, for 'jaccard'
     found: Heaps | Hits
     limits: np.ndarray  # (n_queries, 2) uint64, scratch of the kernel
-    panel: np.ndarray | None  # (n_words, PANEL_ROWS) uint64, scratch of the kernel; None: rows are read as they lie
+    panel: np.ndarray | None  # (n_words, PANEL_ROWS) uint64, scratch of the kernel; None: rows are read from X itself
 
 
 class Bits(Index):
-    """All rows of packed bits, searched exactly by counting.
+    """An index over all rows of packed bits, searched exactly by counting bits.
 
     Parameters
     ----------
     X : PackedRows
     metric : Metric
-        One that is `packed`.
+        A Metric whose `named.packed` is True.
     """
 
     _state_table = declare(
@@ -154,7 +154,7 @@ class Bits(Index):
         if (self._ones is None) != (self.metric.name == "hamming"):
             raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
 
-    _check_state = DeclaredState._check_state  # kernels do not know its metrics by a number
+    _check_state = DeclaredState._check_state  # the metric has no number in the kernels
 
     def _costs(self, queries):
         n_words = -(-queries.packed.shape[1] // 8)

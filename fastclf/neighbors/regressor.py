@@ -17,10 +17,10 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
     Parameters
     ----------
     n_neighbors : int >= 1, default=5
-        k, how many of the nearest rows count.
+        k, the number of nearest rows that count.
     weights : {'uniform', 'distance'} or callable, default='uniform'
-        Targets count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
-        makes of the array of distances, of shape (n_queries, k).
+        A target counts 1, or 1 / distance (if some neighbours are at distance 0, only these count), or the function's
+        value: it takes the array of distances, of shape (n_queries, k), and returns one of the same shape.
     {shared}
 
     Attributes
@@ -75,8 +75,8 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up: 0 is a missing row, 2 a duplicated one, and neighbours are taken until
-            their weights reach `n_neighbors`, the last in part.
+            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Neighbours
+            are taken until their weights add up to `n_neighbors`, the last one in part.
 
         Returns
         -------
@@ -86,12 +86,12 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         return self._become(_y=as_numbers(y), **attributes)
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Add rows (a copy of them) behind the others; the first call is a fit. Takes what `fit` takes.
+        """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
 
         Returns
         -------
         self
-            As if all rows had been fitted at once. O(d) a row, amortised.
+            The same as if all rows had been fitted at once. O(d) per row, amortised.
         """
         if not self._is_fitted():
             return self.fit(X, y, sample_weight)
@@ -129,7 +129,7 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         return predicted.reshape(-1, *self._y.shape[1:])
 
     def _targets(self):
-        """y with an axis for the outputs."""
+        """y with an axis of outputs."""
         return self._y.reshape(len(self._y), -1)
 
     def _predict_each(self, X):
@@ -147,22 +147,22 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
         return predicted[:, :, 0].T
 
     def leave_one_out(self, k_max):
-        """The mean squared error of leave-one-out for every number of neighbours, by one search.
+        """The leave-one-out mean squared error for every number of neighbours, by one search.
 
         Parameters
         ----------
         k_max : int
-            From 1 to the number of fitted rows less one.
+            The largest number of neighbours, from 1 to the number of fitted rows minus one.
 
         Returns
         -------
         error : ndarray of shape (k_max,), float64
-            Entry k - 1 is for k neighbours: the mean (weighted by the `sample_weight` of `fit`) over the fitted rows of
-            the squared error of `predict(None)`; with several outputs, their mean.
+            Entry k - 1 is the error with k neighbours: the mean (weighted by the `sample_weight` of `fit`) over the
+            fitted rows of the squared error of `predict(None)`, averaged over the outputs.
 
         Notes
         -----
-        One search, and O(k_max) a row; with a function for `weights`, O(k_max^2).
+        One search, and O(k_max) per row; with a function for `weights`, O(k_max^2).
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Exact search over all rows of an array, by a metric with a name."""
+"""Exact search over all rows of an array, by a metric that has a name."""
 
 from typing import NamedTuple
 
@@ -13,45 +13,46 @@ from .search import FEW_QUERIES, Index, require_full
 
 kernels = _simd.load("neighbors._scan")
 
-# X of at most this many numbers meets a single query in one kernel call, at little cost beside.
+# For a single query and an X with at most this number of entries, one kernel call with little overhead does all.
 _AT_ONCE = 1 << 20
 
-# For 'dot' a query that is shorter than this counts as 0, so that all rows pass its screen, and a row that is shorter
-# counts as this long.
+# For 'dot', a query shorter than this counts as 0, so that all rows pass its screen, and a shorter row counts as this
+# long.
 _LEAST_NORM = 1e-140
 
 
 class Queries(NamedTuple):
-    """A block of queries as the kernels of a scan read them; all threads share it."""
+    """A block of queries for the kernels of a scan; shared by all threads."""
 
-    query: np.ndarray  # (n_queries, d) float64: what is measured
-    screen_query: np.ndarray  # (n_queries, padded to a multiple of GROUP, d), X's dtype: what is screened
-    query_error: np.ndarray  # (n_queries,) float64: the distance between the two; for 'dot' the norm of the query
+    query: np.ndarray  # (n_queries, d) float64: the queries, for exact distances
+    screen_query: np.ndarray  # (n_queries, padded to a multiple of GROUP, d), X's dtype: the queries, for screens
+    # (n_queries,) float64: the distance between query and screen_query; for 'dot' the query's norm
+    query_error: np.ndarray
     query_norm2: np.ndarray | None  # (n_queries,) float64: squared norms, for 'cosine'
 
 
 class Pass:
-    """One thread's pass over rows with a block of queries. Kernels write to what is found, bound and panel."""
+    """One thread's pass over rows for a block of queries. Kernels write the results, `bound` and `panel`."""
 
     __slots__ = ("bound", "found", "panel", "queries", "search")
 
     def __init__(self, search, queries, found, panel):
         self.search, self.queries, self.found = search, queries, found  # Search, Queries, and Heaps or Hits
-        # (n_queries, padded as screen_query is) float64: a row whose screen exceeds this is farther than tau; here
-        # infinity, and -1, which no screen meets, in the padding
+        # (n_queries, padded like screen_query) float64: a row with a larger screen is farther away than tau. At first
+        # infinity; in the padding -1, which is below every screen.
         self.bound = np.full(len(queries.screen_query), -1.0)
         self.bound[: len(queries.query)] = np.inf
-        self.panel = panel  # (d, PANEL_ROWS), X's dtype, scratch; None: rows are read as they lie in X
+        self.panel = panel  # (d, PANEL_ROWS), X's dtype, scratch; None: rows are read from X itself
 
 
 class Scan(Index):
-    """All rows of X, searched exactly.
+    """An index that scans all rows of X exactly.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        One that is `scanned`. Norms that it needs are computed where they are missing.
+        A Metric whose `named.scanned` is True. Its norms are computed if they are missing.
     """
 
     _state_table = declare(metric=MetricOf(names_with("scanned")))
@@ -84,12 +85,12 @@ class Scan(Index):
 
     def _costs(self, queries):
         X, d = self.X, self.X.shape[1]
-        # a query in float64 and in X's type, and scratch space for comparing the two
+        # a query in float64 and in X's type, and scratch space to compare them
         query_bytes = d * (16 if queries.dtype == X.dtype else 56)
         return d, d, query_bytes, d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
 
     def _cheap_range(self, n_queries):
-        # a power takes 20 ns, all else at most 0.3 ns
+        # a power takes 20 ns, any other operation at most 0.3 ns
         return max(1, super()._cheap_range(n_queries) // (16 if self.metric.name == "minkowski" else 1))
 
     def _queries(self, search):
@@ -117,7 +118,7 @@ class Scan(Index):
         return Queries(query, screen, error, norm2)
 
     def _panel(self, n_queries):
-        """Scratch space for a panel of rows; None for few queries, for which rows are read as they lie."""
+        """Scratch space for a panel of rows; None for few queries, for which rows are read from X itself."""
         if n_queries <= FEW_QUERIES and self.metric.name not in ("cosine", "minkowski"):
             return None
         return aligned((self.X.shape[1], kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype)
@@ -130,7 +131,7 @@ class Scan(Index):
 
 
 def squared_norms(X, metric, name, first=0):
-    """Squared norms of rows, float64, which must be those that `require_norms` takes."""
+    """Squared norms of rows, float64, checked by `require_norms`."""
     norm2 = np.empty(len(X))
     size = max(1, (1 << 20) // X.shape[1])
     for start, stop in ranges(0, len(X), size, size):
@@ -140,7 +141,7 @@ def squared_norms(X, metric, name, first=0):
 
 
 def require_norms(norm2, X, metric, name, first=0):
-    """Refuse rows whose squared norms overflow or, for 'cosine', vanish; row i is called name.format(first + i)."""
+    """Refuse rows whose squared norms overflow or, for 'cosine', vanish. Messages call row i name.format(first + i)."""
     cosine = metric.name == "cosine"
     most = 1e76 if not cosine and X.dtype == np.float32 else np.inf
     for row in np.flatnonzero(~(norm2 < most) | (norm2 < 1e-290 if cosine else False)):
@@ -153,9 +154,9 @@ def require_norms(norm2, X, metric, name, first=0):
 
 
 def _rounding(metric, query, rounded):
-    """The distance between queries and what they were rounded to, rounded up.
+    """The distance between queries and their roundings to X's dtype, rounded up.
 
-    'hamming' needs none: where rounding makes a coordinate equal to the row's, the screen only becomes smaller.
+    'hamming' needs none: if rounding makes a coordinate equal to a row's, the screen only becomes smaller.
     """
     norm = 2 if metric.name == "sqeuclidean" else metric.named.norm
     if norm is None:

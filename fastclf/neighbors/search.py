@@ -1,8 +1,8 @@
-"""A search: what is asked of an index, what its threads find, and how the work is cut among them.
+"""A search: the query of an index, the results of its threads, and the division of the work among them.
 
-A block of queries meets ranges of rows, one kernel call each. Many queries are split among threads by queries. Few
-queries are split by rows, and the heaps of the threads are merged: as (distance, row) pairs have a total order, the
-answer is the same.
+One kernel call searches one range of rows for one block of queries. Many queries are divided among threads by queries.
+Few queries are divided by rows, and the heaps of the threads are merged: as (distance, row) pairs have a total order,
+the answer is the same.
 """
 
 from functools import partial
@@ -18,38 +18,38 @@ from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
 
-# The most queries of a block, and the most numbers in them: a kernel call for a single row then takes less time than a
-# range should, even where every coordinate costs a power (20 ns).
+# The largest number of queries in a block, and of values in them: a kernel call for a single row is then faster than a
+# range should be, even if every coordinate takes a power (20 ns).
 _BLOCK_QUERIES = 1024
 _BLOCK_NUMBERS = 1 << 18
 
-# The most queries of a block of a search by radius: the hits of a block are held in pieces until the block is done.
+# The largest number of queries in a block of a search by radius: all hits of a block are held until it is done.
 _RADIUS_QUERIES = 64
 
-# For up to this many queries rows are read as they lie in X: packing a panel costs as much as screening 3 queries.
+# For at most this number of queries, rows are read from X itself: packing a panel costs as much as screening 3 queries.
 FEW_QUERIES = 2
 
-# Fewer multiply-adds than this take less time than waking a thread does.
+# Work with fewer multiply-adds than this is done faster than a thread is woken.
 _THREAD_WORK = 1 << 20
 
-# The row number of a heap's entry that no row has taken yet; its distance is infinity.
+# The row number of an unused entry of a heap; its distance is infinity.
 NO_ROW = np.iinfo(np.intp).max
 
 
 class Search(NamedTuple):
-    """What is asked of an index: queries, the rows that they may find, and the means to be used."""
+    """Input of a search in an index: queries, the rows that they may find, and the resources."""
 
-    queries: object  # (n_queries, d) rows: an array, PackedRows, Csr, or Segments, which can be cut into such
-    self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
+    queries: object  # (n_queries, d) rows: an array, PackedRows, Csr, or Segments, whose slices are arrays
+    self_row: np.ndarray | None  # (n_queries,) intp: the row that each query itself is, which it must not find
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
-    progress: Progress  # told of the (query, row) pairs that are done
+    progress: Progress  # counts the finished (query, row) pairs
     n_jobs: int | None = None
-    memory: float = 256.0  # megabytes to be used beside the arrays of the answer, over all threads
-    fewer: bool = False  # whether a query may find fewer than k rows; NO_ROW at infinity then fills its list
-    first: int = 0  # the number by which a message calls the first query
+    memory: float = 256.0  # megabytes for all threads, beyond the arrays of the answer
+    fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
+    first: int = 0  # the number of the first query in messages
 
     def of(self, chosen):
-        """The search by some of the queries, a slice or their numbers."""
+        """The search restricted to some of the queries, a slice or their numbers."""
         queries, self_row, *others, first = self
         self_row = None if self_row is None else self_row[chosen]
         first = first + chosen.start if isinstance(chosen, slice) else first
@@ -57,35 +57,37 @@ class Search(NamedTuple):
 
 
 class Heaps:
-    """The k nearest rows of each query of a block, as far as one thread has found them."""
+    """The k nearest rows of each query of a block, among the rows that one thread has searched."""
 
     __slots__ = ("distance", "first_rows", "index", "k", "tau")
 
     most_rows = None  # a range may have any number of rows
 
     def __init__(self, distance, index):
-        # kernels push pairs of a distance and a row number into these heaps, one a query (`_heap.pxd`)
+        # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)
         self.distance = distance  # (n_queries, k) float64
         self.index = index  # (n_queries, k) intp
         self.k = index.shape[1]
-        self.tau = np.full(len(index), np.inf)  # (n_queries,) float64: a row farther than this is of no use; lowered
-        self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())  # of a range: pushing them takes no longer
+        # (n_queries,) float64, lowered by kernels: a row farther away than this is no neighbour
+        self.tau = np.full(len(index), np.inf)
+        # rows of the first range, short enough for a push of every row
+        self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())
         distance.fill(np.inf)
         index.fill(NO_ROW)
 
     @classmethod
     def of(cls, distance_out, index_out, start, stop, first=True):
-        """Empty heaps of queries start to stop; those of the first thread lie in the arrays of the answer."""
+        """Empty heaps of queries start to stop; the heaps of the first thread are views of the answer's arrays."""
         shape = stop - start, index_out.shape[1]
         inside = first and distance_out is not None
         distance = distance_out[start:stop] if inside else np.empty(shape)
         return cls(distance, index_out[start:stop] if first else np.empty(shape, np.intp))
 
     def keep(self, n_hits):
-        """After a kernel call: the heaps have all that was found."""
+        """Called after each kernel call; heaps need no further work."""
 
     def finish(self, others, fewer):
-        """Merge the heaps of other threads into these, and turn them into ascending lists, in steps."""
+        """Merge the heaps of other threads into these, and sort them into ascending lists, in steps."""
         size = max(1, (1 << 16) // self.k)
         for start in range(0, len(self.tau), size):
             part = slice(start, start + size)
@@ -97,34 +99,35 @@ class Heaps:
 
 
 class Hits:
-    """All rows within a radius of each query of a block, as far as one thread has found them.
+    """All rows within a radius of each query of a block, among the rows that one thread has searched.
 
-    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from there to the pieces.
+    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from the buffer to `pieces`.
     """
 
     __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
 
-    k = 0  # by which kernels know that all rows within tau are wanted
+    k = 0  # tells kernels that all rows within tau are wanted
 
     def __init__(self, n_queries, radius, capacity, unit=1):
-        self.most_rows = max(unit, capacity // n_queries // unit * unit)  # of a range, so that its hits fit the buffer
+        # the largest number of rows in a range, such that its hits fit the buffer
+        self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
         self.tau = np.full(n_queries, float(radius))  # (n_queries,) float64
         self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,) intp each
         self.distance = np.empty(capacity)  # (capacity,) float64
-        self.pieces = [[] for _ in range(n_queries)]  # of each query (rows, distances)
+        self.pieces = [[] for _ in range(n_queries)]  # for each query a list of (rows, distances)
 
     def by_query(self, n_hits):
-        """(rows, distances, ends): the hits in the buffer query by query, in ascending order of rows.
+        """(rows, distances, ends): the hits in the buffer by query, and by ascending row within a query.
 
-        Those of query i end before ends[i].
+        The hits of query i end before ends[i].
         """
         query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
         order = np.lexsort((row, query))
         return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
 
     def keep(self, n_hits):
-        """After a kernel call: move the hits that it has left in the buffer to the pieces."""
+        """Called after each kernel call: move the hits from the buffer to `pieces`."""
         rows, distances, ends = self.by_query(n_hits)
         for i in np.unique(self.query[:n_hits]):
             part = slice(ends[i - 1] if i else 0, ends[i])
@@ -134,16 +137,16 @@ class Hits:
 class Index(DeclaredState):
     """Rows X and a way to search them by a metric. An object does not change.
 
-    A class derived from this one either has its own `nearest` and `within`, or steps through ranges of rows. It then
-    has four methods, and its own version of the small ones at the end:
+    A derived class either defines `nearest` and `within` itself, or it searches ranges of rows. In the second case it
+    defines four methods, and overrides some of the small ones at the end:
 
-    _costs(queries) : (multiply-adds of a pair, numbers of a query, bytes of a query, bytes of a thread)
-    _queries(search) : the queries of a block as the kernels read them; threads share them
-    _pass(search, queries, found) : what one thread has for its pass over rows, beside these three scratch arrays
-    _step(state, start, stop) : search rows start to stop with such a pass; the number of hits in the buffer, if any
+    _costs(queries) : (multiply-adds of a pair, values of a query, bytes of a query, bytes of a thread)
+    _queries(search) : the queries of a block in the form of the kernels; threads share them
+    _pass(search, queries, found) : the state of one thread's pass over rows, with its own scratch arrays
+    _step(state, start, stop) : search rows start to stop in such a pass; returns the number of hits in the buffer
     """
 
-    unit = 1  # ranges of rows are cut at multiples of this
+    unit = 1  # ranges of rows are cut at multiples of this number
 
     _state_table = declare(X=Array("float32 or float64", "n_rows", "n_features", least=1))
 
@@ -204,10 +207,10 @@ class Index(DeclaredState):
         self._run(search, self._plan(search, 256 + self._query_bytes(0), most, memory), begin, finish)
 
     def _run(self, search, plan, begin, finish):
-        """Answer all queries, threads taking blocks of queries or, for few queries, parts of the rows.
+        """Answer all queries. Threads take blocks of queries or, if there are few queries, parts of the rows.
 
-        begin(start, stop, first) makes the Heaps or Hits of a thread for queries start to stop; finish(start, stop,
-        found) makes the answer of those of all threads, in steps.
+        begin(start, stop, first) makes the Heaps or Hits of one thread for queries start to stop; finish(start, stop,
+        found) combines those of all threads into the answer, in steps.
         """
         threads, blocks, parts = plan
 
@@ -228,7 +231,7 @@ class Index(DeclaredState):
                 pass
 
     def _pass_over(self, search, queries, found, first, last):
-        """Step through rows first to last with a block of queries, in ranges; a generator for `run`."""
+        """Step through rows first to last in ranges, for a block of queries; a generator for `run`."""
         n_queries, unit = len(found.tau), self.unit
         state = self._pass(search, queries, found)
         self._begin(state, first, last)
@@ -242,7 +245,10 @@ class Index(DeclaredState):
         yield from self._end(state)
 
     def _plan(self, search, bytes_per_query, most, memory):
-        """(threads, blocks of queries, parts of the rows): blocks of at most `most` queries that fit the megabytes."""
+        """(threads, blocks of queries, parts of the rows).
+
+        Blocks have at most `most` queries and fit into `memory` megabytes.
+        """
         n, n_queries = len(self.X), len(search.queries)
         work, numbers, query_bytes, panel = self._costs(search.queries)
         bytes_per_query += query_bytes
@@ -267,34 +273,34 @@ class Index(DeclaredState):
         return threads, blocks, list(pairwise([*cuts, n]))
 
     def _begin(self, state, first, last):
-        """Before the ranges of rows first to last."""
+        """Called before the first range of the rows first to last."""
 
     def _end(self, state):
-        """After the last range, in steps."""
+        """Called after the last range; a generator of steps."""
         return ()
 
     def _most_queries(self, k):
-        """The most queries of a block that looks for k neighbours."""
+        """The largest number of queries in a block of a search for k neighbours."""
         return _BLOCK_QUERIES
 
     def _query_bytes(self, k):
-        """Bytes that the k neighbours of a query take while they are searched, beside the query itself."""
+        """Bytes for the k neighbours of a query during a search, beyond the query itself."""
         return 16 * k
 
     def _cheap_range(self, n_queries):
-        """Rows that take no longer to meet these queries than a range should."""
+        """The number of rows that these queries can be compared with in the time of a range."""
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
 
 
 def put_hits(i, rows, distances, indices_out, distances_out):
-    """Write the hits of query i, or of some queries."""
+    """Write the hits of query i, or of several queries."""
     indices_out[i] = rows
     if distances_out is not None:
         distances_out[i] = distances
 
 
 def require_full(index, fewer=False):
-    """Refuse ascending lists in which an entry has no row, unless rows may be `fewer`."""
+    """Refuse ascending lists with an entry without a row, unless `fewer` rows are allowed."""
     if not fewer and index.size and (index[:, -1] == NO_ROW).any():
         raise ValueError(
             f"a query has fewer than {index.shape[1]} neighbours at a distance that is a number: X, or what was"

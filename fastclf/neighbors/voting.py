@@ -1,4 +1,4 @@
-"""Neighbours that vote: sample weights as multiplicities, and weights by distance."""
+"""Voting by neighbours: sample weights as multiplicities, and votes weighted by distance."""
 
 import copy
 from typing import NamedTuple
@@ -13,34 +13,34 @@ from . import _votes
 from .base import Neighbors
 from .living_rows import Segments, fit_in
 
-# The votes of this many neighbours are counted by one kernel call: 7 ms, if each is a cache miss.
+# Number of neighbours whose votes are counted by one kernel call: 7 ms, if each is a cache miss.
 _PIECE = 1 << 16
 
-# The share of the memory that is for the search itself; a block of its answers takes a third of that.
+# The share of the memory for the search itself; a block of answers takes a third of this share.
 SEARCH_SHARE = 3 / 4
 
 
 class Ballot(NamedTuple):
-    """Neighbours of some queries, and what their votes are worth, as the kernels see it."""
+    """The neighbours of some queries, and the weights of their votes, for the kernels."""
 
-    rows: np.ndarray  # (n,) intp: the place of each query in the answer
+    rows: np.ndarray  # (n,) intp: the index of each query in the answer
     distance: np.ndarray  # (n, m) float64, ascending
     index: np.ndarray  # (n, m) intp, row numbers
-    taken: np.ndarray | None = None  # (n, m) float64: how often each neighbour counts; None: once
-    given: np.ndarray | None = None  # (n, m) float64: votes made by a function; None: votes are ...
-    by_distance: bool = False  # ... 1 / distance, or 1
+    taken: np.ndarray | None = None  # (n, m) float64: the multiplicity of each neighbour; None: 1
+    given: np.ndarray | None = None  # (n, m) float64: votes by the user's function; None: ...
+    by_distance: bool = False  # ... a vote is 1 / distance, or else 1
 
     def pieces(self):
-        """The same as a list of Ballots: a kernel call on one of them takes less time than a range should."""
+        """The same as a list of smaller Ballots: a kernel call on one of them is shorter than a range should be."""
         size, n = max(1, _PIECE // self.index.shape[1]), len(self.rows)
         return [self] if 0 < n <= size else [self.of(slice(start, start + size)) for start in range(0, n, size)]
 
     def of(self, chosen):
-        """Some of the queries, a slice or a mask; their votes are not weighed yet."""
+        """The ballots of some queries (a slice or a mask), before the votes are weighted."""
         return Ballot(*(None if array is None else array[chosen] for array in self[:4]))
 
     def first(self, k, weight):
-        """The same queries with only the neighbours that together count k times, by the weights of the rows."""
+        """The same queries with only the neighbours whose row weights add up to k, the last one in part."""
         if weight is not None:
             return self._replace(taken=_taken(weight, self.index, k, 1)[0])
         distance, index = (np.ascontiguousarray(array[:, :k]) for array in (self.distance, self.index))
@@ -48,10 +48,10 @@ class Ballot(NamedTuple):
 
 
 class WeightedNeighbors(Neighbors):
-    """Neighbours that are counted with sample weights as multiplicities."""
+    """Neighbours counted with sample weights as multiplicities."""
 
     def _check_reach(self, name, k, search):
-        """k, if the weights of the rows that each query may find reach it."""
+        """k, if the weights of the rows that each query may find add up to at least k; otherwise an error."""
         weight = self._weight
         if weight is None:
             return self._check_k(name, k, search)
@@ -67,10 +67,10 @@ class WeightedNeighbors(Neighbors):
         return k
 
     def _ballots(self, search, k, extra=0):
-        """For one block of queries after the other a list of Ballots; each query comes once.
+        """For one block of queries after another a list of Ballots; each query occurs once.
 
-        Neighbours are taken in order until their weights reach k, the last one in part. The caller needs `extra` bytes
-        for each query. The arrays of a block are written again for the next.
+        Neighbours are taken in order until their weights add up to k, the last one in part. The caller needs `extra`
+        bytes for each query. The arrays of a block are overwritten for the next block.
         """
         weight, n_queries = self._weight, len(search.queries)
         if weight is None:
@@ -96,7 +96,7 @@ class WeightedNeighbors(Neighbors):
     def _found(self, search, k, extra):
         """Blocks of queries as (number of the first query, distances, row numbers).
 
-        A block takes a third of the memory of the search.
+        The arrays of a block take a third of the memory of the search.
         """
         n_queries = len(search.queries)
         cut_out = self._scan.row_bytes if isinstance(search.queries, Segments) else 0
@@ -110,12 +110,12 @@ class WeightedNeighbors(Neighbors):
 
 
 class Voters(WeightedNeighbors):
-    """Neighbours that vote on labels or numbers."""
+    """Estimators in which neighbours vote on labels or numbers."""
 
-    _vote_choices = ()  # parameters of the votes beside `weights`, and their values
+    _vote_choices = ()  # names of further parameters of the votes, and their allowed values
 
     def _more_targets(self, y, n, shape, labels=True):
-        """The targets of n rows that are added, each of the shape of those before."""
+        """The targets of n added rows, each with the shape of the earlier ones."""
         y = as_targets(y, n, type(self).__name__, labels)
         if y.shape[1:] != shape:
             raise ValueError(f"y has shape {y.shape}; {(n, *shape)} is wanted, as in the first fit")
@@ -130,21 +130,21 @@ class Voters(WeightedNeighbors):
             raise ValueError("weights='distance' with metric='dot', whose values are no distances; 'uniform' is wanted")
 
     def _ask_voters(self, X, call, mask=None):
-        """(Search, number of neighbours) of a call that lets `n_neighbors` neighbours vote."""
+        """(Search, number of neighbours) for a call in which `n_neighbors` neighbours vote."""
         search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
-        """As `_ballots`, for votes."""
+        """The Ballots of `_ballots`, with votes weighted."""
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):
-        """Run count(ballot), a generator, for the Ballots of a block, on threads if there are several."""
+        """Run the generator count(ballot) for the Ballots of a block, on threads if there are several Ballots."""
         run(count, ballots, 1 if len(ballots) == 1 else n_threads(self.n_jobs))
 
     def _weigh(self, ballot):
-        """The Ballot with the worth of its votes."""
+        """The Ballot with its votes weighted by distance or by the function `weights`."""
         if self.weights == "distance":
             nearest = ballot.distance[:, 0]
             if (nearest < 0).any():
@@ -158,7 +158,7 @@ class Voters(WeightedNeighbors):
         return ballot
 
     def _given_votes(self, distance, taken):
-        """What the function `weights` makes of the distances."""
+        """The votes that the function `weights` returns for the distances."""
         votes = self.weights(distance)
         try:
             votes = np.ascontiguousarray(votes, dtype=np.float64)
@@ -177,7 +177,7 @@ class Voters(WeightedNeighbors):
             )
         return votes
 
-    # Shortcuts: one index, and one search for the largest k. A row is left out by a search that does not find it.
+    # Shortcuts: one index, and one search with the largest k. A row is left out by excluding it from its own search.
 
     _path_parameters = ("n_neighbors",)
 
@@ -197,9 +197,9 @@ class Voters(WeightedNeighbors):
         return models[ks.argmax()]._predict_each(X)[ks - 1]
 
     def _predict_each(self, X):
-        """`predict` of 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output.
+        """`predict` with 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output.
 
-        Not for a function as `weights`, which may make other votes for another number of neighbours.
+        Not for a function as `weights`, whose votes may depend on the number of neighbours.
         """
 
     def _answers_without(self, name, values, X, y, fold):
@@ -209,7 +209,7 @@ class Voters(WeightedNeighbors):
         return self._predict_path(self._fit_path("n_neighbors", ks, X, y), None)
 
     def _leave_one_out(self, k_max):
-        """The mean error for 1, 2, ..., k_max neighbours, by one search."""
+        """The mean error with 1, 2, ..., k_max neighbours, by one search."""
         search = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
         self._check_voting()
         k_max = self._check_reach("k_max", k_max, search)
@@ -224,13 +224,13 @@ class Voters(WeightedNeighbors):
         return total / (n if weight is None else weight.sum())
 
     def _errors(self, search, k_max):
-        """The error of each query, which is a row, for 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
+        """The error of each query, which is a fitted row, with 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
         errors = np.empty((len(search.queries), k_max))
 
         def judge(ballot):
             rows = ballot.rows
             ballot, row = ballot._replace(rows=np.arange(len(rows))), search.self_row[rows]
-            if callable(self.weights):  # which may make other votes for another number of neighbours
+            if callable(self.weights):  # the function's votes may depend on the number of neighbours
                 for k in range(1, k_max + 1):
                     errors[rows, k - 1] = self._error_each(self._weigh(ballot.first(k, self._weight)), row, k)[:, -1]
                     yield
@@ -243,11 +243,11 @@ class Voters(WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The errors of what 1, 2, ..., k_max of the neighbours on a ballot elect for rows: (n, k_max)."""
+        """The errors on `row` of the predictions by the first 1, 2, ..., k_max neighbours of a ballot: (n, k_max)."""
 
 
 def _taken(weight, index, k, threads):
-    """(how often each of some neighbours counts so that together they count k times, whether their weights reach k)."""
+    """(multiplicities of the neighbours, which add up to k, whether the weights of each query's neighbours reach k)."""
     taken, reached = np.empty(index.shape), np.empty(len(index), np.uint8)
     size = max(1, _PIECE // index.shape[1])
 
