@@ -1,4 +1,4 @@
-"""Decision trees, which try every threshold of every feature, and their rules as text and pictures."""
+"""Decision trees with an exact search of all thresholds of all features; their rules as text and pictures."""
 
 from .._lazy import attach
 

@@ -1,4 +1,4 @@
-"""What the trees for labels, for numbers and for densities share: parameters, growth, pruning, rows sent to leaves."""
+"""The base of trees for labels, numbers and densities: parameters, growth, pruning, and prediction."""
 
 import copy
 import math
@@ -32,38 +32,39 @@ _SHARED = """
 splitter : {'best'}, default='best'
     'random' is not supported.
 max_depth : int >= 1, default=None
-    A node so deep is a leaf; None: no limit.
+    A node of this depth is a leaf; None: no limit.
 min_samples_split : int >= 2 or float in (0, 1], default=2
     A node of fewer rows is a leaf; a float is a share of all rows, rounded up.
 min_samples_leaf : int >= 1 or float in (0, 1), default=1
-    Each side of a split has at least so many rows; a float is a share of all rows, rounded up.
+    Each side of a split has at least this number of rows; a float is a share of all rows, rounded up.
 min_weight_fraction_leaf : float in [0, 0.5], default=0.0
     Each side of a split has at least this share of the weight of all rows.
 max_features : int, float in (0, 1], 'sqrt', 'log2' or None, default=None
-    How many features, drawn anew at each node, are searched; features that are constant in the node do not count.
+    The number of features, drawn anew at each node, that are searched; features that are constant in the node do not
+    count.
 random_state : int, RandomState, Generator or None, default=None
-    Seeds that draw. Nothing else is random.
+    Seed of this draw. Nothing else is random.
 max_leaf_nodes : int >= 2, default=None
-    At most so many leaves, those of the nodes with the largest improvement, which are split first. The whole tree is
-    grown for it.
+    The largest number of leaves. The nodes with the largest improvement are split first; for this the whole tree is
+    grown.
 min_impurity_decrease : float >= 0, default=0.0
-    A split that reduces the weighted impurity of all rows by less is not made."""
+    A split that reduces the weighted impurity of all rows by less than this is not made."""
 
 _SHARED_END = """
 ccp_alpha : float >= 0 or 'cv', default=0.0
-    The tree is pruned to its smallest subtree of least total risk plus `ccp_alpha` times the number of leaves; 0: not
-    pruned; 'cv': by the alpha whose trees err least on folds that they were not grown on, the smallest tree of equal
-    ones. One tree is grown a fold, which gives the error of every alpha.
+    The tree is pruned to the smallest subtree that minimises the total risk plus `ccp_alpha` times the number of
+    leaves; 0: not pruned; 'cv': with the alpha whose trees have the least error on folds that they were not grown on
+    (of equal alphas the one with the smallest tree). One tree per fold is grown, which gives the error of every alpha.
 cv : int >= 2, default=10
-    Folds for 'cv', drawn with the seed `random_state` (None: 0), the classes spread evenly.
+    Number of folds for 'cv', drawn with the seed `random_state` (None: 0), with the classes spread evenly.
 one_se : bool, default=False
-    With 'cv' take the smallest tree whose error is within one standard error of the least.
+    With 'cv', choose the smallest tree whose error is within one standard error of the least error.
 monotonic_cst : array-like of shape (n_features,) of -1, 0 or 1, default=None
-    1: the prediction (of two classes, the share of the second) must not fall while the feature grows, -1: must not
-    rise. One output, two classes at most.
+    1: the prediction (for two classes, the share of the second) must not fall while the feature grows, -1: it must not
+    rise. For one output, with two classes at most.
 categorical_features : 'from_dtype', None, or array-like of int, str or bool, default='from_dtype'
-    The features that are split by subsets of their values: those of a table's columns of strings and categories, none,
-    or the ones named.
+    The features that are split by subsets of their values: the columns of strings and categories of a table, none, or
+    the given features.
 {running}"""
 
 _RUNNING = """
@@ -81,16 +82,16 @@ tree_ : Tree
     The arrays of the nodes under scikit-learn's names, in pre-order: `children_left`, `children_right`, `feature`,
     `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value`, `missing_go_to_left`.
 feature_importances_ : ndarray of shape (n_features,), float64
-    The total reduction of impurity by each feature's splits, as shares of the whole.
+    The total reduction of impurity by the splits of each feature, as a share of the sum over all features.
 cv_results_ : dict of ndarray
     With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` and `standard_errors` over the folds:
-    shares of wrong labels or mean costs, mean squared or absolute errors, or mean Poisson deviances.
+    rates of wrong labels or mean costs, mean squared or absolute errors, or mean Poisson deviances.
 ccp_alpha_ : float
     The alpha that the tree was pruned with.
 categories_ : list of ndarray or None
-    Only where there are categories: those of each feature, sorted, None for one of numbers.
+    Only if there are categories: the sorted categories of each feature, None for a feature of numbers.
 features_with_missing_ : ndarray of shape (n_features,), bool
-    Those that had missing values in `fit`; of the others texts and rules do not say where such go.
+    Whether each feature had missing values in `fit`; for the others, texts and rules do not mention missing values.
 max_features_ : int
 n_features_in_, n_outputs_ : int
 feature_names_in_ : ndarray of str
@@ -98,16 +99,17 @@ feature_names_in_ : ndarray of str
 
 _NOTES = """
 Every threshold between two distinct values of every feature is considered, in the type of X. Of splits with equal
-scores the first feature's wins, and then the smallest threshold. A threshold is the middle of two values of X or, if
-that cannot be told from the right one, the left one, so that no row of X is misrouted. Cost: O(d n log n) to sort and
-O(d n) for each level of the tree. Memory beyond X: 8 bytes a cell and about 60 a row, with 'cv' 12 a cell; where each
-row has its own leaf, as with numbers, 120 a row, with 'cv' 350, and at least 200 in all.
+scores the first feature's is chosen, and then the smallest threshold. A threshold is the middle of two neighbouring
+values of X or, if the middle is rounded to the right one, the left one, so that no row of X is misrouted. Cost:
+O(d n log n) to sort and O(d n) for each level of the tree. Memory beyond X: 8 bytes per cell of X and about 60 per row,
+with 'cv' 12 per cell; if each row has its own leaf, as in regression, 120 per row, with 'cv' 350, and at least 200 in
+all.
 
-A category splits off by what its rows respond on average: for two classes and for one number some cut of that order is
-the best of all subsets; else the best of such orders, one for each class or number, is taken. For absolute errors the
-mean is a heuristic too. Missing values (NaN, None) go with each threshold to the side that is better, or alone to the
-right; of a categorical feature they are a category of their own. Where a node saw none, they go to the larger side, and
-so does a category that the node or the training did not see.
+Categories are ordered by the mean response of their rows. For two classes and for one number, some cut of this order is
+the best of all subsets; otherwise the best cut of several such orders, one for each class or number, is taken. For
+absolute errors the mean is a heuristic. Missing values (NaN, None) go with each threshold to the side with the better
+score, or alone to the right; in a categorical feature they are a category of their own. If a node had no missing values
+in `fit`, they go to the larger side, and so do categories that the node or the fit has not seen.
 
 References
 ----------
@@ -128,13 +130,13 @@ LABEL_CRITERIA = ("gini", "entropy", "misclassification")
 
 
 class Rule:
-    """What the nodes of a growing tree predict, and what a prediction costs.
+    """The predictions of the nodes of a growing tree, and the costs of predictions.
 
     Attributes
     ----------
     criterion : str
     impurity_unit : float
-        An impurity that the kernels compute is in this unit.
+        The unit of the impurities that the kernels compute.
     """
 
     __slots__ = ()
@@ -145,25 +147,25 @@ class Rule:
         raise NotImplementedError
 
     def risk(self, nodes):
-        """The risk of each node that pruning weighs; None: its impurity."""
+        """The risk of each node, for pruning; None: its impurity."""
         return
 
     def predictions(self, nodes):
-        """What each node predicts, of each output: (n_nodes, n_outputs)."""
+        """The prediction of each node for each output: (n_nodes, n_outputs)."""
         raise NotImplementedError
 
     def costs(self, rows, predicted):
-        """What the predictions cost that these rows of the target get: (n_rows,) of (n_rows, n_outputs)."""
+        """The costs (n_rows,) of predictions (n_rows, n_outputs) for the given rows of the target."""
         raise NotImplementedError
 
 
 class PrunedTree(Estimator):
-    """A tree that is pruned by `ccp_alpha`, given or chosen by folds.
+    """A tree that is pruned by `ccp_alpha`, which is given or chosen by cross-validation.
 
-    A subclass has `_n_classes`, of each output, 1 for numbers, and their sum `_n_values`.
+    A subclass has `_n_classes`, a list with an entry for each output (1 for numbers), and its sum `_n_values`.
     """
 
-    # Whether splits that gain nothing are undone where ccp_alpha is 0.
+    # Whether splits without a gain are undone if ccp_alpha is 0.
     _always_pruned = False
 
     _state_table = declare(n_values=SizeOf(lambda tree: tree._n_values), _nodes=NODES)
@@ -178,7 +180,7 @@ class PrunedTree(Estimator):
         return Tree(self._nodes, self.n_features_in_, self._n_classes)
 
     def _check_pruning(self, n):
-        """Refuse parameters that cannot prune a tree of n rows."""
+        """Refuse parameters with which a tree of n rows cannot be pruned."""
         if not isinstance(self.ccp_alpha, str):
             require_number("ccp_alpha", self.ccp_alpha, 0)
             return
@@ -191,14 +193,14 @@ class PrunedTree(Estimator):
         return Progress(n * (self.cv if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
 
     def _fold_risks(self, folds, alphas, data):
-        """(error, its standard error) of each alpha by the FoldErrors of the folds."""
+        """(error, its standard error) of each alpha, from the FoldErrors of all folds."""
         return fold_risks(folds, alphas, data.total_weight(), len(data))
 
     def _fold_seed(self):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (lists, total weight, rows left out): those of all rows and None, with 'cv' then those of each fold."""
+        """Yield (lists, total weight, left-out rows or None): for all rows, then with 'cv' for each fold."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
@@ -210,7 +212,10 @@ class PrunedTree(Estimator):
                 yield lists, data.total_weight(rows), np.flatnonzero(fold == number)
 
     def _pruned(self, trees, data):
-        """The fitted attributes of the first tree, pruned; with 'cv' the trees of the folds follow it (all Judged)."""
+        """The fitted attributes of the first tree, pruned.
+
+        With 'cv', the trees of the folds follow it. All trees are Judged.
+        """
         whole = next(trees)
         by_folds = self.ccp_alpha == "cv"
         found = {} if by_folds else {"ccp_alpha_": float(self.ccp_alpha)}
@@ -231,12 +236,13 @@ class PrunedTree(Estimator):
 
 
 class DecisionTree(PrunedTree):
-    """What the trees for labels and for numbers share."""
+    """The base of trees for labels and for numbers."""
 
     _state_table = declare(
         **where(
             has("categories_"),
-            categories_=or_none(List("n_features", or_none(Array("any", None)))),  # of numbers None
+            # an entry is None for a feature of numbers
+            categories_=or_none(List("n_features", or_none(Array("any", None)))),
         ),
         features_with_missing_=Array("bool", "n_features"),
     )
@@ -257,12 +263,12 @@ class DecisionTree(PrunedTree):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Real numbers, NaN where missing, or categories: array, memory map, pandas, polars or pyarrow table; float32
-            and float64 are not copied where there are no categories. Sparse matrices are made dense.
+            Real numbers with NaN for missing values, or categories: array, memory map, pandas, polars or pyarrow table;
+            float32 and float64 are not copied if there are no categories. Sparse matrices are made dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels, of one sortable type an output; or numbers.
+            Labels, of one sortable type for each output; or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            From 0 up; rows of weight 0 do not count.
+            From 0 up; rows of weight 0 are ignored.
         check_input : bool, default=True
             Ignored.
 
@@ -273,7 +279,7 @@ class DecisionTree(PrunedTree):
         return self._fit(X, y, sample_weight)
 
     def _limits(self, criterion, data):
-        """The parameters, checked."""
+        """The checked parameters as Limits."""
         n, d = len(data), data.X.shape[1]
         require_choice("splitter", self.splitter, ["best"])
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
@@ -303,13 +309,13 @@ class DecisionTree(PrunedTree):
         )
 
     def _features(self, X):
-        """(X as a matrix, its categories or None) to fit on."""
+        """(X as a matrix, its categories or None), for a fit."""
         name = type(self).__name__
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories
 
     def _grow(self, data, rule, orders):
-        """The fitted attributes of the tree, grown and pruned; orders: None, or the Orders of X's columns."""
+        """The fitted attributes of the grown and pruned tree; orders: None, or the Orders of X's columns."""
         threads = n_threads(self.n_jobs)
         limits = self._limits(rule.criterion, data)
         with self._fit_progress(len(data)) as progress:
@@ -323,12 +329,12 @@ class DecisionTree(PrunedTree):
             return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
 
     def _grown(self, lists, data, limits, threads, progress):
-        """Yield (Grown, rows left out) of the tree of all rows, with 'cv' then of those of the folds."""
+        """Yield (Grown, left-out rows) for the tree of all rows, then with 'cv' for the tree of each fold."""
         for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The Judged of a Grown, which is used up; left_out: rows that it was not grown on, or None."""
+        """The Judged of a Grown, which is consumed; left_out: the rows that it was not grown on, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -339,19 +345,23 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether lists may leave rows out: `_plain_split.pxd` has a loop of its own for the criterion."""
+        """Whether lists may leave out rows: `_plain_split.pxd` must have a loop for the criterion."""
         if data.weight is not None or limits.monotonic is not None:
             return False
         if criterion == "squared_error":
             return data.target.n_values == 1
         return criterion in ("gini", "entropy") and data.target.codes is not None
 
-    # Shortcuts: columns are sorted once for all folds; each fold's tree is grown whole once, then cut for each alpha.
+    # Shortcuts: columns are sorted once for all folds; each fold's tree is grown in full once, then pruned for each
+    # alpha.
 
     _path_parameters = ("ccp_alpha",)
 
     def _shared_columns(self, X, threads):
-        """The columns of a matrix, Packed, where trees on different rows can be grown from the same orders."""
+        """The columns of a matrix as Packed, if trees on different rows can be grown from the same orders.
+
+        Otherwise None.
+        """
         criteria = ("gini", "entropy", "log_loss", "squared_error")
         weighted = getattr(self, "class_weight", None) is not None
         if self.criterion not in criteria or weighted or self.monotonic_cst is not None:
@@ -375,7 +385,8 @@ class DecisionTree(PrunedTree):
         return models
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """The subtrees that some `ccp_alpha` gives, of the tree that the other parameters give. The fit is not kept.
+        """The subtrees that different values of `ccp_alpha` give, with the other parameters as they are; nothing is
+        fitted.
 
         Parameters
         ----------
@@ -386,14 +397,14 @@ class DecisionTree(PrunedTree):
         Returns
         -------
         path : dict, the entries also as attributes
-            `ccp_alphas` ascending from 0, `impurities` the total risk of the leaves of the subtree from that
-            alpha on, `n_leaves` their number. Cost beyond the fit: O(n_leaves log n_leaves).
+            `ccp_alphas`, ascending from 0; `impurities`, the total risk of the leaves of each subtree, which is the
+            pruned tree from that alpha on; `n_leaves`, their number. Cost beyond a fit: O(n_leaves log n_leaves).
         """
         model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
-        """The risk of each node that pruning weighs; None: its impurity."""
+        """The risk of each node, for pruning; None: its impurity."""
         return
 
     def _asked(self, X):
@@ -401,13 +412,13 @@ class DecisionTree(PrunedTree):
         return self._new_samples(X, partial(as_features, categories=getattr(self, "categories_", None)))
 
     def apply(self, X, check_input=True):
-        """The node of `tree_` that each row ends in.
+        """The leaf of each row, as a node number of `tree_`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         check_input : bool, default=True
-            Ignored: the check is what makes the answer safe.
+            Ignored: the answer is safe only because X is always checked.
 
         Returns
         -------
@@ -420,7 +431,7 @@ class DecisionTree(PrunedTree):
         return leaves_of(self._nodes, X, self.n_jobs)
 
     def decision_path(self, X, check_input=True):
-        """The nodes that each row goes through.
+        """The nodes on each row's path from the root to its leaf.
 
         Parameters
         ----------
@@ -431,7 +442,7 @@ class DecisionTree(PrunedTree):
         Returns
         -------
         path : scipy.sparse.csr_matrix of shape (n_samples, n_nodes), int64
-            1 where a row goes through a node. Needs SciPy.
+            1 where a row's path has a node. Needs SciPy.
         """
         return self.tree_.decision_path(self._asked(X))
 
@@ -447,7 +458,7 @@ class DecisionTree(PrunedTree):
 
 
 def _losses(nodes, rows, data, rule):
-    """The losses of Judged, of these rows."""
+    """The `losses` of a Judged, for the rows that its tree was not grown on."""
     predicted = rule.predictions(nodes)
     sums = np.zeros((2, len(predicted)))
     for place, node in visits(nodes, data.X[rows if data.rows is None else data.rows[rows]]):

@@ -1,4 +1,4 @@
-"""Columns of categories as columns of codes, which trees split by subsets."""
+"""Conversion of columns of categories into columns of codes, which trees split by subsets."""
 
 import numpy as np
 
@@ -6,14 +6,15 @@ from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
-# The types of columns of categories, of pandas, polars and pyarrow.
+# Names of the types of categorical columns in pandas, polars and pyarrow.
 _CATEGORICAL = ("category", "Categorical", "Enum", "dictionary")
 
 
 def as_features(X, owner, categories):
-    """X as a matrix of floats (NaN: missing), the codes of the categories in place of them.
+    """X as a matrix of floats (NaN: missing), in which codes replace categories.
 
-    categories: of each feature its sorted categories, or None; None: there are none. One that is not listed is missing.
+    categories: for each feature its sorted categories, or None; or None for all. An unknown category becomes a missing
+    value.
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         X = X.toarray()
@@ -35,7 +36,7 @@ def as_features(X, owner, categories):
 
 
 def find_categories(X, categorical_features, owner):
-    """What `as_features` takes: the categories of those features that are named or, 'from_dtype', of their dtypes."""
+    """The categories for `as_features`: of the given features or, with 'from_dtype', of categorical columns."""
     if categorical_features is None:
         return None
     if isinstance(categorical_features, str):
@@ -54,14 +55,14 @@ def find_categories(X, categorical_features, owner):
 
 
 def _column_types(X):
-    """The names of the types of a table's columns; of an array none."""
+    """The names of the types of a table's columns; empty for an array."""
     if hasattr(X, "column_names"):  # pyarrow
         return [str(field.type) for field in X.schema]
     return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
 
 
 def _chosen(X, given):
-    """Which columns are named: by a mask, by places or by names."""
+    """A mask of the given columns: they are given as a mask, as indices or as names."""
     names = feature_names(X)
     d = len(names) if names is not None else as_array(X, "X").shape[-1]
     given = np.asarray(given)

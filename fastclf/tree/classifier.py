@@ -1,4 +1,4 @@
-"""Decision trees by exact search, grown on lists that are sorted once."""
+"""Decision trees for labels, by exact search of splits."""
 
 import numpy as np
 
@@ -18,23 +18,23 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     Parameters
     ----------
     criterion : {'gini', 'entropy', 'log_loss', 'misclassification'}, default='gini'
-        What a split reduces; 'log_loss' is 'entropy', in bits.
+        The impurity that splits reduce; 'log_loss' is 'entropy', in bits.
     {shared}
     class_weight : dict, list of dict, 'balanced' or None, default=None
-        Weight of the rows of each class, which multiplies `sample_weight`; a class that is not named has 1. 'balanced':
-        n_samples / (n_classes * rows of the class). A list has one entry an output.
+        Weight of the rows of each class, a factor of `sample_weight`; a class that is not named has 1. 'balanced':
+        n_samples / (n_classes * number of rows of the class). A list has one entry for each output.
     cost_matrix : array-like of shape (n_classes, n_classes), default=None
-        cost_matrix[true, predicted], from 0 up; a leaf predicts the label of the least expected cost. None: every
-        wrong label costs 1. One output.
+        cost_matrix[true, predicted], from 0 up; a leaf predicts the label with the least expected cost. None: every
+        wrong label costs 1. For one output only.
     ccp_risk : {'impurity', 'error'}, default='impurity'
-        The risk of a leaf in pruning: its impurity, as in scikit-learn, or what its label costs on average, as in CART
+        The risk of a leaf in pruning: its impurity, as in scikit-learn, or the mean cost of its prediction, as in CART
         and rpart.
     {end}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of ndarray
-        The distinct labels, sorted, of several outputs a list.
+        The sorted distinct labels; for several outputs a list of these.
     n_classes_ : int or list of int
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
         Only where one is given.
@@ -106,7 +106,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return sum(len(labels) for labels in self._labels)
 
     def _fit(self, X, y, sample_weight=None, orders=None):
-        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
+        """Fit; orders: None, or the Orders of X's columns, if X is a matrix of numbers."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
@@ -144,9 +144,9 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return self._decision.risk(self._nodes) if self.ccp_risk == "error" else None
 
     def predict(self, X, check_input=True):
-        """The label of each row: the class with the largest weight in its leaf, the first of equal ones.
+        """The label of each row: the class with the largest weight in its leaf, the first one if there are several.
 
-        With a cost matrix it is the class of the least expected cost.
+        With a cost matrix it is the class with the least expected cost.
 
         Parameters
         ----------
@@ -161,14 +161,15 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         leaf = self._leaves(X)
         value = self._nodes["value"]
         few = len(leaf) < len(value)
-        if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):  # a single row's time counts
+        # a shortcut for few rows, where checks take most of the time
+        if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):
             return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)
         columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
         return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)
 
     def predict_proba(self, X, check_input=True):
-        """The share of each class in each row's leaf.
+        """The shares of the classes in each row's leaf.
 
         Parameters
         ----------
@@ -178,7 +179,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
 
         Returns
         -------
-        shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one an output
+        shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one for each output
         """
         leaf = self._leaves(X)
         shares = self._nodes["value"][leaf]
@@ -187,14 +188,17 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return [np.ascontiguousarray(part) for part in np.split(shares, np.cumsum(self._n_classes)[:-1], axis=1)]
 
     def predict_log_proba(self, X):
-        """The logarithm of `predict_proba`; -inf where a class has no share."""
+        """The logarithm of `predict_proba`; -inf where the share of a class is 0."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(part) for part in shares] if isinstance(shares, list) else np.log(shares)
 
 
 def _shares(numbers, first):
-    """The shares of the classes of each output in each node; with bounds of the second's they lie within them."""
+    """The shares of each output's classes in each node.
+
+    Shares of the second class are clipped to the bounds, if there are any.
+    """
     weights, bounds = numbers[:, VALUES : VALUES + first[-1]], numbers[:, VALUES + first[-1] :]
     shares = np.concatenate(
         [part / part.sum(axis=1, keepdims=True) for part in np.split(weights, first[1:-1], axis=1)], axis=1
@@ -206,7 +210,7 @@ def _shares(numbers, first):
 
 
 class _Decision:
-    """Which classes the shares in a node predict.
+    """The choice of a class from the shares of the classes in a node.
 
     Attributes
     ----------
@@ -224,20 +228,20 @@ class _Decision:
         return [shares[:, a:b] for a, b in zip(self.first[:-1], self.first[1:])]
 
     def codes(self, shares):
-        """The codes of the classes, a list with one array an output."""
+        """The codes of the chosen classes: a list with one array for each output."""
         if self.cost is not None:
             return [(shares @ self.cost).argmin(axis=1)]
         return [part.argmax(axis=1) for part in self._outputs(shares)]
 
     def risk(self, nodes):
-        """What the prediction of each node costs on average."""
+        """The mean cost of each node's prediction."""
         if self.cost is not None:
             return (nodes["value"] @ self.cost).min(axis=1)
         return np.mean([1 - part.max(axis=1) for part in self._outputs(nodes["value"])], axis=0)
 
 
 class _LabelRule(Rule):
-    """The Rule of a tree for labels: shares of the classes, of which a _Decision chooses one an output."""
+    """The Rule of a tree for labels: a _Decision chooses a class for each output from the shares of its classes."""
 
     __slots__ = ("criterion", "decision", "risk_is_error", "true")
 

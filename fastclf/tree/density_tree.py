@@ -1,4 +1,4 @@
-"""Density trees: a box cut into boxes of constant density."""
+"""Density trees: a box is cut into boxes, each with a constant density."""
 
 import numpy as np
 
@@ -12,57 +12,57 @@ from .nodes import fill_nodes, leaves_of, new_nodes
 from .pruning import Judged, fold_risks, visits
 from .sorted_columns import NO_TARGET, Sorted, Training
 
-# The number of cells that are searched at most before Ctrl-C is looked for: each may be in another page of X.
+# The largest number of cells that are searched between two checks for Ctrl-C: each may be in another page of X.
 _MOST_CELLS = 1 << 20
 
 
 @document
 class DensityTree(PrunedTree):
-    """Density estimation by a tree: a box is cut until a density that is constant in each part fits.
+    """Density estimation by a tree: a box is cut into parts, in each of which the density is constant.
 
     Parameters
     ----------
     min_samples_leaf : int >= 1, default=5
-        Each part has at least so many rows.
+        Each part has at least this number of rows.
     min_samples_split : int >= 2, default=10
-        A part of fewer rows is not cut.
+        A part with fewer rows is not cut.
     ccp_alpha : float >= 0 or 'cv', default='cv'
-        The tree is pruned to its smallest subtree of least risk plus `ccp_alpha` times the number of leaves, volumes
-        being shares of the box; 'cv': by the alpha whose trees have the least integrated squared error on folds that
-        they were not grown on, the smallest tree of equal ones.
+        The tree is pruned to the smallest subtree that minimises the risk plus `ccp_alpha` times the number of leaves,
+        with volumes as shares of the box; 'cv': with the alpha whose trees have the least integrated squared error on
+        folds that they were not grown on (of equal alphas the one with the smallest tree).
     cv : int >= 2, default=10
-        Folds for 'cv', drawn with the seed `random_state`.
+        Number of folds for 'cv', drawn with the seed `random_state`.
     one_se : bool, default=False
-        With 'cv' take the smallest tree whose error is within one standard error of the least.
+        With 'cv', choose the smallest tree whose error is within one standard error of the least error.
     bounds : array-like of shape (2, n_features), default=None
-        The lower and the upper ends of the box, beyond which the density is 0. None: the least and the largest values
-        of X.
+        The lower and the upper ends of the box, outside of which the density is 0. None: the smallest and the largest
+        values of X.
     random_state : int, RandomState, Generator or None, default=None
-        None: 0.
+        Seed of the folds; None: 0.
     {running}
 
     Attributes
     ----------
     tree_ : Tree
-        The nodes under scikit-learn's names; `value` is the logarithm of the density, `impurity` the risk by the share
-        of the rows.
+        The nodes under scikit-learn's names; `value` is the logarithm of the density, `impurity` the risk divided by
+        the share of the rows.
     bounds_ : ndarray of shape (2, n_features), float64
     ccp_alpha_ : float
         The alpha that the tree was pruned with.
     cv_results_ : dict of ndarray
-        With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` (integrated squared, less a constant)
-        and `standard_errors` over the folds.
+        With 'cv': `ccp_alphas` and `n_leaves` of the subtrees, and their `errors` (integrated squared errors, minus a
+        constant) and `standard_errors` over the folds.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
 
     Notes
     -----
-    The risk of a leaf of n of N rows in the volume V is (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V: the integral of
-    the square of the density, less twice the mean of the density at each row by the others. Every threshold between two
-    distinct values of every feature is considered; of equal ones the first feature's smallest is taken. Cost:
-    O(d n log n) to sort and O(d n) for each level. Memory beyond X: 8 bytes a cell and about 100 a row; with 'cv' 12
-    a cell.
+    The risk of a leaf with n of N rows and the volume V is (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V: the integral of
+    the squared density, minus twice the mean of the leave-one-out density at the rows. Every threshold between two
+    distinct values of every feature is considered; of equal scores the first feature's smallest threshold is taken.
+    Cost: O(d n log n) to sort and O(d n) for each level. Memory beyond X: 8 bytes per cell of X and about 100 per row;
+    with 'cv' 12 per cell.
 
     References
     ----------
@@ -99,7 +99,7 @@ class DensityTree(PrunedTree):
     _always_pruned = True
 
     def _box(self, X):
-        """The ends of the box, (2, n_features), checked."""
+        """The checked ends of the box, (2, n_features)."""
         if self.bounds is None:
             box = np.array([X.min(axis=0), X.max(axis=0)], np.float64)
         else:
@@ -155,17 +155,17 @@ class DensityTree(PrunedTree):
         return self._become(**state, **found, **self._fitted_columns(X, rows))
 
     def _fold_risks(self, folds, alphas, data):
-        """The mean over the folds, whose errors are integrals, and its standard error."""
+        """(error, its standard error): means over folds, because the errors are integrals, not sums over rows."""
         errors = np.array([fold_risks([fold], alphas, 1.0, 1)[0] for fold in folds])
         return errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
 
     def apply(self, X):
-        """The node of `tree_` that each row ends in, int64; of a row beyond the bounds that of the nearest part."""
+        """The leaf of each row, as a node number of `tree_`, int64; outside the bounds the leaf of the nearest part."""
         self._require_fitted()
         return leaves_of(self._nodes, self._new_samples(X), self.n_jobs)
 
     def score_samples(self, X):
-        """The logarithm of the density at each row.
+        """The log density at each row.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class DensityTree(PrunedTree):
         Returns
         -------
         log_density : ndarray of shape (n_samples,), float64
-            -inf beyond the bounds.
+            -inf outside the bounds.
         """
         self._require_fitted()
         X = self._new_samples(X)
@@ -188,7 +188,7 @@ class DensityTree(PrunedTree):
 
 
 def _grown(growth, X, box, progress):
-    """The Grown of the tree of a `_density.Growth`, whose root is the box of ends (2, n_features)."""
+    """The Grown of the tree of a `_density.Growth`; the root is the box with the ends (2, n_features)."""
     part = Part(VALUES + 1, 3, 1 + box.size)
     part.stack[0], part.waiting[0], part.n_waiting = (0, growth.n_rows, 0), np.concatenate([[1.0], *box]), 1
     for cells in part.budgets(_MOST_CELLS):
@@ -197,9 +197,10 @@ def _grown(growth, X, box, progress):
 
 
 def _judged(grown, left_out, data):
-    """The Judged of a Grown, which is used up; its values are the logarithms of densities in a box of volume 1.
+    """The Judged of a Grown, which is consumed; its values are log densities in a box of volume 1.
 
-    left_out: rows that it was not grown on, or None. A node costs the integral of f^2, less twice the mean of f there.
+    left_out: the rows that it was not grown on, or None. The cost of a node is the integral of f^2, minus twice the
+    mean of f over the left-out rows in it.
     """
     nodes = new_nodes(grown, 1)
     for block, _, numbers in fill_nodes(nodes, grown, data):

@@ -1,4 +1,4 @@
-"""Trees grown: nodes split from the root down, on any number of threads the same tree."""
+"""Growth of trees: nodes are split from the root down, and the tree does not depend on the number of threads."""
 
 from typing import NamedTuple
 
@@ -12,32 +12,32 @@ _grow = _simd.load("tree._grow")
 
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
-# Columns of a part's nodes, numbers and stack, as in `_grow.pyx`.
+# Names of the columns of a part's nodes, numbers and stack, the same as in `_grow.pyx`.
 FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# The most nodes in an array of nodes; further ones are in another array.
+# The largest number of nodes in one array; further nodes are in further arrays.
 _BLOCK = 1 << 12
 
-# A node of at least this number of cells is split by all threads, each with some features; a smaller one and its
-# subtree are grown by one thread.
+# A node with at least this number of cells is split by all threads together, each searching some features. A smaller
+# node and its subtree are grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# The same on one thread, where only Ctrl-C needs it.
+# The same limit for a single thread, where it only makes Ctrl-C work.
 _MANY_CELLS_ALONE = 1 << 22
 
-# The number of cells that are searched at first, and at most, before Ctrl-C is looked for.
+# The number of cells that are searched between two checks for Ctrl-C, at first and at most.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 22
 
-# What a cell costs by these criteria, beside one by the others.
+# The cost of a cell by these criteria, relative to the others.
 _COST = {"absolute_error": 32, "poisson": 4}
 
 
 class Limits(NamedTuple):
-    """When a node is a leaf, and how splits are found."""
+    """The parameters that limit growth and the search for splits."""
 
-    criterion: int  # its place in CRITERIA
+    criterion: int  # an index into CRITERIA
     max_depth: int
     min_split: int
     min_leaf: int
@@ -49,16 +49,16 @@ class Limits(NamedTuple):
 
 
 class Scratch:
-    """What the search for a split of a node of at most n rows writes; nothing is kept from one node to the next.
+    """Scratch space of the search for a split of a node with at most n rows.
 
     Attributes
     ----------
     sides : ndarray of shape (2 n_values,), float64
     items : ndarray of shape (n,), uint64
     groups : ndarray of shape (most_codes + 1, 3), float64
-        A `group_t` a category.
+        A `group_t` for each category.
     losses : ndarray of shape (7 n,), float64
-        Of one entry where errors are not absolute.
+        For absolute errors only; otherwise it has one entry.
     """
 
     __slots__ = ("groups", "items", "losses", "sides")
@@ -71,10 +71,10 @@ class Scratch:
 
 
 class Grown(NamedTuple):
-    """A tree as it grew."""
+    """The nodes of a grown tree, in the format of the kernels."""
 
-    blocks: list  # of (nodes, numbers) as in Part, in pre-order
-    subsets: np.ndarray  # as in Part
+    blocks: list  # list of (nodes, numbers), as in Part, in pre-order
+    subsets: np.ndarray  # the same as in Part
 
     @property
     def n_nodes(self):
@@ -82,14 +82,14 @@ class Grown(NamedTuple):
 
 
 class Part:
-    """A subtree as it grows, written by kernels and by Python: its nodes, and those that wait to be split.
+    """A growing subtree, written by kernels and by Python: its nodes, and the nodes that wait to be split.
 
     Parameters
     ----------
     n_numbers, n_places, n_waiting : int
-        The columns of `numbers`, `stack` and `waiting`.
+        The number of columns of `numbers`, `stack` and `waiting`.
     most_words : int
-        The words of the largest subset.
+        The number of words of the largest subset.
 
     Attributes
     ----------
@@ -98,15 +98,15 @@ class Part:
     numbers : ndarray of shape (capacity, n_numbers), float64
         WEIGHT, IMPURITY and values of each node.
     stack : ndarray of shape (capacity, n_places), int64
-        Range, depth and so on of each node that waits; the last one is split next.
+        Range, depth and other integers of each waiting node; the last one is split next.
     waiting : ndarray of shape (capacity, n_waiting), float64
         The numbers of each node on the stack.
     subsets : ndarray of shape (capacity,), uint64
-        Subsets of categories: each is their number, then a bit for each, 1 for left.
+        Subsets of categories: for each the number of categories, then a bit for each category, 1 for left.
     n_nodes, n_waiting, n_words : int
-        The entries of nodes, stack and subsets that are written.
+        The number of used entries of nodes, stack and subsets.
     blocks : list of (nodes, numbers)
-        Arrays that are full.
+        Earlier arrays of nodes and numbers, which are full.
     """
 
     __slots__ = (
@@ -121,7 +121,7 @@ class Part:
         self.n_nodes = self.n_waiting = self.n_words = 0
 
     def extend(self):
-        """Make the arrays long enough for one more node, for two more that wait, and for one more subset."""
+        """Make the arrays long enough for another node, two more waiting nodes, and another subset."""
         if self.n_nodes == len(self.nodes):
             self.blocks.append((self.nodes, self.numbers))
             size = min(2 * self.n_nodes, _BLOCK)
@@ -133,7 +133,7 @@ class Part:
             self.subsets = _longer(self.subsets, self.most_words)
 
     def budgets(self, most=_MOST_CELLS):
-        """Yield the number of cells to search next, `most` at most, until no node waits."""
+        """Yield the number of cells to search next, at most `most`, until no node waits."""
         for cells in budgets(_CELLS, most):
             if not self.n_waiting:
                 return
@@ -141,18 +141,18 @@ class Part:
             yield cells
 
     def finished(self):
-        """The Grown of this part; what it needed to grow is left behind."""
+        """The Grown of this part, without its scratch space."""
         last = self.nodes[: self.n_nodes].copy(), self.numbers[: self.n_nodes].copy()
         return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
 class _TreePart(Part):
-    """A part for the kernels of `_grow.pyx`, of at most n rows.
+    """A part for the kernels of `_grow.pyx`, with at most n rows.
 
     Attributes
     ----------
     children : ndarray of shape (2, n_numbers - 2), float64
-        The values of two children, scratch space.
+        Scratch space for the values of two children.
     features : ndarray of shape (n_features,), int32
         All features, in the order in which the kernel searches them.
     scratch : Scratch
@@ -168,24 +168,24 @@ class _TreePart(Part):
 
 
 def _longer(array, least=8):
-    """A copy with a quarter more entries, `least` more at least."""
+    """A copy of an array, with at least a quarter and `least` more entries."""
     longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
 
 class _Grower:
-    """Grows one tree, on lists that are used up.
+    """Grows one tree, on lists that it overwrites.
 
     Attributes
     ----------
     growth : _grow.Growth
     cost : float
-        What a cell costs, beside one by a fast criterion.
+        The cost of a cell, relative to a fast criterion.
     cells_a_row : float
-        The number of items of a row in all lists, on average, times this cost.
+        The mean number of items of a row in all lists, times this cost.
     draws : bool
-        Whether a node searches features that it draws, which one thread does.
+        Whether each node draws the features that it searches; one thread then searches a node.
     threads : int
     progress : Progress
     """
@@ -199,7 +199,7 @@ class _Grower:
         self.threads, self.progress = threads, progress
 
     def grow(self):
-        """(the Grown of the nodes above all parts, the list of the parts' Grown)."""
+        """(the Grown of the nodes above all parts, the list of the Growns of the parts)."""
         growth, pending = self.growth, []
         top = _TreePart(growth, growth.n_rows)
         _grow.open_root(growth, top)
@@ -233,15 +233,15 @@ class _Grower:
         return top.finished(), grown
 
     def _grow_part(self, part):
-        """Grow a part whole; yields where it may stop."""
+        """Grow a part to its end; yields between two pieces of work."""
         for cells in part.budgets():
             advance(self.progress, _grow.grow(self.growth, part, cells / self.cost))
             yield
 
     def _split_large(self, part, n):
-        """Write the top of the part's stack, of n rows, by work that is cut into ranges of features.
+        """Split the top of the part's stack, a node of n rows, by threads that take ranges of features.
 
-        Returns whether it is split.
+        Returns whether it is split; otherwise it is written as a leaf.
         """
         growth, size = self.growth, 1 + _CELLS // (n * self.cost)
         blocks, found = blocks_of(growth.n_features, 1, self.threads), []
@@ -274,13 +274,13 @@ class _Grower:
 
 
 def grown_tree(lists, data, limits, total_weight, threads, progress):
-    """The Grown of the tree on the lists, which are used up; RuntimeError if the callback stops it."""
+    """The Grown of the tree on the lists, which are overwritten; RuntimeError if the callback stops the growth."""
     top, parts = _Grower(lists, data, limits, total_weight, threads, progress).grow()
     return _joined(top, parts, data.n_codes) if parts else top
 
 
 def _joined(top, parts, n_codes):
-    """The Grown with the blocks of each part in the place that is kept for it."""
+    """The Grown of the whole tree: the blocks of each part replace the node that marks its place."""
     blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
     for nodes, numbers in top.blocks:
         start = 0
@@ -297,6 +297,6 @@ def _joined(top, parts, n_codes):
 
 
 def by_subset(nodes, n_codes):
-    """Which nodes are split by a subset of categories."""
+    """Mask of the nodes that are split by a subset of categories."""
     feature = nodes[:, FEATURE]
     return (feature >= 0) & (n_codes[feature] > 0) if n_codes is not None else np.zeros(len(nodes), bool)

@@ -1,4 +1,4 @@
-"""The nodes of a tree as arrays: made from what grew, cut short, gone down, shown under scikit-learn's names."""
+"""The nodes of a tree as arrays: made from a grown tree, pruned, used for prediction, and shown as in scikit-learn."""
 
 import heapq
 from functools import cached_property
@@ -12,18 +12,18 @@ from .._threads import n_threads, ranges, run
 from . import _descend, _prune
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 
-# Rows that go down a tree in 30 ms at first.
+# Number of rows that descend a tree in 30 ms, as a first guess.
 _ROWS = 1 << 14
 
-# Fewer rows than this are not worth a second thread.
+# With fewer rows than this, a second thread costs more than it saves.
 _FEW_ROWS = 1 << 13
 
-# Bits beside a step's feature, as in `_descend.pyx`.
+# Bits above the feature's number in a step, the same as in `_descend.pyx`.
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
 def new_nodes(grown, n_values):
-    """A dict of arrays, NODES, that `fill_nodes` fills, except for the values."""
+    """A new dict of arrays, NODES, for `fill_nodes` and for the values, which the caller writes."""
     n = grown.n_nodes
     return {
         "steps": np.empty((n, 2), np.int64),
@@ -36,7 +36,10 @@ def new_nodes(grown, n_values):
 
 
 def fill_nodes(made, grown, data):
-    """Fill new NODES from a Grown, which is used up. Yields (slice of NODES, nodes, numbers) of each of its blocks."""
+    """Fill new NODES from a Grown, which is consumed.
+
+    Yields (slice of NODES, nodes, numbers) for each of its blocks.
+    """
     n = len(made["steps"])
     size, (feature, right) = made["n_node_samples"], made["steps"].view(np.int32).T[2:]
     missing, leaf = np.empty(n, np.int8), np.empty(n, np.uint8)
@@ -57,15 +60,15 @@ def fill_nodes(made, grown, data):
     right[:] = children
     for start in range(0, n, _ROWS):
         inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
-        # where none were missing, they would go to the larger side
+        # a node without missing values would send them to its larger side
         left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
         feature[inner] |= _MISSING_LEFT * left
 
 
 def _thresholds(X, rows, nodes, subset):
-    """The middle of the two values beside it, or the left one if the middle is rounded to the right one.
+    """The middle of the values beside each threshold, or the left one if the middle is rounded to the right one.
 
-    Infinity where only missing values go right, the place of the subset where there is one, and NaN in leaves.
+    Infinity if only missing values go right; for a subset its place in `subsets`; NaN in leaves.
     """
     inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
     sides = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
@@ -85,7 +88,7 @@ def packed(threshold, feature, right):
 
 
 def unpacked(nodes):
-    """(threshold, feature with bits, right) of each node; a leaf is its own right child."""
+    """(threshold, feature with its bits, right child) of each node; a leaf is its own right child."""
     n = len(nodes["steps"])
     columns = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
     _descend.unpack(nodes["steps"], *columns)
@@ -93,7 +96,7 @@ def unpacked(nodes):
 
 
 class Steps(NamedTuple):
-    """What `_descend.pyx` packs, by node; of a leaf the threshold is NaN and the right child the leaf itself."""
+    """The arrays that `_descend.pyx` packs. A leaf has the threshold NaN and is its own right child."""
 
     threshold: np.ndarray
     feature: np.ndarray
@@ -102,7 +105,7 @@ class Steps(NamedTuple):
     by_subset: np.ndarray
 
     def members(self, subsets, node):
-        """Which codes go left, of a node that splits by a subset."""
+        """Mask of the category codes that go left, for a node that is split by a subset."""
         words = subsets[int(self.threshold[node]) :]
         n = int(words[0])
         return np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")[:n] > 0
@@ -114,9 +117,9 @@ def split_steps(nodes):
     return Steps(threshold, feature & (_SUBSET - 1), right, *bits)
 
 
-# What an estimator keeps, as an entry in its table of state, where n_values is a size.
+# The arrays of a fitted tree, as an entry of an estimator's table of state; n_values is a size.
 NODES = Dict(
-    steps=Array("int64", "n_nodes", 2, least=1),  # with subsets for `_descend.pyx`
+    steps=Array("int64", "n_nodes", 2, least=1),  # for `_descend.pyx`, with subsets
     subsets=Array("uint64", None, least=1),
     impurity=Array("float64", "n_nodes"),
     n_node_samples=Array("int64", "n_nodes"),
@@ -126,7 +129,7 @@ NODES = Dict(
 
 
 def require_tree(nodes, categories, n_features):
-    """Refuse, as ValueError, NODES that are no tree; `categories`: of each feature, or None."""
+    """Refuse NODES that are no tree, by ValueError; `categories`: for each feature, or None."""
     n = len(nodes["steps"])
     if n >= 1 << 31:
         raise ValueError(f"the tree has {n} nodes; 1 to 2147483647 are wanted")
@@ -141,7 +144,7 @@ def require_tree(nodes, categories, n_features):
 
 
 def _check_subsets(subsets, threshold, column, subset, categories):
-    """Refuse a subset that is not all there, or not of the feature's categories."""
+    """Refuse a subset that is incomplete, or does not fit the feature's categories."""
     start = threshold[subset]
     if not ((start >= 0) & (start < len(subsets))).all():
         raise ValueError("steps has a subset that is not there")
@@ -156,7 +159,7 @@ def inner_nodes(right):
 
 
 def improvements(nodes, right):
-    """By how much each inner node's split reduces the weighted impurity of the whole."""
+    """The reduction of the tree's weighted impurity by each inner node's split."""
     risk = nodes["impurity"] * nodes["weighted_n_node_samples"]
     inner = inner_nodes(right)
     gain = np.zeros(len(right))
@@ -165,7 +168,7 @@ def improvements(nodes, right):
 
 
 def best_first(nodes, max_leaf_nodes):
-    """Which nodes become leaves where the node of the largest improvement, the first of equal ones, is split first."""
+    """Mask of the nodes that become leaves if nodes are split in the order of improvement, equal ones by number."""
     right = unpacked(nodes)[2]
     gain = improvements(nodes, right)
     collapsed = np.ones(len(right), np.uint8)
@@ -181,7 +184,7 @@ def best_first(nodes, max_leaf_nodes):
 
 
 def cut_short(nodes, collapsed):
-    """The nodes without what is below the collapsed ones (uint8), which become leaves."""
+    """The nodes without the descendants of collapsed nodes (a uint8 mask), which become leaves."""
     threshold, feature, right = unpacked(nodes)
     kept = np.empty(len(right), np.uint8)
     _descend.keep(right, collapsed, kept)
@@ -214,7 +217,10 @@ def leaves_of(nodes, X, n_jobs):
 
 
 def paths_of(nodes, depths, X, leaf):
-    """(indptr, indices): the nodes that each row goes through, in which `depths` are those of the nodes."""
+    """(indptr, indices): the nodes on each row's path.
+
+    `depths` has the depth of each node, `leaf` the leaf of each row.
+    """
     indptr = np.concatenate([[0], np.cumsum(depths[leaf] + 1)])
     indices = np.empty(indptr[-1], np.int64)
     for start, stop in ranges(0, len(X), _ROWS):
@@ -223,7 +229,7 @@ def paths_of(nodes, depths, X, leaf):
 
 
 class Tree:
-    """The arrays of a fitted tree under scikit-learn's names, made when they are asked for; a leaf's children are -1.
+    """The arrays of a fitted tree under scikit-learn's names, made when they are read; the children of a leaf are -1.
 
     Attributes
     ----------
@@ -233,7 +239,7 @@ class Tree:
     feature : ndarray of shape (node_count,), int64
         -2 in leaves.
     threshold : ndarray of shape (node_count,), float64
-        Rows with x <= threshold go left; -2 in leaves, NaN where a subset of categories goes left.
+        Rows with x <= threshold go left; -2 in leaves, NaN if a subset of categories goes left.
     value : ndarray of shape (node_count, n_outputs, max_n_classes or 1)
         Shares of the classes, or the mean or median.
     impurity, weighted_n_node_samples : ndarray of shape (node_count,), float64
@@ -294,7 +300,7 @@ class Tree:
         return self._steps.missing_left.astype(np.uint8)
 
     def codes_left(self, node):
-        """The codes of the categories that go left, or None where a threshold is the split."""
+        """The codes of the categories that go left, or None for a split by a threshold."""
         if not self._steps.by_subset[node]:
             return None
         return np.flatnonzero(self._steps.members(self._nodes["subsets"], node))
@@ -308,14 +314,14 @@ class Tree:
         return int(self.depths.max())
 
     def compute_feature_importances(self, normalize=True):
-        """The total improvement by the splits of each feature, as shares of the whole unless told otherwise."""
+        """The total improvement by the splits of each feature, divided by their sum if `normalize`."""
         inner = np.flatnonzero(~self._leaf)
         gain = improvements(self._nodes, self._steps.right)[inner]
         total = np.bincount(self.feature[inner], np.maximum(gain, 0), minlength=self.n_features)
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def apply(self, X):
-        """The leaf of each row of a C-contiguous array of float32 or float64, categories as their codes."""
+        """The leaf of each row of a C-contiguous array of float32 or float64, in which codes replace categories."""
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
         return leaves_of(self._nodes, X, 1)
@@ -325,7 +331,7 @@ class Tree:
         return self.value[self.apply(X)]
 
     def decision_path(self, X):
-        """A SciPy CSR matrix that has 1 where a row (its row) goes through a node (its column)."""
+        """A CSR matrix of SciPy with 1 where a row's path has a node: one matrix row per row, one column per node."""
         from scipy.sparse import csr_matrix
 
         indptr, indices = paths_of(self._nodes, self.depths, X, self.apply(X))

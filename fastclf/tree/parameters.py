@@ -1,4 +1,4 @@
-"""The parameters of trees, checked, as the numbers that growing takes."""
+"""Checks of the parameters of trees, and their conversion to the numbers that growth takes."""
 
 import math
 from numbers import Real
@@ -11,7 +11,10 @@ from .sorted_columns import Training
 
 
 def training(X, target, weight, categories):
-    """The Training without rows of weight 0. categories: of each feature, or None; None: every feature has numbers."""
+    """The Training, without rows of weight 0.
+
+    categories: for each feature, or None; None: all features have numbers.
+    """
     if weight is not None and not 1e-100 <= weight.max() <= 1e100:
         raise ValueError(
             f"the largest weight of a row is {weight.max():g}; one between 1e-100 and 1e100 is wanted, whose"
@@ -29,7 +32,7 @@ def training(X, target, weight, categories):
 
 
 def scaled(y, centred=True):
-    """(y', centre, scale): y = centre + scale y' with y' at most 1 in size, whose squares do not overflow."""
+    """(y', centre, scale): y = centre + scale y', where |y'| is at most 1, so that squares do not overflow."""
     with np.errstate(over="ignore"):
         low, high = (y.min(axis=0), y.max(axis=0)) if centred else (-abs(y).max(axis=0), abs(y).max(axis=0))
         centre = np.where(low == high, low, low / 2 + high / 2)
@@ -43,7 +46,7 @@ def scaled(y, centred=True):
 
 
 def as_monotonic(value, d, n_outputs, n_classes):
-    """monotonic_cst as int8, or None where nothing is constrained."""
+    """monotonic_cst as int8, or None if no feature is constrained."""
     if value is None:
         return None
     cst = np.asarray(value)
@@ -59,7 +62,7 @@ def as_monotonic(value, d, n_outputs, n_classes):
 
 
 def as_cost_matrix(value, n_classes, n_outputs):
-    """cost_matrix as float64, or None."""
+    """cost_matrix as float64, or None, checked."""
     if value is None:
         return None
     cost = as_float64(value, "cost_matrix")
@@ -73,7 +76,7 @@ def as_cost_matrix(value, n_classes, n_outputs):
 
 
 def as_row_count(name, value, n, low, high):
-    """A number of rows from a whole number or from a share of n rows, in (0, high]."""
+    """The number of rows for a parameter that is a whole number, or a share of n rows in (0, high]."""
     if isinstance(value, Real) and not hasattr(value, "__index__"):
         if not 0 < value <= high:
             raise ValueError(f"{name} is {value}; a whole number of at least {low} or a share from 0 to 1 is wanted")
@@ -95,7 +98,7 @@ def n_features_drawn(value, d):
 
 
 def class_weighted(class_weight, classes, codes, weight):
-    """sample_weight times the weights of each row's classes; None: all are 1. Lists have one entry an output."""
+    """sample_weight times the weight of each row's class; None: all are 1. Lists have one entry for each output."""
     if class_weight is None:
         return weight
     listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: every subtree that is the smallest best one for some alpha, and the best by folds."""
+"""Cost-complexity pruning: all subtrees that are optimal for some alpha, and the best of them by cross-validation."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,18 @@ import numpy as np
 from . import _descend, _prune
 from .nodes import cut_short, leaves_of, paths_of, unpacked
 
-# Alphas that agree to this share of the largest, or of themselves, are one: what differs is rounding.
+# Alphas are equal if they differ by less than this share of the largest or of themselves: a rounding error.
 _SAME = 1e-12
 
-# An alpha that leaves no tree but its root.
+# An alpha so large that only the root remains.
 _BEYOND = 1e300
 
-# Nodes on the ways of rows that are kept at a time, or a quarter of a larger tree's.
+# The number of (row, node) pairs that are held at a time, or a quarter of the number of nodes, if that is more.
 _VISITS = 1 << 13
 
 
 class PruningPath(dict):
-    """`ccp_alphas`, `impurities` and `n_leaves` of the subtrees, from the whole tree to the root; also attributes."""
+    """`ccp_alphas`, `impurities` and `n_leaves` of the subtrees, from whole tree to root, as items and attributes."""
 
     def __getattr__(self, name):
         try:
@@ -28,16 +28,17 @@ class PruningPath(dict):
 
 
 class Links(NamedTuple):
-    """Where the nodes of a tree become leaves."""
+    """The alphas at which the nodes of a tree become leaves."""
 
-    alpha: np.ndarray  # (n_nodes,): from which on a node is a leaf, if none above it is; infinite for leaves
+    # (n_nodes,): the least alpha at which a node is a leaf, unless an ancestor is one; infinite for leaves
+    alpha: np.ndarray
     path: PruningPath
 
 
 def link_alphas(nodes, risk=None):
-    """(alpha as in Links, by how many leaves each link makes the tree smaller, the shares of the risk).
+    """(alpha as in Links, the number of leaves that each link removes, the share of each node in the risk).
 
-    risk: of each node (None: its impurity), which its share of the rows is to weigh.
+    risk: of each node, per row (None: its impurity); it is multiplied by the node's share of the rows.
     """
     right = unpacked(nodes)[2]
     risk = nodes["impurity"] if risk is None else risk
@@ -48,7 +49,7 @@ def link_alphas(nodes, risk=None):
 
 
 def weakest_links(nodes, risk=None):
-    """The Links of a tree; risk as for `link_alphas`."""
+    """The Links of a tree; risk as in `link_alphas`."""
     alpha, fewer, risk = link_alphas(nodes, risk)
     leaf = np.isinf(alpha)
     breaks = np.flatnonzero(fewer)
@@ -64,38 +65,38 @@ def weakest_links(nodes, risk=None):
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
     start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
     columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
-    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits that gain nothing are no subtree of their own
+    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits without a gain make no subtree of their own
         columns = [column[1:] for column in columns]
         columns[0][0] = 0.0
     return Links(alpha, PruningPath(ccp_alphas=columns[0], impurities=columns[1], n_leaves=columns[2].astype(np.int64)))
 
 
 def pruned(nodes, ccp_alpha, links):
-    """The smallest subtree of least risk plus ccp_alpha times the number of leaves."""
+    """The smallest subtree that minimises the risk plus ccp_alpha times the number of leaves."""
     return cut_short(nodes, (links.alpha <= ccp_alpha * (1 + _SAME)).astype(np.uint8))
 
 
 class Judged(NamedTuple):
-    """A finished tree, and what pruning weighs."""
+    """A finished tree, and its risks and losses for pruning."""
 
     nodes: dict  # NODES
     risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None: its impurity
-    # (2, n_nodes), float64: the sums of what each node's prediction costs the rows through it that the tree was not
-    # grown on, and of the squares of these costs; None: the tree was grown on all rows
+    # (2, n_nodes), float64: for each node, sums over the left-out rows on whose path it lies, of the cost of its
+    # prediction and of the squared cost; None: no rows were left out
     losses: np.ndarray | None
 
 
 class FoldErrors(NamedTuple):
-    """The errors on rows left out of a fold's tree: what each node adds from the alpha `low` on to below `high`."""
+    """The errors of a fold's tree on its left-out rows. Each node contributes for alphas from `low` to below `high`."""
 
-    low: np.ndarray  # (k,), float64, of k nodes that are a leaf for some alpha
+    low: np.ndarray  # (k,), float64, for the k nodes that are a leaf for some alpha
     high: np.ndarray  # (k,), float64
-    loss: np.ndarray  # (k,), float64: as in Judged
-    square: np.ndarray  # (k,), float64
+    loss: np.ndarray  # (k,), float64: the sums of costs, as in Judged
+    square: np.ndarray  # (k,), float64: the sums of squared costs
 
     @classmethod
     def of(cls, tree):
-        """Of a Judged with losses."""
+        """The FoldErrors of a Judged with losses."""
         alpha = link_alphas(tree.nodes, tree.risk)[0]
         high = np.empty(len(alpha))
         _prune.least_above(unpacked(tree.nodes)[2], alpha, high)
@@ -106,7 +107,7 @@ class FoldErrors(NamedTuple):
 
 
 def visits(nodes, X):
-    """Yield blocks of (row of X, node): every row with every node that it goes through."""
+    """Yield blocks of (row of X, node): every row with every node on its path."""
     right = unpacked(nodes)[2]
     depths = np.empty(len(right), np.int64)
     _descend.depths(right, depths)
@@ -119,7 +120,7 @@ def visits(nodes, X):
 
 
 def fold_risks(folds, alphas, total_weight, n_rows):
-    """(error, its standard error) of each alpha, ascending, over the rows of all folds."""
+    """(error, its standard error) for each of ascending alphas, over the left-out rows of all folds."""
     sums = np.zeros((2, len(alphas) + 1))
     reached = np.asarray(alphas) * (1 + _SAME)
     for fold in folds:
@@ -133,12 +134,12 @@ def fold_risks(folds, alphas, total_weight, n_rows):
 
 
 def middles(alphas):
-    """Between each two neighbours their geometric mean, and one beyond all (Breiman et al. 1984, section 3.4)."""
+    """The geometric mean of each two neighbours, and a last alpha above all (Breiman et al. 1984, section 3.4)."""
     return np.append(np.sqrt(alphas[:-1] * alphas[1:]), _BEYOND)
 
 
 def chosen(error, standard_error, one_se):
-    """The last, of the smallest tree, of the least errors, or of those within a standard error of the least."""
+    """The last index (the smallest tree) with the least error or, if `one_se`, within one standard error of it."""
     best = np.flatnonzero(error <= error.min() + _SAME * abs(error).max())[-1]
     if one_se:
         best = np.flatnonzero(error <= error[best] + standard_error[best])[-1]
@@ -146,7 +147,10 @@ def chosen(error, standard_error, one_se):
 
 
 def fold_of_rows(n, folds, groups, seed):
-    """The fold of each row, drawn; those of a group (None: all rows are one) are spread evenly."""
+    """A random fold for each row.
+
+    The rows of a group (None: all rows are one group) are spread evenly over the folds.
+    """
     order = np.random.default_rng(seed).permutation(n)
     if groups is not None:
         order = order[np.argsort(groups[order], kind="stable")]

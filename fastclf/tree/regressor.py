@@ -18,8 +18,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     Parameters
     ----------
     criterion : {'squared_error', 'absolute_error', 'poisson'}, default='squared_error'
-        What a split reduces. 'absolute_error' takes O(n log n) a feature and level, and leaves predict medians;
-        'poisson' is half the deviance, for numbers from 0 up, not all 0.
+        The loss that splits reduce. 'absolute_error' takes O(n log n) per feature and level, and leaves predict
+        medians; 'poisson' is half the deviance, for numbers from 0 up that are not all 0.
     {shared}
     {end}
 
@@ -74,7 +74,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return self.n_outputs_
 
     def _fit(self, X, y, sample_weight=None, orders=None):
-        """orders: None, or the Orders of X's columns, if it is a matrix of numbers."""
+        """Fit; orders: None, or the Orders of X's columns, if X is a matrix of numbers."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
         matrix, categories = self._features(X)
@@ -111,7 +111,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
 
 
 class _NumberRule(Rule):
-    """The Rule of a tree for numbers y = centre + scale y', of which the tree is grown on y'."""
+    """The Rule of a tree for numbers y = centre + scale y'; the tree is grown on y'."""
 
     __slots__ = ("centre", "criterion", "impurity_unit", "scale", "y")
 
@@ -120,10 +120,10 @@ class _NumberRule(Rule):
         self.impurity_unit = scale**2 if criterion == "squared_error" else scale
 
     def values(self, nodes, numbers):
-        """In the units of y, and those of a pure node y itself, where no bound forbids it."""
+        """The values in the units of y. A pure node predicts y exactly, unless a bound forbids this."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # of a leaf BELOW is some row
+        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # BELOW of a leaf is some row of it
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
             pure &= (unbounded == value)[:, 0]

@@ -1,4 +1,4 @@
-"""Columns sorted once: lists of the rows in the order of each feature, whole or packed for any rows of them."""
+"""Columns that are sorted once: lists of rows in the order of each feature, and packed orders for subsets of rows."""
 
 from copy import copy
 from typing import NamedTuple
@@ -8,41 +8,41 @@ import numpy as np
 from .._threads import ranges, run
 from . import _presort
 
-# The share of the rows above which the rows of a value are left out.
+# A value's rows may be left out of a list if their share of all rows is above this.
 _COMMON = 0.25
 
-# The number of rows that are sorted at first, and at most, before Ctrl-C is looked for.
+# The number of rows that are sorted between two checks for Ctrl-C, at first and at most.
 _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 
 
 class Target(NamedTuple):
-    """What is predicted."""
+    """The target of a tree."""
 
     codes: np.ndarray | None  # (n,), int32: the class of each row, of a single output
-    y: np.ndarray | None  # (n, n_outputs), float64: numbers, or the places of the classes among all outputs' classes
-    first_value: np.ndarray  # (n_outputs + 1,), int32: where the values of an output begin
+    y: np.ndarray | None  # (n, n_outputs), float64: numbers, or indices of classes among the classes of all outputs
+    first_value: np.ndarray  # (n_outputs + 1,), int32: the index of the first value of each output
 
     @property
     def n_values(self):
         return int(self.first_value[-1])
 
     def of(self, rows):
-        """The Target of some rows."""
+        """The Target of some of the rows."""
         return self._replace(
             codes=None if self.codes is None else self.codes[rows], y=None if self.y is None else self.y[rows]
         )
 
 
-# The Target of trees that predict nothing.
+# The Target of a tree without a target, such as a density tree.
 NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 
 
 class Training(NamedTuple):
-    """What a tree is grown on: the rows of X that count."""
+    """The data of a fit: the rows of X with weight above 0, and their targets."""
 
-    X: np.ndarray  # (all rows, n_features), float32 or float64, categories as their codes
-    rows: np.ndarray | None  # (n,), intp: the rows of X that count; None: all of them
-    target: Target  # of the n rows that count
+    X: np.ndarray  # (number of all rows, n_features), float32 or float64, with codes for categories
+    rows: np.ndarray | None  # (n,), intp: the rows with weight above 0; None: all rows
+    target: Target  # of these n rows
     weight: np.ndarray | None  # (n,), float64; None: every row weighs 1
     n_codes: np.ndarray | None  # (n_features,), int32: the number of categories, 0: numbers; None: all are numbers
 
@@ -50,29 +50,30 @@ class Training(NamedTuple):
         return len(self.X) if self.rows is None else len(self.rows)
 
     def total_weight(self, rows=None):
-        """The weight of some rows (None: of all)."""
+        """The sum of the weights of some rows (None: of all)."""
         if self.weight is None:
             return float(len(self) if rows is None else len(rows))
         return float((self.weight if rows is None else self.weight[rows]).sum())
 
 
 class Sorted:
-    """The columns of the rows that count as lists of items, as in `_presort.pyx`.
+    """The columns of the data as lists of items, described in `_presort.pyx`.
 
-    With `leave_out`, the list of a feature may leave out the rows of a common value. If one does, there is one more
-    list, of all rows. Memory: 8 bytes a cell, and while it is made 40 a row and thread, from 128 features on 264.
+    With `leave_out`, the list of a feature may leave out the rows of a common value. If any list does, there is an
+    additional list with all rows. Memory: 8 bytes per cell; during construction another 40 per row and thread, or 264
+    from 128 features on.
 
     Attributes
     ----------
     n_features : int
     row_bits, rank_shift : int
-        Where an item has its class and its rank.
+        The positions of the class and the rank in an item.
     items : ndarray of shape (n_features, n) or (n_features + 1, n), uint64
-        None once a tree uses them up.
+        None after a tree has consumed them.
     common : ndarray of shape (2, n_features), int32, or None
-        The rank that a list leaves out (-1: none), and a row that has it; None: no list leaves rows out.
+        The rank that a list leaves out (-1: none), and a row with this rank; None: no list leaves out rows.
     cells_a_row : float
-        The number of items of a row in all lists, on average.
+        The mean number of items of a row in all lists.
     lacking : ndarray of shape (n_features,), bool
         Whether the feature has missing values.
     """
@@ -113,10 +114,10 @@ class Sorted:
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            self.lacking &= self.common[0] < 0  # the last item of a list that leaves rows out has its length
+            self.lacking &= self.common[0] < 0  # the last item of a short list holds its length
 
     def like(self, n_rows, target):
-        """A Sorted for some of the rows and another target, whose items are to be written."""
+        """A Sorted for some of the rows and another target, with empty items."""
         other = copy(self)
         other.rank_shift = _rank_shift(n_rows, self.row_bits, target)
         other.items = np.empty((self.n_features + (self.common is not None), n_rows), np.uint64)
@@ -125,16 +126,16 @@ class Sorted:
 
 
 class Packed:
-    """The orders of a Sorted in 4 bytes a cell: lists of any of its rows are made from it, without a sort.
+    """The orders of a Sorted in 4 bytes per cell, from which lists of any subset of its rows are made without sorting.
 
     Attributes
     ----------
     lists : Sorted
-        Without items; the ranks in `common` are among the values of the list.
+        Without items; a rank in `common` is the number of smaller distinct values in the list.
     data : Training
         The rows in the lists.
     packed : ndarray of shape (n_features, n), uint32
-        As `pack` of `_presort.pyx` writes them.
+        Written by `pack` of `_presort.pyx`.
     """
 
     __slots__ = ("data", "lists", "packed")
@@ -154,16 +155,16 @@ class Packed:
 
     @classmethod
     def of_columns(cls, X, threads):
-        """The orders of X, for any target."""
+        """The orders of the columns of X, for any target."""
         data = Training(X, None, NO_TARGET, None, None)
         return cls(Sorted(data, threads, leave_out=True), data, threads)
 
     def among(self, rows):
-        """The Orders of rows of X, whose numbers are ascending."""
+        """The Orders of some rows of X; their numbers must ascend."""
         return Orders(self, rows)
 
     def of(self, rows, numbers, target, threads):
-        """The Sorted of those rows, ascending, which get the numbers that they have in the target."""
+        """The Sorted of ascending rows; `numbers` has the number of each row in the target."""
         lists, d = self.lists.like(len(rows), target), self.lists.n_features
         tags = np.full(self.packed.shape[1], -1)
         tags[rows] = numbers
@@ -183,18 +184,18 @@ class Packed:
 
 
 class Orders(NamedTuple):
-    """Some rows of columns that are sorted."""
+    """The orders of some rows, from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # ascending
+    rows: np.ndarray  # (n,), ascending
 
     def lists(self, target, threads):
-        """The Sorted of these rows alone."""
+        """The Sorted of these rows."""
         return self.packed.of(self.rows, np.arange(len(self.rows)), target, threads)
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The bits of an item below its rank; ValueError if row, class and rank are too many for 64 bits."""
+    """The number of bits of an item below its rank; ValueError if row, class and rank do not fit into 64 bits."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:
@@ -206,12 +207,12 @@ def _rank_shift(n_rows, row_bits, target):
 
 
 def blocks_of(n, size, threads):
-    """[0, n) in about 4 blocks a thread, of whole multiples of `size`."""
+    """[0, n) in about 4 blocks per thread; block sizes are multiples of `size`."""
     size *= max(1, -(-n // (4 * threads * size))) if threads > 1 else -(-n // size)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def budgets(size, most):
-    """Yield, without end, amounts of work that the consumer takes about 30 ms for, `size` first and `most` at most."""
+    """Yield, without end, amounts of work that take the consumer about 30 ms each: `size` at first, `most` at most."""
     for start, stop in ranges(0, 1 << 62, size, most):
         yield stop - start

@@ -63,7 +63,7 @@ class Conditions:
 
 
 class _Shown:
-    """What is said of the nodes of a fitted tree."""
+    """Descriptions of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
         self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0)
@@ -93,7 +93,7 @@ class _Shown:
         return self.conditions.of(node, lambda threshold: f"{threshold:.{self.decimals}f}")
 
     def prediction(self, node):
-        """The label or the number; a tuple of several outputs'."""
+        """The predicted label or number; for several outputs a tuple of them."""
         if self.labels is None:
             said = [float(value) for value in self.tree.value[node, :, 0]]
         else:
@@ -107,7 +107,7 @@ class _Shown:
         return ", ".join(str(labels[node]) for labels in self.labels)
 
     def share(self, node):
-        """The share of the label that is predicted; None for numbers and for several outputs."""
+        """The share of the predicted label; None for numbers and for several outputs."""
         if self.labels is None or len(self.labels) > 1:
             return None
         return float(self.tree.value[node, 0, self.codes[0][node]])
@@ -130,11 +130,11 @@ def export_text(
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
         One of scikit-learn's is taken too.
     feature_names, class_names : sequence of str, default=None
-        None: the fitted names, or feature_0 and so on; the labels.
+        Names of the features and classes. None: the fitted names, or feature_0 and so on; the labels.
     max_depth : int >= 0, default=10
-        What is deeper is shown as truncated.
+        Deeper nodes are shown as truncated.
     spacing, decimals : int
-        Width of an indent, from 1 up; digits behind the point.
+        Width of an indent, from 1 up; number of digits after the decimal point.
     show_weights : bool, default=False
         Show the weight of each class in the leaves of a classifier.
 
@@ -188,7 +188,7 @@ def _height(tree, node):
 
 
 def rules(decision_tree):
-    """A rule for each leaf, from left to right: the least conditions that lead there, and what it says.
+    """A rule for each leaf, from left to right: the shortest conditions that lead to it, and its prediction.
 
     Parameters
     ----------
@@ -197,9 +197,9 @@ def rules(decision_tree):
     Returns
     -------
     rules : list of dict
-        `conditions`: list of (feature, '<=' or '>', threshold) or (feature, 'in' or 'not in', categories), by feature,
-        at most one of each kind a feature; `missing`: the features of the conditions that may be missing;
-        `prediction`: the label or the number; `share`: of the predicted class, or None; `n_samples`: int.
+        `conditions`: list of (feature, '<=' or '>', threshold) or (feature, 'in' or 'not in', categories), sorted by
+        feature, at most one of each kind for a feature; `missing`: the features of the conditions that may be missing;
+        `prediction`: the label or the number; `share`: the share of the predicted class, or None; `n_samples`: int.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """What is known of a category on one side of a subset."""
+    """The possible categories on one side of a split by a subset."""
     among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)
@@ -258,7 +258,7 @@ def _subset_bounds(bounds, feature, left, inside):
 def conditions_told(rule, names, lacking, told):
     """The conditions of a rule as texts, told(name, side, bound) for each, and whether features may be missing.
 
-    lacking: which features had missing values in training. Of the others that is not said.
+    lacking: mask of the features with missing values in training. For other features missing values are not mentioned.
     """
     texts = []
     for feature, conditions in groupby(rule["conditions"], key=lambda condition: condition[0]):
@@ -276,20 +276,20 @@ def conditions_told(rule, names, lacking, told):
 
 
 def export_rules(decision_tree, *, feature_names=None, class_names=None, decimals=2):
-    """The rules of the leaves as text, a line each.
+    """The rules of the leaves as text, one line for each.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
     feature_names, class_names : sequence of str, default=None
-        None: the fitted names, or feature_0 and so on; the labels.
+        Names of the features and classes. None: the fitted names, or feature_0 and so on; the labels.
     decimals : int, default=2
-        Digits behind the point.
+        Number of digits after the decimal point.
 
     Returns
     -------
     text : str
-        Behind a label its share and the number of rows, behind a number that of rows.
+        After a label its share and the number of rows; after a predicted number only the number of rows.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 # Density trees grown on sorted lists (Ram and Gray 2011): the leaves are boxes, each with a constant density.
 #
 # in:      lists as in `_grow.pyx`; the data in the unit box; a stack with the root on it
-# out:     nodes in pre-order, in the format of `_grow.pyx`; numbers of a node: its rows, risk from its share of rows,
-# volume
+# out:     nodes in pre-order, in the format of `_grow.pyx`; numbers of a node: number of rows, risk divided by the
+#          share of the rows, volume
 # score:   minus the sum of the children's risks; of equal scores the first feature's smallest threshold wins
 #
 #     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V        integral of f^2 less twice the mean of f without a row
