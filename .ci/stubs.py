@@ -30,7 +30,7 @@ TYPES = [
     (r"\{(?P<choices>.*)\}", None),
     (r"(?P<choice>'[^']*'|\"[^\"]*\")", None),
     (r"\(n_|\(value|\d \(|\(\d", ""),  # more about the part before, as are the next
-    (r"(if|else|as|of shape|positive|named|the entries|columns as|one an|with) ", ""),
+    (r"(if|else|as|of shape|positive|named|the entries|columns as|one an|one for|with) ", ""),
     (r"list of str|sequence of str|collection of ", "Sequence[str]"),
     (r"list of dict", "Sequence[Mapping[Any, Any]]"),
     (r"list of ndarray|list of array", "list[NDArray[Any]]"),

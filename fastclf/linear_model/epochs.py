@@ -1,8 +1,8 @@
-"""The training of perceptrons: epochs over the rows, when they end, and what is kept of the weights on the way.
+"""The training of perceptrons: epochs over the rows, stopping rules, and averages of the weights.
 
-A separating hyperplane is a pair (w, b). A learner is what learns and stops by itself: one hyperplane, or all of them
-when they learn jointly. Learners share nothing, so that any number of them may go through the rows side by side, or on
-other threads. A sample is one visit of a row; an epoch has as many samples as there are rows to learn from.
+A separating hyperplane is a pair (w, b). A learner is a unit that learns and stops by itself: one hyperplane, or all
+hyperplanes in joint learning. Learners share nothing, so that any number of them may process the rows together, or on
+different threads. A sample is one visit of a row; an epoch has as many samples as there are training rows.
 """
 
 import math
@@ -19,14 +19,14 @@ from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
 
-# Multiplications in the first range of an epoch (1 ms), and the most samples of a range whose mistakes are logged.
+# Multiplications in the first range of an epoch (1 ms), and the largest number of samples in a range with a log.
 _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train: the estimator's parameters, checked."""
+    """The checked parameters of a training."""
 
     order: str  # "cyclic", "shuffled", "random" or "batch"
     eta: float
@@ -35,32 +35,32 @@ class Plan:
     average: str
     penalty: tuple | None  # (alpha, l1_ratio)
     max_iter: int
-    tol: float  # -inf: no rule but max_iter
+    tol: float  # -inf: training stops only by max_iter
     n_iter_no_change: int
-    until_clean: bool  # the first epoch without a mistake is the last
+    until_clean: bool  # whether training stops after the first epoch without a mistake
     seed: int
 
 
 @dataclass(slots=True)
 class Samples:
-    """Rows, and the order in which they are visited, as the kernels read them; `as_samples` makes them."""
+    """Rows and the order of their visits, for the kernels; made by `as_samples`."""
 
-    data: np.ndarray  # float32 or float64: the n * d numbers of dense rows, or the entries of sparse ones
+    data: np.ndarray  # float32 or float64: the n * d numbers of dense rows, or the entries of sparse rows
     d: int
-    indptr: np.ndarray | None  # (n + 1,), int64, where each sparse row begins; None: the rows are dense
+    indptr: np.ndarray | None  # (n + 1,), int64, the first entry of each sparse row; None: the rows are dense
     indices: np.ndarray | None  # (n_entries,), int32, the column of each entry
     ones: bool  # whether every entry of sparse rows is 1
     codes: np.ndarray  # (n,), int32, the class of each row
     cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None: 1
-    refuse: Callable | None  # refuse() raises if X, which nobody has looked at, is not finite
-    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows as they lie
+    refuse: Callable | None  # refuse() checks X, which has not been checked yet, and raises if it is not finite
+    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows in their own order
 
     def __len__(self):
         """The number of samples."""
         return len(self.codes) if self.order is None else len(self.order)
 
     def first_range(self, n_hyperplanes):
-        """The number of samples whose scores take about a millisecond."""
+        """The number of samples whose scores take about a millisecond, for the first range."""
         return 1 + _FIRST_PRODUCTS * len(self.codes) // (n_hyperplanes * (len(self.data) + 1))
 
     def matrix(self):
@@ -72,35 +72,35 @@ class Samples:
 
 @dataclass(slots=True)
 class Hyperplanes:
-    """Separating hyperplanes, as the kernels read and write them."""
+    """Separating hyperplanes, which the kernels read and write."""
 
     w: np.ndarray  # (n, d), float64
     b: np.ndarray  # (n,), float64
-    positive: np.ndarray  # (n,), int32, the class on each one's positive side
-    up: np.ndarray  # (n,), float64, a factor of the steps on rows of that class; learned jointly: of class k
-    down: np.ndarray  # (n,), float64, a factor of the steps on all other rows
+    positive: np.ndarray  # (n,), int32, the class on the positive side of each hyperplane
+    up: np.ndarray  # (n,), float64, a factor of steps on rows of the positive class; in joint learning of class k
+    down: np.ndarray  # (n,), float64, a factor of steps on all other rows
 
 
 @dataclass(slots=True)
 class Epoch:
-    """What the kernels write in an epoch of n learners and m hyperplanes, and what they need for it."""
+    """State of an epoch of n learners with m hyperplanes, for the kernels."""
 
     joint: bool
     intercept: bool
     eta: float
-    to_w: np.ndarray  # (m, d) and (m,), where steps are added: the weights themselves; of a batch, its sum
+    to_w: np.ndarray  # (m, d) and (m,), to which steps are added: the weights themselves, or the sum of a batch
     to_b: np.ndarray
-    lag_w: np.ndarray | None  # (m, d) and (m,), sums of the step times its sample's number; None: no average is wanted
+    lag_w: np.ndarray | None  # (m, d) and (m,), sums of steps times their sample's number; None: without average
     lag_b: np.ndarray | None
     loss: np.ndarray  # (n,), the sums of -y f over the mistakes
-    margin: np.ndarray  # (n,), the least y f of the samples that were right
+    margin: np.ndarray  # (n,), the least y f over the correct samples
     mistakes: np.ndarray  # (n,), int64
-    since: np.ndarray  # (n,), int64, the number of the sample after which w last changed
-    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None: kernels do not stop at records
+    since: np.ndarray  # (n,), int64, the number of the first sample after the last mistake
+    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None: kernels do not report its end
     square: np.ndarray | None  # (1,), the largest squared norm of a row; None once an epoch has found it
-    t: int  # the number of the next sample, counted since training began
-    n_logged: int = 0  # how many mistakes the last range has written to the log
-    log_sample: np.ndarray | None = None  # of each mistake the number of its sample, its row and its step; or no log
+    t: int  # the number of the next sample, counted from the start of the training
+    n_logged: int = 0  # the number of mistakes that the last range has logged
+    log_sample: np.ndarray | None = None  # the number of each mistake's sample, with its row and step; None: no log
     log_row: np.ndarray | None = None
     log_step: np.ndarray | None = None
 
@@ -109,26 +109,26 @@ class Epoch:
         self.log_step = np.empty(size)
 
     def logged(self):
-        """(numbers of samples, rows, steps) of the mistakes since the log began."""
+        """(sample numbers, rows, steps) of the mistakes since the log was begun."""
         found = slice(0, self.n_logged)
         return self.log_sample[found], self.log_row[found], self.log_step[found]
 
 
 @dataclass(slots=True)
 class Shrinking:
-    """What the kernels write of the penalty of n hyperplanes, whose w is `scale` times the stored weights."""
+    """State of the penalty of n hyperplanes, written by kernels: w is `scale` times the stored weights."""
 
     alpha: float
     l1_ratio: float
     scale: np.ndarray  # (n,)
     square: np.ndarray  # (n,), the squared norms of the stored weights
-    size: np.ndarray  # (n,), the sums of their absolute values
-    due: np.ndarray  # (n,), the sum of cuts that each coordinate should have had
-    paid: np.ndarray  # (n, d), the sum of cuts that it had
+    size: np.ndarray  # (n,), the sums of the absolute values of the stored weights
+    due: np.ndarray  # (n,), the sum of the L1 cuts that are due for every coordinate so far
+    paid: np.ndarray  # (n, d), the sum of the cuts already applied to each coordinate
 
 
 def as_samples(X, codes, cost, refuse=None):
-    """The rows as the kernels take them; `refuse()` raises if X, which nobody has looked at, is not finite."""
+    """The Samples of X; `refuse()` checks X, which has not been checked yet, and raises if it is not finite."""
     sparse = isinstance(X, Csr)
     return Samples(
         data=X.data if sparse else X.reshape(-1),
@@ -143,7 +143,7 @@ def as_samples(X, codes, cost, refuse=None):
 
 
 class Learner:
-    """The weights of one learner and, after its training, what is to be told of it."""
+    """The weights of one learner and, after its training, the results to report."""
 
     def __init__(self, positive, w, b, up, down):
         self.positive, self.up, self.down, self.mistakes = positive, up, down, 0
@@ -156,16 +156,16 @@ class Learner:
         self._least, self._stale = np.inf, 0
 
     def must_stop(self, value, plan):
-        """scikit-learn's rule: `value`, to be small, was no better than the best by tol, n_iter_no_change times."""
+        """scikit-learn's stopping rule: `value` has not improved by tol for n_iter_no_change epochs in a row."""
         self._stale = self._stale + 1 if value > self._least - plan.tol else 0
         self._least = min(self._least, value)
         return self._stale >= plan.n_iter_no_change
 
 
 def train(samples, members, held_out, plan, learners, threads, progress):
-    """Train the learners on the rows `members` (None: all); the largest squared norm of a row is returned.
+    """Train the learners on the rows `members` (None: all); returns the largest squared norm of a row.
 
-    `held_out` are rows whose error stands in for the loss in the rule that stops, or None.
+    `held_out`: rows whose error replaces the loss in the stopping rule, or None.
     """
     size = 1 if plan.average in ("pocket", "voted") else -(-len(learners) // threads)
     groups = [learners[i : i + size] for i in range(0, len(learners), size)]
@@ -179,9 +179,10 @@ def train(samples, members, held_out, plan, learners, threads, progress):
 
 
 def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=False):
-    """Generator whose return is (weight of the rows `judged` that w, b predict wrongly, least y f of them).
+    """Generator that returns (weight of the rows `judged` that w, b predict wrongly, least y f over them).
 
-    It ends early once the weight reaches `limit`. With `by_class` a row's weight is multiplied by its class's factor.
+    It may end early, once the weight has reached `limit`. With `by_class` a row's weight is multiplied by its class's
+    factor.
     """
     samples = replace(samples, order=judged)
     up, down = (learner.up, learner.down) if by_class else np.ones((2, len(w)))
@@ -196,7 +197,7 @@ def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=Fal
 
 
 class _Group:
-    """Learners that go through the rows side by side, so that an epoch reads the rows once for all of them."""
+    """Learners that process the rows together: an epoch reads the rows once for all of them."""
 
     def __init__(self, samples, members, held_out, plan, learners, square, progress):
         self.samples = replace(samples)
@@ -206,7 +207,7 @@ class _Group:
         self._gather(learners, learners[0].t, square)
 
     def _gather(self, learners, t, square):
-        """Lay the arrays of the learners side by side; t is the number of the next sample."""
+        """Concatenate the arrays of the learners; t is the number of the next sample."""
         self.learners = learners
         plan, joined = self.plan, lambda name: np.concatenate([getattr(learner, name) for learner in learners])
         w = aligned((sum(len(learner.w) for learner in learners), self.samples.d), np.float64)
@@ -234,7 +235,7 @@ class _Group:
             self.shrinking = Shrinking(*plan.penalty, joined("scale"), square, size, joined("due"), joined("paid"))
 
     def _scatter(self):
-        """Give the learners their parts of the arrays back."""
+        """Copy the parts of the concatenated arrays back to the learners."""
         n = len(self.learners[0].w)
         for i, learner in enumerate(self.learners):
             part = slice(i * n, (i + 1) * n)
@@ -246,7 +247,7 @@ class _Group:
                     setattr(learner, name, getattr(self.shrinking, name)[part].copy())
 
     def train(self):
-        """Generator that makes epochs until every learner has stopped."""
+        """Generator that runs epochs until every learner has stopped."""
         plan, epoch = self.plan, self.epoch
         for n_iter in range(1, plan.max_iter + 1):
             stopped = yield from self._make_epoch(n_iter)
@@ -274,18 +275,18 @@ class _Group:
                 epoch = self.epoch
 
     def _weights(self, learner):
-        """w and b of a learner, with its scale multiplied in."""
+        """w and b of a learner, after w is multiplied by its scale."""
         return (learner.w if self.plan.penalty is None else learner.w * learner.scale[:, None]), learner.b
 
     def _is_over(self, learner, value, n_iter, mistakes):
-        """Whether a learner's training has ended with this epoch; `learner.reason` says why."""
+        """Whether a learner's training ends with this epoch; sets `learner.reason`."""
         plan = self.plan
         fixed = learner.clean and plan.penalty is None and plan.order != "random"
         if plan.until_clean and learner.clean and plan.penalty is None:
             learner.reason = f"sweep {n_iter} had no mistake"
             return True
         over = learner.must_stop(value, plan)
-        # more epochs would change nothing: they are counted, not made
+        # further epochs would change nothing: they are counted, but not run
         while fixed and not over and learner.n_iter < plan.max_iter:
             learner.n_iter += 1
             learner.t += self.n
@@ -298,7 +299,7 @@ class _Group:
         return over or learner.n_iter == plan.max_iter
 
     def _make_epoch(self, n_iter):
-        """Generator that visits each row once; its return says whether the callback ended the training."""
+        """Generator of one epoch, a visit of each sample; returns whether the callback has ended the training."""
         plan, epoch, hyperplanes, samples = self.plan, self.epoch, self.hyperplanes, self.samples
         samples.order = self._order()
         epoch.loss[:], epoch.margin[:], epoch.mistakes[:] = 0, np.inf, 0
@@ -323,7 +324,7 @@ class _Group:
             if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
                 samples.refuse()
             epoch.square = None
-            # a sum is finite only if every term is
+            # a sum is finite only if every term is finite
             total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
             if not math.isfinite(total) and not (
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
@@ -334,7 +335,10 @@ class _Group:
         return stopped
 
     def _learn(self, start, stop):
-        """Generator that learns samples start to stop, and compares the weights with the pocket's at every record."""
+        """Generator that learns samples start to stop.
+
+        At the end of every longest run it compares the weights with the pocket's.
+        """
         samples, hyperplanes, epoch = self.samples, self.hyperplanes, self.epoch
         if self.plan.penalty is not None:
             kernels.learn_range_shrinking(samples.data, samples, hyperplanes, epoch, self.shrinking, start, stop)
@@ -346,14 +350,14 @@ class _Group:
                 yield from self._consider(self.learners[0])
 
     def _consider(self, learner):
-        """Put the learner's weights into its pocket if they predict fewer rows wrongly than the weights in there."""
+        """Replace the learner's pocket by its weights if these make fewer errors than the weights in the pocket."""
         weights = learner.w, learner.b
         wrong, _ = yield from count_wrong(self.samples, self.members, self.plan, learner, *weights, learner.best, True)
         if wrong < learner.best:
             learner.best, learner.pocket = wrong, weights
 
     def _order(self):
-        """The rows of an epoch's samples; None: all as they lie."""
+        """The rows of an epoch's samples; None: all rows in their own order."""
         members, order = self.members, self.plan.order
         if order in ("cyclic", "batch"):
             return members
@@ -362,7 +366,7 @@ class _Group:
 
 
 def make_learners(plan, w, b, weight):
-    """The learners with these first weights and factors of the classes."""
+    """The learners with the given first weights and class factors."""
     n = len(w)
     if n == 1:
         return [Learner(np.ones(1, np.intc), w, b, weight[1:], weight[:1])]
@@ -374,13 +378,13 @@ def make_learners(plan, w, b, weight):
 
 
 def share_out(learners, name, array):
-    """Set an attribute of the learners to their parts of an array, which has a row for each hyperplane."""
+    """Set an attribute of each learner to its part of an array, which has a row for each hyperplane."""
     for learner, part in zip(learners, np.split(array, len(learners))):
         setattr(learner, name, part)
 
 
 def hold_out(codes, members, fraction, seed):
-    """(rows to train on, rows to hold out): a share of each class, but never all of it."""
+    """(training rows, held-out rows): a share of each class is held out, but never the whole class."""
     rows = np.arange(len(codes)) if members is None else members
     deck = np.random.default_rng([seed, 2]).permutation(rows)
     held_out = []
@@ -396,7 +400,7 @@ def hold_out(codes, members, fraction, seed):
 
 
 def between_centroids(samples, n_hyperplanes):
-    """w = p - n, b = (|n|^2 - |p|^2) / 2 of each class, p its mean and n that of the others, rows by their weights."""
+    """w = p - n, b = (|n|^2 - |p|^2) / 2 for each class; p is its (weighted) mean, n the mean of the others."""
     n_classes = max(2, n_hyperplanes)
     total, count = np.zeros((n_classes, samples.d)), np.zeros(n_classes)
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
@@ -419,7 +423,7 @@ def between_centroids(samples, n_hyperplanes):
 
 
 def weights_kept(learner, plan):
-    """(w, b) that a learner's training ends with."""
+    """(w, b), the result of a learner's training."""
     if plan.average == "averaged":
         t = max(learner.t, 1)
         return (t * learner.w - learner.lag_w) / t, (t * learner.b - learner.lag_b) / t
@@ -429,7 +433,7 @@ def weights_kept(learner, plan):
 
 
 def least_margin(samples, members, plan, learner, w, b):
-    """The least y f of all rows."""
+    """The least y f over the rows `members`."""
     judging = count_wrong(samples, members, plan, learner, np.ascontiguousarray(w), np.ascontiguousarray(b))
     while True:
         try:
@@ -439,7 +443,7 @@ def least_margin(samples, members, plan, learner, w, b):
 
 
 def voters(samples, plan, learners, before):
-    """All weights of the training, with the number of samples that each met, behind the voters of a state `before`."""
+    """All weights of the training and the number of samples that each met, after those of an earlier state."""
     weights, intercepts, begun = [], [], []
     earlier = [np.empty(0, np.int64)] * len(learners) if before is None else first_samples(before)
     for k, learner in enumerate(learners):

@@ -1,4 +1,4 @@
-"""Least squares on the indicators of the classes."""
+"""Least squares with the indicators of the classes as targets."""
 
 import numpy as np
 
@@ -11,42 +11,42 @@ from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
 from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
 
-# The normal equations are solved where their matrix, of columns scaled to length 1, has at most this condition:
-# ten digits of the solution are right. Else X is factored itself.
+# The normal equations are solved if the condition of their matrix, after its columns are scaled to length 1, is at most
+# this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
 
-# Rows whose mean the sums are taken about.
+# Number of rows whose mean is the origin of the sums.
 _SAMPLE = 256
 
-# Numbers of an array of rows that is made on the way.
+# Number of entries of a temporary array of rows.
 _BLOCK_NUMBERS = 1 << 20
 
 _EPS = np.finfo(float).eps
 
-# Columns and singular values below this count as 0, as their squares do.
+# Columns and singular values below this count as 0, because their squares underflow.
 _TINY = 1e-150
 
-# A row whose 1 - h is below this is left out by a fit without it, and so is a fold if an eigenvalue of its 1 - H is.
+# A row with 1 - h below this is left out by a new fit, and so is a fold whose 1 - H has such an eigenvalue.
 _ALONE = 1e-6
 
-# Scores, of targets of 1 and -1, that are nearer to each other than this are left to a fit without their fold.
+# If scores (of targets 1 and -1) differ by less than this, a new fit without the fold decides.
 _TIE = 1e-7
 
 
 class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
-    """Least squares of a class's indicator, +1 for its rows and -1 for all others; the largest score wins.
+    """Least squares on the indicator of each class, +1 for its rows and -1 for all others; the largest score wins.
 
         min over w, b    sum_i s_i (t_i - w x_i - b)^2 + alpha |w|^2
 
-    for each class, or once with two classes: s are the sample weights, the intercept is not penalised, and of several
-    solutions the one of least norm |w| is taken.
+    for each class, or once with two classes: s are the sample weights. The intercept is not penalised. If there are
+    several solutions, the one with the least norm |w| is taken.
 
     Parameters
     ----------
     alpha : float >= 0, default=0.0
-        Ridge penalty, as scikit-learn's RidgeClassifier has it.
+        Ridge penalty, the same as in scikit-learn's RidgeClassifier.
     fit_intercept : bool, default=True
-        Without it b is 0.
+        Whether to fit b; otherwise it is 0.
     n_jobs : int or None, default=None
         Threads for sums and scores; None means every CPU that the process may use. It changes no result.
     verbose : int, default=0
@@ -62,24 +62,25 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     intercept_ : ndarray of shape (1 or n_classes,)
     classes_ : ndarray of shape (n_classes,)
     rank_ : int
-        Rank of X, less its mean if there is an intercept; of the penalised problem with alpha > 0.
+        Rank of X, minus its mean if there is an intercept; with alpha > 0, of the penalised problem.
     condition_ : float
-        Condition of the matrix of the normal equations, its columns scaled; infinite where the rank is not full.
+        Condition number of the normal equations' matrix with scaled columns; infinite if the rank is not full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
 
     Notes
     -----
-    One read of X gives X'X, at n d^2 / 2 multiply-adds, in float64 about a mean, for float32 too. Where its condition
-    is above 1e5, X is read again for a QR factorisation in blocks of rows, at 2 n d^2, whose error grows with the
-    condition of X, not with its square. So `coef_` is that of numpy.linalg.lstsq to a relative 1e-9, or to the rounding
-    that the condition of X makes of any method's. Columns of any scale are of one rank: it is found after scaling.
+    One read of X gives X'X, in float64 about a mean, with n d^2 / 2 multiply-adds, for float32 too. If its condition
+    number is above 1e5, X is read again for a QR factorisation in blocks of rows, with 2 n d^2 multiply-adds, whose
+    error grows with the condition number of X, not with its square. So `coef_` agrees with numpy.linalg.lstsq to a
+    relative 1e-9, or to the rounding error that the condition of X causes in any method. Scaling a column does not
+    change the rank, which is found after scaling.
 
-    With fewer rows than columns X is factored in its row space, at n^2 d.
+    With fewer rows than columns X is factored in its row space, with n^2 d multiply-adds.
 
-    Memory beyond X: 64 MB or 8 d^2 bytes, if more, and with fewer rows than columns three float64 copies of X, also of
-    a sparse X, of the columns that have an entry.
+    Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more. With fewer rows than columns: three float64 copies of X;
+    for a sparse X, of its columns that have an entry.
 
     References
     ----------
@@ -110,7 +111,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or bools, of two classes at least.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up; 0 is a missing row.
+            The multiplicity of each row, from 0 up; a row with weight 0 is ignored.
 
         Returns
         -------
@@ -122,21 +123,21 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     _changing = LinearClassifier._changing | {"leave_one_out"}
 
     def leave_one_out(self, X, y, sample_weight=None):
-        """Fit, and give each row the scores of the model that is fitted without it.
+        """Fit, and return the scores of each row by a model that is fitted without it.
 
-        The residual of a row left out is e / (1 - h), with its residual e and its leverage h; of a row whose leverage
-        is 1, without which the rank is less, it is had by a fit without the row. Costs n d^2 beyond the fit, and such
-        fits, of which there are at most the rank; with fewer rows than columns and alpha=0 that is a fit for every row.
+        The residual of a left-out row is e / (1 - h), with its residual e and its leverage h. A row with leverage 1,
+        without which the rank is lower, is left out by a new fit. The cost beyond the fit is n d^2, and new fits for at
+        most as many rows as the rank; with fewer rows than columns and alpha=0 these are all rows.
 
         Parameters
         ----------
         X, y, sample_weight
-            As `fit` takes them.
+            As for `fit`.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) with two classes, else (n_samples, n_classes)
-            As `decision_function` would give; of rows of weight 0 they are the model's own.
+            In the form of `decision_function`; for rows of weight 0 the scores of the model itself.
         """
         columns, rows, codes, classes, weight, kept = self._checked(X, y, sample_weight)
         fitted, inverse, mean = self._solved(rows, codes, classes, weight)
@@ -156,7 +157,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         self._become(**columns, **fitted)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    # Shortcut: of each alpha one fit answers for all folds.
+    # Shortcut: one fit for each alpha gives the answers for all folds.
 
     _path_parameters = ("alpha",)
 
@@ -166,9 +167,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return [model._predict_folds(X, y, fold) for model in variants(self, name, values)]
 
     def _predict_folds(self, X, y, fold):
-        """For each row the label by the fit of all rows of other folds, which have all classes.
+        """The label of each row by the fit to all rows of other folds, which together have all classes.
 
-        Without the rows of a fold e becomes (1 - H)^-1 e, H = ZZ' being that of these rows.
+        Without the rows of a fold their residuals e become (1 - H)^-1 e, where H = ZZ' is the hat matrix of these rows.
         """
         _, rows, codes, classes, *_ = self._checked(X, y, None)
         fitted, inverse, mean = self._solved(rows, codes, classes, None)
@@ -193,10 +194,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return classes[found]
 
     def _checked(self, X, y, sample_weight):
-        """(columns, rows, codes, classes, weight, which rows have a weight or None), all of rows that count."""
+        """(columns, rows, codes, classes, weight, row numbers or None), for the rows with weight above 0."""
         name = type(self).__name__
         require_number("alpha", self.alpha, 0, finite=True)
-        # the sums over a dense X tell whether it is finite
+        # a dense X is checked by its sums, which are finite only if X is
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
@@ -246,12 +247,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
         if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
-        # what rounding leaves of a constant column is none
+        # a constant column is set to 0 where rounding has left a remainder
         length = np.sqrt(gram.diagonal())
         used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
-        # by powers of 2, as that is exact
+        # powers of 2, because this scaling is exact
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
         values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
         if values[-1] <= _CONDITION * values[0]:
@@ -266,7 +267,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, X, used, codes, n_classes, weight, mean, level):
-        """(R, Q't) of QR = the columns used of X less its mean, above sqrt(alpha) I, by blocks of rows."""
+        """(R, Q't) with QR = [the used columns of X minus its mean; sqrt(alpha) I], by blocks of rows."""
         n, d = len(X), len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
@@ -312,7 +313,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _leverage(self, X, weight, inverse, mean):
-        """h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): what y_i adds to the prediction of row i."""
+        """Leverages h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): the share of y_i in the prediction of row i."""
         n = len(X)
         leverage = np.empty(n)
         size = max(1, _BLOCK_NUMBERS // max(1, inverse.shape[1]))
@@ -324,21 +325,21 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
 
     def _solved_without(self, test, X, codes, classes, weight):
-        """(coef, intercept) of the fit of all other rows, in which a class may have no row."""
+        """(coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
         rest = np.delete(np.arange(len(X)), test)
         solved = self._solved(X[rest], codes[rest], classes, None if weight is None else weight[rest])[0]
         return solved["coef_"], solved["intercept_"]
 
 
 def _left_out(Z, error):
-    """(1 - ZZ')^-1 error by the smaller of ZZ' and Z'Z; NaN where that is near to singular."""
+    """(1 - ZZ')^-1 error, computed with the smaller of ZZ' and Z'Z; NaN if the matrix is nearly singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:
         inverse = np.linalg.inv(np.eye(len(product)) - product)
     except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    # the norm of the inverse is at least 1 over the smallest eigenvalue
+    # the norm of the inverse is at least the inverse of the smallest eigenvalue
     if not np.linalg.norm(inverse) < 1 / _ALONE:
         return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
@@ -349,26 +350,29 @@ def _n_outputs(n_classes):
 
 
 def _targets(codes, n_classes):
-    """+1 for the rows of a class and -1 for all others, of shape (n, 1 or n_classes)."""
+    """+1 for the rows of each class and -1 for all others, of shape (n, 1 or n_classes)."""
     if n_classes == 2:
         return (2.0 * codes - 1)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 def _of_classes(sums, total):
-    """The sums of targets times rows, of the sums of the rows of each class."""
+    """Sums of targets times rows, from the sums of the rows of each class."""
     if len(sums) == 2:
         return sums[1:] - sums[:1]
     return 2 * sums - sums.sum(axis=0)
 
 
 def _only(X, used):
-    """The columns of a Csr that are used."""
+    """The used columns of a Csr."""
     return Csr(X.indptr, np.searchsorted(used, X.indices).astype(np.int32), X.data, len(used))
 
 
 def _least_norm(root, moment, scale, longest):
-    """(coef, rank, condition, L) of min |root w - moment|, of least |w|; the rank is that of the scaled columns."""
+    """(coef, rank, condition, L) for the w of least norm that minimises |root w - moment|.
+
+    The rank is of scaled columns.
+    """
     U, values, Vt = aside(np.linalg.svd, root * scale)
     rank = int((values > values[0] * longest * _EPS).sum())
     inverse = scale[:, None] * Vt[:rank].T / values[:rank]

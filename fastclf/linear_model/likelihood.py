@@ -13,15 +13,15 @@ from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
 
 kernels = _simd.load("linear_model._likelihood")
 
-# The number of multiplications in a kernel's first call, before any call is timed.
+# Number of multiplications in a kernel's first call, before any call has been timed.
 _FIRST_WORK = 1 << 22
-# The number of entries of sparse rows whose moments are taken at a time.
+# Number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
-# The most multiplications of a QR decomposition: about 0.1 s.
+# The largest number of multiplications for a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# A gradient norm below this is rounding, however small the objective is.
+# A smaller gradient norm is a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
-# The most standard deviations by which a column's mean may be off 0 in sums over rows that are not centred.
+# In sums over rows that are not centred, a column's mean may be at most this number of standard deviations from 0.
 _FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
@@ -31,30 +31,30 @@ _NONE = np.empty(0)
 
 
 class Point(NamedTuple):
-    """What one pass over the rows finds out about parameters theta."""
+    """The objective and its derivatives at parameters theta, from one pass over the rows."""
 
-    theta: np.ndarray  # (K, d + 1), the intercept last
+    theta: np.ndarray  # (K, d + 1), with the intercept last
     objective: float
     loss: float
     gradient: np.ndarray  # (K, d + 1)
-    norm: float  # Euclidean, of the gradient
-    margin: float  # the least margin of any row, if nothing is penalised, else -inf
-    curvature: np.ndarray | None  # second derivatives, as `evaluate` was asked for
+    norm: float  # Euclidean norm of the gradient
+    margin: float  # the least margin of all rows if there is no penalty, else -inf
+    curvature: np.ndarray | None  # second derivatives of the kind that `evaluate` was asked for
 
     def is_optimal(self, tol):
-        """Whether the gradient's norm is at most `tol` times the objective's share of log K, its value at theta = 0.
+        """Whether the gradient's norm is at most `tol` times the objective, as a share of its value log K at theta = 0.
 
-        The curvature falls with the objective, and what is left to gain is the squared gradient over the curvature.
+        The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
         """
         share = self.objective / np.log(max(2, len(self.theta)))
         return self.norm <= max(tol * min(1, share), min(tol, _LEAST_TOL))
 
 
 class Pass:
-    """A pass over some panels of the rows of a Likelihood, as the kernels read and write it.
+    """State of a pass over panels of rows of a Likelihood, for the kernels.
 
-    `pass_t` of the kernel says what the fields are. `sums`, `grad` and `hess` are what the pass adds up; the fields in
-    the last line of `__slots__` are scratch space.
+    The fields are described by `pass_t` of the kernel. The pass adds to `sums`, `grad` and `hess`; the fields in the
+    last line of `__slots__` are scratch space.
     """
 
     __slots__ = (
@@ -81,9 +81,10 @@ class Pass:
 class Likelihood:
     """f = sum_i s_i loss_i / S + penalty / 2 |w|^2, with S the sum of the weights s.
 
-    theta holds a row (u, c) for each class, or one row for two classes: u_j = t_j w_j with w_j the coefficients of X as
-    it is, and c the score of the mean row. t_j^2 = var_j + penalty, so that second derivatives are of one size whatever
-    the units of the columns. Without an intercept c is 0, and var_j is the mean square about 0, not about the mean.
+    theta holds a row (u, c) for each class, or one row for two classes: u_j = t_j w_j, where w_j are the coefficients
+    for X itself, and c is the score of the mean row. t_j^2 = var_j + penalty makes second derivatives equally large,
+    whatever the units of the columns. Without an intercept c is 0, and var_j is the mean square about 0, not about the
+    mean.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class Likelihood:
     n_classes : int
     weights : ndarray of shape (n,), float64, or None
     penalty : float
-        0: there is none, and passes look for the least margin of the rows.
+        0: no penalty; passes then compute the least margin of the rows.
     intercept : bool
     threads : int
 
@@ -112,22 +113,22 @@ class Likelihood:
         self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
         self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
-        self.length = max(1, X.size // len(X)) if self.sparse else self.d  # the number of entries of a row
+        self.length = max(1, X.size // len(X)) if self.sparse else self.d  # the mean number of entries of a row
         self.total = self.sum_of_weights(1)
         self.penalty = penalty
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
-        self.curvature = None  # the last full second derivatives, of all rows or some
+        self.curvature = None  # the last full second derivatives, of all rows or of a sample
         self._penalise(penalty)
 
     def _penalise(self, penalty):
         self.penalty = penalty
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
-        self.scale[self.scale == 0] = 1  # a constant column, whose coefficient stays 0
+        self.scale[self.scale == 0] = 1  # a constant column, with coefficient 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
-        # two classes need no centred rows where that costs no digits
+        # for two classes rows need not be centred if this costs no digits
         self._plain = (
             self.K == 1
             and not self.sparse
@@ -136,9 +137,9 @@ class Likelihood:
         )
 
     def at(self, penalty, point):
-        """(the problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
+        """(the problem with another penalty above 0, `point` as a Point of it), without a pass over the rows.
 
-        That problem's curvature is the one that this problem has, with the other penalty.
+        The curvature of the new problem is that of this one, with the penalty's part replaced.
         """
         other = copy.copy(self)
         other._penalise(penalty)
@@ -164,23 +165,23 @@ class Likelihood:
 
     @property
     def diagonal(self):
-        """About the second derivatives at theta = 0 with respect to each number of a row of theta."""
+        """Approximate second derivatives at theta = 0 with respect to each number of a row of theta."""
         at_0 = 0.25 if self.K == 1 else (self.K - 1) / self.K**2
         return at_0 * (1 - self.pull) + self.pull
 
     @property
     def fits_row_space(self):
-        """Whether `RowSpace` has fewer parameters and the same solution."""
+        """Whether a `RowSpace` has fewer parameters for the same solution."""
         n = len(self.X)
         worth = n < self.d and n * n * self.d <= _QR_WORK
         return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
 
     def parameters(self, coef, intercept):
-        """theta, from coefficients and intercepts."""
+        """theta for given coefficients and intercepts."""
         return np.column_stack([coef * self.scale, (intercept + coef @ self.mean) * self.bias])
 
     def coefficients(self, theta):
-        """(coefficients, intercepts), from theta."""
+        """(coefficients, intercepts) for a given theta."""
         coef = theta[:, :-1] * self.factor
         return coef, theta[:, -1] - coef @ self.mean
 
@@ -193,10 +194,10 @@ class Likelihood:
         return np.hstack([gradient[:, :-1] * self.scale + gc * self.mean, gc])
 
     def largest_curvature(self):
-        """A bound, at any theta, of the second derivatives of f with respect to coefficients and intercepts.
+        """An upper bound, for all theta, of the second derivatives of f with respect to coefficients and intercepts.
 
-        With two classes they are at most those at 0, a quarter of the mean of xx'. With K classes the second
-        derivatives of a row's loss by its scores are at most 1/2 (I - 11'/K).
+        With two classes they are largest at 0: a quarter of the mean of xx'. With K classes the second derivatives of a
+        row's loss with respect to its scores are at most 1/2 (I - 11'/K).
         """
         squares = (self.scale**2 - self.penalty + self.mean**2).sum() + self.bias
         return (0.25 if self.K == 1 else 0.5) * squares + self.penalty
@@ -211,14 +212,14 @@ class Likelihood:
         return float(sum(weights[i :: kernels.PANEL * step].sum() for i in range(kernels.PANEL)))
 
     def n_blocks(self, curvature):
-        """The number of blocks (d + 1, d + 1) of second derivatives of a kind that `evaluate` knows."""
+        """The number of blocks (d + 1, d + 1) of second derivatives of a kind; `evaluate` lists the kinds."""
         return {None: 0, "shared": 1, "diagonal": self.K, "full": self.K * (self.K + 1) // 2}[curvature]
 
     def evaluate(self, theta, step=1, curvature=None):
-        """The Point at theta, by every step-th panel of rows.
+        """The Point at theta, from every step-th panel of rows.
 
-        `curvature` is None; or "full" for the second derivatives, of shape (K (d + 1), K (d + 1)); or "diagonal" for
-        the blocks of each class with itself, (K, d + 1, d + 1); or "shared" for the mean of these, (1, d + 1, d + 1).
+        `curvature` is None; "full" for the second derivatives, of shape (K (d + 1), K (d + 1)); "diagonal" for the
+        diagonal blocks of the classes, (K, d + 1, d + 1); or "shared" for the mean of these blocks, (1, d + 1, d + 1).
         """
         K, D, ld = self.K, self.d + 1, self.ld
         n_blocks = self.n_blocks(curvature)
@@ -262,7 +263,7 @@ class Likelihood:
         )
 
     def _assembled(self, sums, curvature):
-        """Second derivatives of f, from the kernel's sums of blocks, of which each has its upper half alone."""
+        """Second derivatives of f, from the kernel's sums, which fill only the upper half of each block."""
         D = self.d + 1
         blocks = sums[:, :, :D]
         blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
@@ -279,17 +280,17 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """Second derivatives, (K, D, K, D), to which those of the penalty times `times` are added."""
+        """Second derivatives, (K, D, K, D), plus `times` the second derivatives of the penalty."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # moving all classes alike changes no probability: a curvature for that direction alone, which holds it at 0
+            # an equal change of all classes changes no probability: a curvature in this direction holds it at 0
             full[:, range(D), :, range(D)] += times / self.K
         return full
 
     def _over_panels(self, kernel, begin, work, doubles, step=1):
-        """The states, from begin(), to which the kernel adds blocks of every step-th panel of rows, in their order.
+        """The states from begin(), to which the kernel adds every step-th panel of rows, in a fixed order.
 
         A row takes `work` multiplications, and a state has `doubles` numbers.
         """
@@ -311,14 +312,14 @@ class Likelihood:
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
             if not (self.sparse or np.isfinite(total).all()):
-                as_matrix(self.X, "LogisticRegression")  # raises, and tells where X is not finite
+                as_matrix(self.X, "LogisticRegression")  # raises an error that locates the NaN or infinity
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
             mean = total / self.total
             variance = squares / self.total - mean**2
-            # the variance of a constant column is 0, also of sparse rows, which are not shifted; sizes that have no
-            # inverse count as 0
+            # the variance of a constant column is exactly 0, for sparse rows too, which are not shifted; sizes without
+            # a finite inverse count as 0
             most[most < 1e-300] = 0
             variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
@@ -357,15 +358,15 @@ class Likelihood:
 
 
 class RowSpace(Likelihood):
-    """A Likelihood as a function of fewer parameters, where there are fewer dense rows than columns.
+    """A Likelihood with fewer parameters, for fewer dense rows than columns.
 
     With a penalty the optimal w is a combination of the centred rows. With their QR decomposition (X - 1 mean')' = Q R,
-    w = Q v is as long as v, and row i has the score v (column i of R).
+    w = Q v has the norm of v, and row i has the score v (column i of R).
 
     Parameters
     ----------
     outer : Likelihood
-        The function of X as it is, which also says how long a gradient is.
+        The same function for X itself, which also defines the norm of a gradient.
     """
 
     def __init__(self, outer, threads):
@@ -382,7 +383,7 @@ class RowSpace(Likelihood):
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
-        # the norm of a gradient gv with respect to v is |gv Q' / t|, as the columns of X have it
+        # the norm of a gradient gv with respect to v is |gv Q' / t|, as for the columns of X
         self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
 
     def parameters(self, coef, intercept):

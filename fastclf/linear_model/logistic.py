@@ -1,4 +1,4 @@
-"""Logistic regression, of two classes and of more."""
+"""Logistic regression for two or more classes."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _NEWTON = ("newton-cholesky",)
 _LBFGS = ("lbfgs", "newton-cg")
 _SOLVERS = ("auto", *_LBFGS, *_NEWTON, "liblinear", "sag", "saga", "gradient")
 
-# Parameters of which second derivatives are factorised.
+# The largest number of parameters whose second derivatives are factorised.
 _NEWTON_PARAMETERS = 1024
 
 
@@ -31,7 +31,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 
     Minimises C sum_i s_i loss_i + |w|^2 / 2, where loss_i is minus the log probability of the label of row i, s_i its
     weight, and the intercept is free. With two classes the log odds of `classes_[1]` are w x + b; with more the
-    probabilities are a softmax of one score a class (multinomial).
+    probabilities are a softmax of one score per class (multinomial).
 
     Parameters
     ----------
@@ -44,35 +44,35 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     dual : bool, default=False
         For scikit-learn's signature; it changes nothing.
     tol : float > 0, default=1e-4
-        `fit` stops where `gradient_norm_` is at most this times the share that the objective has of that of zero
-        coefficients: a number without units, whatever the columns and n are. The default leaves the objective right to
-        a relative 1e-6 or so.
+        `fit` stops when `gradient_norm_` is at most this number times the ratio of the objective to its value at zero
+        coefficients. The criterion does not depend on the units of the columns, nor on n. With the default the
+        objective has a relative error of about 1e-6.
     fit_intercept : bool, default=True
-        Whether there is a b.
+        Whether to fit an intercept b.
     intercept_scaling : float, default=1
         For scikit-learn's signature; the intercept is never penalised, so that it changes nothing.
     class_weight : dict, 'balanced' or None, default=None
-        Factor on the weights of each class's rows, 1 for one that a dict does not name; 'balanced' makes the classes
-        equally heavy.
+        Factor of the weights of each class's rows, 1 for a class that a dict does not name; 'balanced' makes all
+        classes equally heavy.
     random_state : ignored
     solver : str, default='auto'
         'newton-cholesky' (up to 1024 parameters; else as 'lbfgs'), 'lbfgs', 'gradient' (plain gradient ascent on the
         log likelihood, as textbooks have it), or 'auto', which chooses between the first two by size. scikit-learn's
         'liblinear', 'sag' and 'saga' are taken as 'auto', 'newton-cg' as 'lbfgs': all find the same optimum.
     max_iter : int >= 1, default=1000
-        Most steps over all rows; not to converge within is warned of.
+        The largest number of steps over all rows; if it is reached before convergence, a warning is given.
     verbose : int, default=0
         1 shows progress.
     warm_start : bool, default=False
-        Whether `fit` begins at the coefficients of the last one, if their shape still fits, and not at 0.
+        Whether `fit` starts from the coefficients of the last fit, if their shape is right, instead of 0.
     n_jobs : int or None, default=None
-        Threads; None is all CPUs that the process may use. The result is the same for any.
+        Threads; None is all CPUs that the process may use. The result does not depend on it.
     eta0 : float > 0 or None, default=None
-        Step length of solver='gradient', for the mean log likelihood. None takes 1 / L with L a bound of the second
-        derivatives, with which every step ascends.
+        Step length of solver='gradient', for the mean log likelihood. None: 1 / L, where L is an upper bound of the
+        second derivatives; then every step ascends.
     callback : callable or None, default=None
-        Called as callback(step, None, value) after each step over all rows, with value the mean of the objective;
-        returning True stops there.
+        Called as callback(step, None, value) after each step over all rows, where value is the mean of the objective;
+        returning True stops the fit there.
 
     Attributes
     ----------
@@ -80,31 +80,32 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features), float64
     intercept_ : ndarray of shape (1,) or (n_classes,), float64
     n_iter_ : ndarray of shape (1,), int32
-        Steps over all rows.
+        Number of steps over all rows.
     gradient_norm_ : float
-        Euclidean norm of the gradient at the solution of the objective divided by C sum_i s_i, with respect to
-        t_j w_j, where t_j^2 is the (weighted) variance of column j plus 1 / (C sum_i s_i), and the score of the mean
-        row. (Without intercept the mean of squares takes the variance's place.)
+        Euclidean norm of the gradient at the solution, for the objective divided by C sum_i s_i, with respect to t_j
+        w_j, where t_j^2 is the (weighted) variance of column j plus 1 / (C sum_i s_i), and to the score of the mean
+        row. (Without intercept the mean square replaces the variance.)
     log_likelihood_ : float
         sum_i s_i log p(y_i | x_i) at the solution, without the penalty.
     separated_ : bool
-        Whether the fit ended because the rows are perfectly separated and nothing is penalised.
+        Whether the fit has ended because the rows are perfectly separated and there is no penalty.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
 
     Notes
     -----
-    A pass over the rows takes O(n d K) time, or for CSR the number of entries times K. Where second derivatives are
-    cheap, a fit is some passes by Newton's method. Else it is some dozens of passes by L-BFGS, preconditioned by second
-    derivatives of a sample of the rows: all of them where they are few, else those of each class with itself, or their
-    mean over the classes; with more than 1024 columns their diagonal. Of many rows a sample is fitted first. Fewer
-    dense rows than columns are first turned into n columns. Memory beyond X is O(n), the second derivatives and their
-    sums by thread, some 100 MB at most, and 40 vectors of K d numbers. X is not converted; sparse rows stay sparse.
+    A pass over the rows takes O(n d K) time, or for CSR the number of entries times K. If second derivatives are cheap,
+    a fit is a few passes by Newton's method. Otherwise it is some dozens of passes by L-BFGS, preconditioned by second
+    derivatives on a sample of the rows: all of them if there are few parameters, otherwise the diagonal block of each
+    class, or the mean of these blocks; with more than 1024 columns only their diagonal. If there are many rows, a
+    sample is fitted first. If there are fewer dense rows than columns, X is first reduced to n columns. Memory beyond X
+    is O(n), the second derivatives and their sums on each thread, about 100 MB at most, and 40 vectors of K d numbers.
+    X is not converted; sparse rows stay sparse.
 
-    Without a penalty, classes that a hyperplane separates have no maximum of the likelihood. `fit` then stops at the
-    first separator it meets, with a warning. Where only rows on the border keep them from being separated, there is no
-    maximum either, and what is returned is a point where the gradient is as small as `tol` asks.
+    Without a penalty, the likelihood has no maximum if a hyperplane separates the classes. `fit` then stops at the
+    first separating hyperplane, with a warning. If only rows on the hyperplane prevent separation, there is no maximum
+    either; the result is then a point whose gradient is as small as `tol` requires.
 
     References
     ----------
@@ -149,7 +150,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         self._take(locals())
 
     def _check_parameters(self):
-        """1 / C."""
+        """The strength of the penalty, 1 / C, after the parameters are checked."""
         if self.penalty is not None and self.penalty not in ("l2", "deprecated", "elasticnet"):
             raise ValueError(f"penalty is {self.penalty!r}; 'l2' or None is wanted, as there is no other here")
         if self.l1_ratio is not None and self.l1_ratio != 0:
@@ -172,7 +173,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         y : array-like of shape (n_samples,)
             Labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            From 0 up. A row of weight 0 counts as missing, one of weight 2 as two rows.
+            From 0 up. A row of weight 0 is ignored, a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -182,7 +183,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):
-        """Fit models that differ in C alone, each from where the one before ends."""
+        """Fit models that differ only in C, each starting from the result of the one before."""
         first, strengths = models[0], [model._check_parameters() for model in models]
         name, threads = type(first).__name__, n_threads(first.n_jobs)
         rows = X if _is_native(X) else as_rows(X, name)
@@ -226,11 +227,11 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
         theta = problem.parameters(np.asarray(coef, np.float64), np.asarray(self.intercept_, np.float64))
-        # what is added to all classes alike changes no probability
+        # adding a constant to all classes changes no probability
         return theta if problem.K == 1 else theta - theta.mean(axis=0)
 
     def _maximise(self, points, progress):
-        """(the last point, steps over all rows, whether it separates the rows)."""
+        """(the last point, number of steps over all rows, whether the point separates the rows)."""
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
@@ -255,7 +256,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         return point, n_iter, False
 
     def _points(self, problem, theta):
-        """The start, as a point over all rows, and those that the solver comes to."""
+        """The start, evaluated on all rows, and the solver's successive points."""
         if self.solver == "gradient":
             return gradient_points(problem, theta, self.tol, self.eta0)
         newton = problem.K * (problem.d + 1) <= _NEWTON_PARAMETERS and self.solver in _NEWTON
@@ -264,7 +265,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         return quasi_newton_points(problem, theta, self.tol)
 
     def _softmax_scores(self, X):
-        """A score for each class, the largest of a row 0."""
+        """A score for each class, shifted so that the largest score of a row is 0."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
@@ -277,11 +278,11 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         return scores
 
     def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
+        """Logarithm of `predict_proba`, finite even if the probability is rounded to 0."""
         scores = self._softmax_scores(X)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
 def _is_native(X):
-    """Whether X is as `as_rows` would leave it, but perhaps not finite, which the first pass over it tells as well."""
+    """Whether `as_rows` would return X itself if it is finite; the first pass over the rows checks that too."""
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous

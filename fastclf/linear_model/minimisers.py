@@ -1,7 +1,7 @@
-"""Minimisers of a smooth convex function that is evaluated over many rows: Newton, L-BFGS and plain gradient descent.
+"""Minimisers of a smooth convex function that is a sum over many rows: Newton, L-BFGS and plain gradient descent.
 
-Each minimiser is a generator of the points that it comes to. It ends at a point that is optimal to `tol`, or where
-rounding allows no further step. The caller may stop at any point.
+Each minimiser is a generator of its successive points. It ends at a point that is optimal to `tol`, or where rounding
+allows no further step. The caller may stop at any point.
 """
 
 from itertools import islice
@@ -10,26 +10,26 @@ import numpy as np
 
 from .._threads import aside
 
-# The number of step lengths that are tried before the function is taken as flat.
+# Number of step lengths that are tried before the function is considered flat.
 _TRIALS = 40
-# The error of the objective by rounding, as a share of it.
+# The relative rounding error of the objective.
 _ROUNDING = 1e-13
-# A sample of the rows has this many for each parameter, and _LEAST_ROWS at least.
+# A sample has this number of rows for each parameter, and at least _LEAST_ROWS.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# The most columns, and the most parameters, of a matrix of second derivatives that is factorised.
+# The largest number of columns, and of parameters, of a matrix of second derivatives that is factorised.
 _MOST_COLUMNS = 1024
-# The number of steps after which L-BFGS takes second derivatives anew; then it is twice that, and so on.
+# Number of steps until L-BFGS computes second derivatives again; the number then doubles each time.
 _STEPS = 15
-# The most steps to the optimum of a sample.
+# The largest number of steps to the optimum of a sample.
 _SAMPLE_STEPS = 100
-# Multiplications that take as long as what a call of Python costs, besides the kernels: 50 us.
+# Multiplications that take as long as a Python call apart from its kernels: 50 us.
 _CALL = 1 << 20
 
 
 def move(evaluate, point, direction):
-    """A point along `direction` whose objective falls by Armijo's share of what the gradient promises, or None.
+    """A point along `direction` at which the objective has fallen enough by Armijo's rule, or None.
 
-    Near the optimum differences of the objective are rounding; there a flatter slope is the proof of a better point
+    Near the optimum, differences of the objective are rounding errors; there a point with a flatter slope is accepted
     (Hager and Zhang 2005).
     """
     slope = float(np.sum(point.gradient * direction))
@@ -44,7 +44,7 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the next length is the minimum of the parabola through both objectives and the first slope
+        # the next length minimises the parabola through both objectives and the first slope
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length
@@ -52,10 +52,13 @@ def move(evaluate, point, direction):
 
 
 def inverted(matrices):
-    """The inverses of positive semidefinite matrices (..., D, D), whose diagonals are raised until they are regular."""
+    """The inverses of positive semidefinite matrices (..., D, D).
+
+    Diagonals are raised until the matrices are regular.
+    """
     size = matrices.shape[-1]
     ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
-    while np.max(ridge) < np.inf:  # false if a matrix holds NaN
+    while np.max(ridge) < np.inf:  # this ends the loop if a matrix holds NaN
         try:
             half = np.linalg.inv(np.linalg.cholesky(matrices + ridge))
             return np.swapaxes(half, -1, -2) @ half
@@ -65,9 +68,9 @@ def inverted(matrices):
 
 
 def inverse_of(curvature):
-    """The function that multiplies a gradient (K, D) with the inverse of second derivatives, as `evaluate` has them.
+    """A function that multiplies a gradient (K, D) by the inverse of the second derivatives.
 
-    Those are one matrix (K D, K D), or blocks (K, D, D) or (1, D, D), or their diagonal alone, (D,).
+    The second derivatives are one matrix (K D, K D), blocks (K, D, D) or (1, D, D), or a diagonal (D,).
     """
     if curvature.ndim == 1:
         return lambda gradient: gradient / curvature
@@ -80,7 +83,7 @@ def inverse_of(curvature):
 
 
 def newton(evaluate, point, tol):
-    """The points of Newton's method; the first point and those of `evaluate(theta)` have their curvature."""
+    """The points of Newton's method. The first point and those of `evaluate(theta)` must have a curvature."""
     while not (point is None or point.is_optimal(tol)):
         point = move(evaluate, point, -inverse_of(point.curvature)(point.gradient))
         if point is not None:
@@ -90,8 +93,8 @@ def newton(evaluate, point, tol):
 def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
     """The points of limited-memory BFGS (Nocedal 1980).
 
-    precondition(gradient) is the gradient times an approximate inverse of the curvature, whose scale does not matter.
-    `history` is a list of (step, change of the gradient, their product), to which a later call may be given.
+    precondition(gradient) multiplies a gradient by an approximate inverse of the curvature; its scale does not matter.
+    `history` is a list of (step, change of the gradient, their product), which a later call can continue.
     """
     history = [] if history is None else history
     while not (point is None or point.is_optimal(tol)):
@@ -110,7 +113,7 @@ def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
 
 
 def _two_loops(gradient, history, precondition):
-    """The inverse of the curvature times the gradient, as the history corrects the preconditioner."""
+    """The gradient times the preconditioner, corrected by the history (two-loop recursion)."""
     q = gradient.copy()
     shares = []
     for step, change, product in reversed(history):
@@ -119,7 +122,7 @@ def _two_loops(gradient, history, precondition):
         q -= share * change
     q = precondition(q)
     if history:
-        # the scale at which the inverse is exact along the last step
+        # this scale makes the inverse exact along the last step
         _, change, product = history[-1]
         q *= product / np.vdot(change, precondition(change))
     for (step, change, product), share in zip(history, reversed(shares)):
@@ -139,9 +142,10 @@ def newton_points(problem, theta, tol):
 
 
 def quasi_newton_points(problem, theta, tol, every=1):
-    """The start and its successors by L-BFGS, preconditioned by second derivatives of a sample of the rows.
+    """The start and its successors by L-BFGS, preconditioned by second derivatives on a sample of the rows.
 
-    Of many rows a sample's optimum is the start. `every` above 1 takes every so-many-th panel of rows alone.
+    If there are many rows, the optimum of a sample is the start. With `every` above 1 only every such panel of rows is
+    used.
     """
 
     def evaluate(theta):
@@ -152,7 +156,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at 0 the blocks of all classes are equal
+        kind = "shared"  # at theta = 0 the blocks of all classes are equal
     n_steps, history = _STEPS, []
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
@@ -167,7 +171,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
 
 
 def _affordable(problem, every=1):
-    """(the kind of second derivatives that take about as long as some passes, of every how many panels of rows)."""
+    """(kind, step): such second derivatives on every step-th panel cost as much as a few passes over the rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
@@ -182,28 +186,28 @@ def _affordable(problem, every=1):
 
 
 def _sample_step(problem):
-    """Every how many panels of rows a sample has one that is large enough for all parameters."""
+    """The step with which every step-th panel of rows is a sample large enough for all parameters."""
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
 
 def _sample_optimum(problem, theta):
-    """The optimum of a sample of the rows, if the sample is much smaller than all rows; else theta."""
+    """The optimum of a sample of the rows, if the sample is much smaller than all rows; otherwise theta."""
     n, size, last = len(problem.codes), theta.size, _sample_step(problem)
-    # the larger sample starts at the optimum of a smaller one, unless there is an earlier fit to start from
+    # the larger sample starts at the optimum of a smaller one, unless theta is an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta
     for step in steps:
-        # a gradient's error from m rows is about sqrt(size / m)
+        # the error of a gradient from m rows is about sqrt(size / m)
         for point in islice(quasi_newton_points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
-            if point.margin > 0:  # the sample is separated, and has no optimum
+            if point.margin > 0:  # the sample is separated, and so has no optimum
                 return theta
         theta = point.theta
     return theta
 
 
 def newton_is_faster(problem):
-    """Whether Newton's method is likely to be faster than L-BFGS: about 7 of its steps do what 22 others do."""
+    """Whether Newton's method is likely to be faster than L-BFGS; about 7 of its steps replace 22."""
     n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
     one_pass = _CALL + n * K * (2 * length + 20)
     newton = 7 * (one_pass + n * length**2 * K * (K + 1) // 4 + (K * D) ** 3)
@@ -214,10 +218,10 @@ def newton_is_faster(problem):
 
 
 def continued_points(problem, point, tol):
-    """The point, which is the optimum of another penalty, and its successors.
+    """A point, which is the optimum for another penalty, and its successors for this one.
 
-    `problem.curvature`, of that other problem, preconditions L-BFGS; where L-BFGS is slow, second derivatives are taken
-    anew, from more rows each time.
+    `problem.curvature`, computed for the other penalty, preconditions L-BFGS. If L-BFGS is slow, second derivatives are
+    computed again, on more rows each time.
     """
     yield point
     n, size = len(problem.codes), point.theta.size
@@ -237,10 +241,10 @@ def continued_points(problem, point, tol):
 
 
 def gradient_points(problem, theta, tol, length):
-    """The start and its successors by w <- w - length * gradient, on the coefficients of the columns as they are.
+    """The start and its successors by w <- w - length * gradient, with the coefficients of X itself.
 
-    Without a length it is 1 / L, with L the largest second derivative anywhere: that at 0 with two classes, and K / 2
-    times that with K, where (diag(p) - pp') <= 1/2 (I - 11'/K) (Boehning 1992).
+    Without a length it is 1 / L, where L bounds the second derivatives: with two classes those at 0; with K classes K /
+    2 times that, because (diag(p) - pp') <= 1/2 (I - 11'/K) (Boehning 1992).
     """
     if length is None:
         length = 1 / problem.largest_curvature()

@@ -34,7 +34,7 @@ from .epochs import (
 from .scores import LinearClassifier, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# The most scores of rows by voters that are computed at a time.
+# The largest number of scores of rows by voters that are computed at a time.
 _VOTE_NUMBERS = 1 << 20
 
 
@@ -42,13 +42,14 @@ class Perceptron(LinearClassifier):
     """Linear classifier that learns from its mistakes, one row after another.
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
-    changes nothing. With more than two classes each has its own separating hyperplane, against the rest or jointly.
+    changes nothing. With more than two classes each class has its own separating hyperplane, learned against the rest
+    or jointly.
 
     Parameters
     ----------
     penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
-        Shrinks w at each row, as in scikit-learn. It goes with `average='none'` alone, and neither with
-        `multi_class='joint'` nor with `order='batch'`.
+        Shrinks w at each row, as in scikit-learn. Only with `average='none'`, and neither with `multi_class='joint'`
+        nor with `order='batch'`.
     alpha : float >= 0, default=0.0001
         Factor of the penalty.
     l1_ratio : float in [0, 1], default=0.15
@@ -56,50 +57,52 @@ class Perceptron(LinearClassifier):
     fit_intercept : bool, default=True
         Whether to learn b; without it the hyperplane goes through the origin.
     max_iter : int >= 1, default=1000
-        The most epochs, each of which visits every row once.
+        The largest number of epochs, each of which visits every row once.
     tol : float >= 0 or None, default=1e-3
-        Training stops when the mean of max(0, -y f) over an epoch has not been below the best by `tol` for
-        `n_iter_no_change` epochs. With None, or with an explicit `order` and no `early_stopping`, this rule is off.
+        Training stops when the mean of max(0, -y f) over an epoch has not been below its minimum by `tol` for
+        `n_iter_no_change` epochs. This rule is off with None, and with an explicit `order` without `early_stopping`.
     shuffle : bool, default=True
         Whether `order=None` means 'shuffled' or 'cyclic'.
     verbose : int, default=0
         1 shows progress on stderr.
     eta0 : float > 0, default=1.0
-        The length of a step. From a start of 0 and without penalty it only scales w and b.
+        The length of a step. If training starts at 0 without penalty, it only scales w and b.
     n_jobs : int or None, default=None
         Threads for more than two classes; None means every CPU. It changes no bit of the result.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the orders, a random start and the rows held out.
+        Seed of the orders, of a random start and of the choice of held-out rows.
     early_stopping : bool, default=False
-        Hold out a share of each class, and stop by the error on these rows in place of the loss.
+        Whether to hold out a share of each class; the error on the held-out rows then replaces the loss in the stopping
+        rule.
     validation_fraction : float in (0, 1), default=0.1
         The share held out.
     n_iter_no_change : int >= 1, default=5
         See `tol`.
     class_weight : dict, 'balanced' or None, default=None
-        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Where each class learns
-        against the rest, the rest has the factor 1, as in scikit-learn.
+        Factor of the step for each class; 'balanced' is n_samples / (n_classes * number of rows of the class). If each
+        class learns against the rest, the rest has the factor 1, as in scikit-learn.
     warm_start : bool, default=False
         Whether `fit` starts from the last fit's `coef_` and `intercept_`.
     order : {'cyclic', 'shuffled', 'random', 'batch'} or None, default=None
-        Which row comes next. 'cyclic': 0 to n - 1, again and again; 'shuffled': a new permutation for each epoch;
+        The order of the rows. 'cyclic': 0 to n - 1 in each epoch; 'shuffled': a new permutation for each epoch;
         'random': n draws with replacement (stochastic gradient descent on the mean of max(0, -y f)); 'batch': the steps
         of all mistakes of an epoch are added up and taken at its end. Training with these orders ends with the first
-        epoch without a mistake, or after `max_iter`. None follows `shuffle` and ends by `tol`, as scikit-learn does.
+        epoch without a mistake, or after `max_iter`. None follows `shuffle` and ends by `tol`, as in scikit-learn.
     start : {'zero', 'random', 'centroids'}, default='zero'
-        Weights to start from: 0; standard normal; or the hyperplane halfway between the mean p of the positive rows and
-        the mean n of the others, w = p - n and b = (|n|^2 - |p|^2) / 2. `coef_init` of `fit` gives others.
+        The first weights: 0; standard normal; or the hyperplane halfway between the mean p of the positive rows and the
+        mean n of the others, w = p - n and b = (|n|^2 - |p|^2) / 2. Others can be passed as `coef_init` to `fit`.
     average : {'none', 'averaged', 'voted', 'pocket'}, default='none'
-        What becomes of the weights on the way. 'averaged': `coef_` is the mean of the weights after every sample;
-        'voted': all weights predict, and each has a vote for every sample that it met (Freund, Schapire 1999);
-        'pocket': `coef_` is the weights with the fewest errors, by sample weight, among those after each epoch and
-        those whose run of right rows was the longest yet (Gallant 1990).
+        The use of the weights during training. 'averaged': `coef_` is the mean of the weights after every sample;
+        'voted': all weights predict, and each has one vote for every sample that it met (Freund, Schapire 1999);
+        'pocket': `coef_` are the weights with the fewest errors, counted by sample weight, among those after each epoch
+        and those at the end of each longest run of correct rows (Gallant 1990).
     multi_class : {'ovr', 'joint'}, default='ovr'
-        Each class learns against the rest; or all learn at once: a row of class y with f_y <= max f_k over the others
-        adds its step to y and takes it from the first best k. With two classes both are the one hyperplane.
+        'ovr': each class learns against the rest. 'joint': all classes learn at once: a row of class y with f_y <= max
+        f_k over the others adds its step to y and subtracts it from the first best k. With two classes both give the
+        same single hyperplane.
     callback : callable, optional
-        ``callback(step, total, value)`` after each range of rows, with the number of rows visited so far, the most
-        visits that there can be, and the number of mistakes of the epoch so far. Returning True ends the training.
+        ``callback(step, total, value)`` after each range of rows, with the number of visits of rows so far, the largest
+        possible number of visits, and the number of mistakes of the epoch so far. Returning True ends the training.
 
     Attributes
     ----------
@@ -110,34 +113,35 @@ class Perceptron(LinearClassifier):
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
     n_iter_ : int
-        The most epochs of any hyperplane. Where an epoch without mistakes shows that more would change nothing, more
-        are counted, but not made.
+        The largest number of epochs of a hyperplane. If an epoch without mistakes shows that further epochs would
+        change nothing, they are counted, but not run.
     t_ : int
         n_iter_ * n_samples + 1.
     n_mistakes_ : int, or ndarray of shape (n_classes,) where each class learns against the rest
-        Mistakes in training. Attributes below that are "float or ndarray" have shapes likewise.
+        Number of mistakes in training. The attributes below of type "float or ndarray" have the same shapes.
     converged_ : bool
-        Whether every hyperplane is known to separate the rows it was trained on.
+        Whether every hyperplane is known to separate its training rows.
     stop_reason_ : str
-        Why the training ended, of the hyperplane whose training ended last.
+        The reason for the end of the training, for the hyperplane whose training ended last.
     margin_ : float or ndarray
-        gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), where `coef_` is known to separate
-        them; else NaN.
+        gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), if `coef_` is known to separate them;
+        else NaN.
     radius_ : float or ndarray
-        rho, the largest |(x, 1)| (|x| without intercept) of the rows; jointly sqrt(2) times it.
+        rho, the largest |(x, 1)| (|x| without intercept) of the rows; in joint learning sqrt(2) times that.
     mistake_bound_ : float or ndarray
-        (rho / gamma)^2, which no training from 0 exceeds in mistakes (Novikoff 1962); NaN where gamma is not known, or
-        with a penalty, weights, another start or order='batch'.
+        (rho / gamma)^2, an upper bound of the number of mistakes of any training from 0 (Novikoff 1962); NaN if gamma
+        is not known, or with a penalty, weights, another start or order='batch'.
     voters_, voter_intercepts_, votes_, voter_starts_ : ndarray
-        With 'voted': the weights and intercepts that vote, their numbers of votes, and where those of each class begin.
+        With 'voted': the weights and intercepts that vote, their numbers of votes, and the index of the first voter of
+        each class.
 
     Notes
     -----
-    An epoch takes O(n d) time and reads X once, in its order unless `order` is another: at the speed of memory. Memory
-    beyond X is O(K d), 8 bytes a row for an order, and d numbers a mistake for 'voted'. X is used as it is, float32 or
-    float64, dense or sparse, and may be a memory map; all sums are float64, in an order that no thread, range or SIMD
-    level changes. Unlike in scikit-learn, b takes whole steps when X is sparse, too: the answer is that of the dense
-    rows. A row of `sample_weight` 0 is a missing row.
+    An epoch takes O(n d) time and reads X once, in its own order unless `order` says otherwise, at the speed of memory.
+    Memory beyond X is O(K d), 8 bytes per row for an order, and d numbers per mistake for 'voted'. X is not converted:
+    it may be float32 or float64, dense or sparse, and a memory map. All sums are float64, in an order that does not
+    depend on threads, ranges or the SIMD level. Unlike in scikit-learn, b takes whole steps if X is sparse, too: the
+    answer is the same as for dense rows. A row with `sample_weight` 0 is ignored.
 
     References
     ----------
@@ -160,15 +164,15 @@ class Perceptron(LinearClassifier):
         t_=Value(require_numbers, "iu"),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
-        _turns_=Array("int64", "n_learners"),  # the number of samples that each learner has met
+        _turns_=Array("int64", "n_learners"),  # the number of samples that each learner has met so far
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
             voters_=Array("float64", "n_voters", "n_features"),
             voter_intercepts_=Array("float64", "n_voters"),
-            voter_starts_=Starts("n_planes", "n_voters", full=True),  # where the voters of each hyperplane begin
+            voter_starts_=Starts("n_planes", "n_voters", full=True),  # the index of the first voter of each hyperplane
         ),
-        # averaged: the weights after the last sample, and sums of each step times the number of its sample
+        # 'averaged': the weights after the last sample, and the sums of each step times the number of its sample
         **where(
             has("_last_coef_"),
             _last_coef_=Array("float64", "n_planes", "n_features"),
@@ -214,10 +218,10 @@ class Perceptron(LinearClassifier):
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         coef_init : array-like of shape (1 or n_classes, n_features), optional
-            Weights to start from, in place of `start`.
+            First weights, which replace `start`.
         intercept_init : array-like of shape (1 or n_classes,), optional
         sample_weight : array-like of shape (n_samples,), optional
-            Factor of each row's step; 0 is a missing row.
+            Factor of each row's step; a row with weight 0 is ignored.
 
         Returns
         -------
@@ -252,14 +256,14 @@ class Perceptron(LinearClassifier):
         X, y, sample_weight
             As for `fit`.
         classes : array-like of shape (n_classes,), optional
-            Every label that will come; wanted at the first call.
+            All labels that will occur; required in the first call.
 
         Returns
         -------
         self
-            `n_mistakes_` and `radius_` are those of all calls; `margin_` and `mistake_bound_` are NaN, as the rows of
-            earlier calls are gone. Averages and votes go on. A pocket begins with the weights of the one before, and
-            is judged by these rows.
+            `n_mistakes_` and `radius_` count all calls; `margin_` and `mistake_bound_` are NaN, because the rows of
+            earlier calls are unknown. Averages and votes are continued. A pocket starts with the weights of the last
+            pocket, which are then judged by the rows of this call.
         """
         plan, threads = self._plan(), n_threads(self.n_jobs)
         first = not hasattr(self, "coef_")
@@ -286,7 +290,7 @@ class Perceptron(LinearClassifier):
         return self._become(**columns, classes_=classes, **trained)
 
     def _train(self, samples, members, held_out, plan, learners, threads, before=None, *, proves):
-        """Train the learners; the attributes that say what they learned, going on from the state `before`.
+        """Train the learners and return the attributes of the result, which continue the state `before`.
 
         `proves` says whether Novikoff's bound holds.
         """
@@ -352,7 +356,10 @@ class Perceptron(LinearClassifier):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
 
     def _plan(self):
-        """The parameters as a Plan, checked; those of the data, such as `class_weight`, are checked with the rows."""
+        """The checked parameters as a Plan.
+
+        `class_weight` and others that depend on the data are checked with the rows.
+        """
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
@@ -399,9 +406,9 @@ class Perceptron(LinearClassifier):
         )
 
     def _samples(self, X, y, sample_weight, known=None, reset=True):
-        """(Samples, Labels, the attributes of the columns); `known` classes are those of `partial_fit`."""
+        """(Samples, Labels, attributes of the columns); `known`: the classes in `partial_fit`."""
         name = type(self).__name__
-        # an epoch that meets every row tells whether they are finite
+        # an epoch over all rows also finds NaN and infinity
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
@@ -416,7 +423,7 @@ class Perceptron(LinearClassifier):
         return as_samples(array, codes, labels.weight, refuse), labels, columns
 
     def _first_weights(self, samples, plan, classes, coef_init, intercept_init):
-        """(w, b) that the training starts from."""
+        """(w, b) at the start of the training."""
         n = n_planes(classes)
         rng = np.random.default_rng([plan.seed, 1])
         if self.start == "random":
@@ -435,7 +442,7 @@ class Perceptron(LinearClassifier):
 
 
 def _given(name, values, shape):
-    """First weights of the user's, as finite float64 of a shape."""
+    """First weights given by the user, as finite float64 of a shape."""
     try:
         array = np.array(as_array(values, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -448,6 +455,6 @@ def _given(name, values, shape):
 
 
 def _norm(v):
-    """|v|, whatever its scale."""
+    """|v|, without overflow or underflow at any scale."""
     largest = np.abs(v).max()
     return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0

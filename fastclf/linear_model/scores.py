@@ -1,4 +1,4 @@
-"""What linear classifiers share: dense or sparse rows come in, scores and labels go out."""
+"""The base of linear classifiers: scores and labels of dense or sparse rows."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
 
-# Where scores overflow, they are computed anew from rows and weights that are multiplied by this.
+# Scores that overflow are computed again from rows and weights that are multiplied by this.
 _SCALE = 2.0**-600
 
 
 def counted(rows, labels, owner):
-    """(rows, weights or None) of the rows that count by their Labels; rows that do not count are finite, too."""
+    """(rows, weights or None) for the rows with weight above 0; the other rows are checked to be finite, too."""
     if labels.rows is None:
         return rows, labels.weight
     if not isinstance(rows, Csr):
@@ -25,7 +25,7 @@ def counted(rows, labels, owner):
 
 
 def _arrays(X):
-    """The arrays of rows, dense or Csr; those of a Csr have at least one entry, so that they have an address."""
+    """The arrays of rows, dense or Csr. The arrays of a Csr have at least one entry, so that their address exists."""
     if not isinstance(X, Csr):
         return (X,)
     if len(X.indices) == 0:
@@ -34,7 +34,7 @@ def _arrays(X):
 
 
 def _rows(X):
-    """The rows as the first arguments of a kernel."""
+    """The rows, in the form of a kernel's first arguments."""
     return (X, X.data) if isinstance(X, Csr) else (X,)
 
 
@@ -60,10 +60,10 @@ def _small_sums(X, coef, intercept):
 
 
 def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
-    """X @ coef.T + intercept of shape (n_samples, len(coef)), summed in float64; X dense or Csr.
+    """X @ coef.T + intercept of shape (n_samples, len(coef)), summed in float64; X is dense or Csr.
 
-    Given an `owner`, the estimator's name, NaN or infinity in X is refused in its name. A sum that overflows on its way
-    is computed at another scale: a score is infinite only if float64 cannot hold it, and never NaN.
+    If `owner`, the name of an estimator, is given, NaN or infinity in X is refused in its name. A sum that overflows on
+    the way is computed again at another scale: a score is infinite only if float64 cannot represent it, and never NaN.
     """
     coef, intercept = _parameters(coef, intercept)
     scores, odd = _sums(X, coef, intercept, n_jobs)
@@ -77,7 +77,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
-    """As `chosen` of `linear_scores`, without an array of all scores."""
+    """The same as `chosen(linear_scores(...))`, without an array of all scores."""
     coef, intercept = _parameters(coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes = np.empty(len(X), np.intp)
@@ -88,7 +88,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
-        # infinite scores of a row are compared at a scale at which they are finite
+        # rows with infinite scores are compared at a scale at which these are finite
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)
@@ -97,7 +97,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def chosen(scores):
-    """The code of each row's class: the first largest score; of one column, whether the score is above 0."""
+    """The code of each row's class: the first largest score; for a single column, whether the score is above 0."""
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
@@ -107,9 +107,9 @@ def n_planes(classes):
 
 
 class ScoreClassifier(Classifier):
-    """A classifier by `_scores(X)`, of shape (n_samples, 1 or n_classes), which a subclass has.
+    """A classifier by scores; a subclass defines `_scores(X)`, of shape (n_samples, 1 or n_classes).
 
-    With two classes a positive score means `classes_[1]`; else the first class with the largest score wins.
+    With two classes a positive score means `classes_[1]`; otherwise the first class with the largest score wins.
     """
 
     def decision_function(self, X):
@@ -118,7 +118,7 @@ class ScoreClassifier(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X):
-        """Labels of shape (n_samples,); of equal scores the first class, as of 0 between two classes."""
+        """Labels of shape (n_samples,); a tie, or a score of 0 between two classes, goes to the first class."""
         codes = self._chosen(X)
         return self.classes_[codes]
 
@@ -129,7 +129,7 @@ class ScoreClassifier(Classifier):
 class LinearClassifier(ScoreClassifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
-    Scores are summed in float64, on as many threads as the parameter `n_jobs` says, if the classifier has it.
+    Scores are summed in float64. A parameter `n_jobs`, if the classifier has it, sets the number of threads.
     """
 
     _as_rows = staticmethod(as_rows)
@@ -147,7 +147,7 @@ class LinearClassifier(ScoreClassifier):
         return tags
 
     def _linear(self, function, X):
-        """The answer of `linear_scores` or `linear_codes` for new rows."""
+        """The result of `linear_scores` or `linear_codes` for new rows."""
         self._require_fitted()
         X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)

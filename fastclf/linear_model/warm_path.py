@@ -1,23 +1,23 @@
-"""A path along C: each fit starts at the optimum of the fit with the next smaller C."""
+"""A path of fits along C: each fit starts at the optimum of the fit with the next smaller C."""
 
 from .._estimator import variants
 from .._validation import require_number
 
 
 def ascending(models):
-    """The positions of models in the order of their C."""
+    """The indices of models in the order of their C."""
     return sorted(range(len(models)), key=lambda i: require_number("C", models[i].C, 0, open_low=True))
 
 
 class WarmPath:
-    """The shortcut along C of a classifier with `_fit_each(models, X, y)`.
+    """The shortcut along C for a classifier with a method `_fit_each(models, X, y)`.
 
-    `_fit_each` fits models that differ in C alone, each from where the one before ends.
+    `_fit_each` fits models that differ only in C, each starting from the result of the one before.
     """
 
     _path_parameters = ("C",)
 
-    # Whether a warm start saves time and does not change where the fit ends.
+    # Whether a warm start saves time without changing the result of a fit.
     _starts_warm = True
 
     def _fit_path(self, name, values, X, y, shared=None):

@@ -5,12 +5,13 @@
 #     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikm z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
 #
 # in:      rows X, dense or CSR, their classes y and weights, parameters W
-# changed: the sums of the rows so far: sums = [loss, least margin, ...], grad, and hess if it is wanted, a block for
-#          each pair of classes k <= m
+# changed: sums over the rows so far: sums = [loss, least margin, ...], grad and, if wanted, hess, with a block for each
+#          pair of classes k <= m
 #
-# Dense rows are taken a panel at a time as z = ((x - shift) * factor, bias), doubles in scratch space that stays in the
-# cache: W, grad and hess are those of centred and scaled columns. Sparse rows are z = (x, bias), not centred or scaled;
-# the caller translates W, grad and hess. Panels and the sums in them have a fixed order; a `step` above 1 takes every
+# Dense rows are processed in panels of z = ((x - shift) * factor, bias), doubles in scratch space that stays in the
+# cache: W, grad and hess belong to centred and scaled columns. Sparse rows are z = (x, bias), neither centred nor
+# scaled; the caller converts W, grad and hess. The order of panels, and of the sums within them, is fixed; with a
+# `step` above 1 only every step-th panel is used.
 # step-th panel.
 from cython cimport cdivision, floating
 from libc.math cimport log
@@ -34,47 +35,47 @@ from _vector cimport (
 )
 
 cdef enum:
-    ROWS = 48  # of a panel: three whole vectors or a multiple at every level, and a multiple of six
+    ROWS = 48  # number of rows of a panel, a multiple of three vectors at every level, and of six
 PANEL = ROWS
 LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # one block: the mean over classes of those on the diagonal
+    SHARED  # one block: the mean of the diagonal blocks over the classes
     DIAGONAL  # a block for each class
     FULL  # a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
-# A pass over rows, as `Pass` of `likelihood.py` has it. K is n_classes; ld is d + 1, rounded up to whole vectors.
-# Sparse rows have W and grad by column, so that what an entry needs lies side by side.
+# State of a pass over rows: the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up to whole
+# vectors. For sparse rows W and grad are stored by column, so that all numbers that an entry needs are side by side.
 cdef struct pass_t:
-    Py_ssize_t n               # rows of X
-    Py_ssize_t d               # columns of X
+    Py_ssize_t n               # number of rows of X
+    Py_ssize_t d               # number of columns of X
     Py_ssize_t ld
-    Py_ssize_t n_classes       # 1 where there are two classes
-    Py_ssize_t width           # of sparse rows: K, rounded up to whole vectors unless it is 1
+    Py_ssize_t n_classes       # number of classes, but 1 for two classes
+    Py_ssize_t width           # for sparse rows: K, rounded up to whole vectors unless it is 1
     const int* codes           # (n,) the class of each row
     const double* weights      # (n,) or NULL: all 1
-    double bias                # the number behind the columns of a row: 1, or 0 without intercept
-    const double* shift        # (d,) and (d,), of dense rows
+    double bias                # the value of the intercept's column: 1, or 0 without intercept
+    const double* shift        # shift and factor: (d,), for dense rows
     const double* factor
-    const double* W            # (K, ld); of sparse rows (d + 1, width)
+    const double* W            # (K, ld); for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin, derivative by the intercept if rows are plain]
-    double* grad               # as W
+    double* sums               # [loss, least margin, in pass_plain the derivative by the intercept]
+    double* grad               # same shape as W
     double* hess               # (blocks, d + 1, ld)
     # scratch space
     double* s                  # (K, ROWS) scores, then r
     double* weight             # (ROWS,) 0 beyond the last row
-    double* bend               # (ROWS,) of two classes weight times a; of more 1 / weight, 0 for a row of weight 0
-    double* z                  # (ROWS, ld) the panel; of sparse rows one row of `width` numbers
+    double* bend               # (ROWS,) for two classes weight times a; for more 1 / weight, or 0 for a row of weight 0
+    double* z                  # (ROWS, ld) the panel; for sparse rows one row of `width` numbers
     double* zt                 # (ld, ROWS) the panel, transposed
     double* az                 # (d + 1, ROWS) the panel times a, transposed
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
-    """z = ((x - shift) * factor, bias), 0 beyond the columns and the rows."""
+    """z = ((x - shift) * factor, bias), with zeros after the last column and the last row."""
     cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
     cdef const double* shift = p.shift
     cdef const double* factor = p.factor
@@ -102,7 +103,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # levels whose vectors have fewer than four lanes
+            else:  # levels with fewer than four lanes in a vector
                 transpose_rest(p, i, j)
 
 
@@ -123,7 +124,7 @@ cdef inline vec_d vector_at(const floating* x) noexcept nogil:
 cdef void score_rows(
     const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors, const double* w, double bias, double* s
 ) noexcept nogil:
-    """s[i] = w x_i + bias of the rows of a panel, which lie a stride apart, six at a time."""
+    """s[i] = w x_i + bias for the rows of a panel, six at a time; x_i and x_i+1 are `stride` numbers apart."""
     cdef Py_ssize_t i, j
     cdef const floating* row
     cdef vec_d c, s0, s1, s2, s3, s4, s5
@@ -149,7 +150,7 @@ cdef void score_rows(
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
-    """g += sum_i r[i] x_i over the rows of a panel, which lie a stride apart."""
+    """g += sum_i r[i] x_i over the rows of a panel; x_i and x_i+1 are `stride` numbers apart."""
     cdef Py_ssize_t i, v = 0
     cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3
@@ -184,7 +185,7 @@ cdef void add_rows(
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """Of two classes: the scores become r, the losses are added, and the curvature is kept."""
+    """For two classes: replace the scores by r, add the losses to sums[0], and store the curvature in `bend`."""
     cdef double sign[ROWS]
     cdef Py_ssize_t i
     cdef vec_d m, loss, q, a, y, weight, total = spread_d(0)
@@ -206,9 +207,9 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # off: the debug build's check of divisors is not for vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """Of more classes: the scores become weight times probability, and the losses are added."""
+    """For more classes: replace the scores by weight times probability, and add the losses to sums[0]."""
     cdef double most[ROWS]
     cdef double total[ROWS]
     cdef double own[ROWS]
@@ -243,7 +244,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """az = weight a_km z, transposed, of a panel whose s[k] is weight times probability of class k."""
+    """az = weight a_km z, transposed, for a panel; s[k] must hold weight times the probability of class k."""
     cdef Py_ssize_t j, v
     cdef double a[ROWS]
     for v in range(ROWS // LANES_D):
@@ -253,9 +254,9 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
             (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
 
 
-@cdivision(True)  # the debug build's check is not for functions that return vectors
+@cdivision(True)  # off: the debug build's check of divisors is not for functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """weight a_km of the rows of vector v of a panel; of the SHARED block the mean of all weight a_kk."""
+    """weight a_km for the rows of vector v of a panel; with SHARED the mean over k of weight a_kk."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -273,12 +274,12 @@ cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_s
 
 
 cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Whether classes k <= m have a block of second derivatives."""
+    """Whether there is a block of second derivatives for classes k <= m."""
     return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """hess[k, m] += sum_i a_i z_i z_i' of a dense panel, on and above the diagonal."""
+    """hess[k, m] += sum_i a_i z_i z_i' over a dense panel, for entries on and above the diagonal."""
     cdef Py_ssize_t k, m
     cdef double* hess = p.hess
     for k in range(p.n_classes):
@@ -290,7 +291,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Load the weights of a panel's rows, then add the losses of its scores, which become r or probabilities."""
+    """Load the weights of a panel's rows, add their losses, and replace their scores by r or probabilities."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -306,7 +307,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Probabilities become r = weight (probability - [own class]), once the curvature no longer needs them."""
+    """Replace probabilities by r = weight (probability - [own class]), once the curvature does not need them."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -316,7 +317,7 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add up panels start, start + step, ... before stop, whose rows are centred and scaled."""
+    """Add panels start, start + step, ... before stop to the sums, with rows centred and scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
@@ -340,14 +341,14 @@ cdef void pass_dense(
         panel += step
 
 
-# Vectors reach behind the end of a row, into the next row: what they read is finite, W is 0 there, and nobody looks at
-# grad there. The last panels, behind which there is no row, are copied.
+# A vector at the end of a row extends into the next row. Its values there are finite, W is 0 there, and grad is ignored
+# there. The last panels, which have no next row, are copied.
 cdef void pass_plain(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """`pass_dense` for two classes and rows as they are, without second derivatives: W and grad are those of X.
+    """Add panels like `pass_dense`, for two classes and without second derivatives; W and grad belong to X itself.
 
-    `bias` is the intercept here, and sums[2] its derivative.
+    `bias` is the intercept here, and sums[2] the derivative with respect to it.
     """
     cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors = (p.d + LANES_D - 1) // LANES_D
     cdef double total
@@ -375,7 +376,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """`add_curvature` of a panel of sparse rows."""
+    """The same as `add_curvature`, for a panel of sparse rows."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -398,7 +399,7 @@ cdef void add_sparse_curvature(
 
 
 cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n) noexcept nogil:
-    """y += a x of n numbers: whole vectors, or one."""
+    """y += a x for n numbers, where n is 1 or a number of whole vectors."""
     cdef Py_ssize_t v
     if n == 1:
         y[0] += a * x[0]
@@ -410,7 +411,7 @@ cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add up panels start, start + step, ... before stop."""
+    """Add panels start, start + step, ... before stop of sparse rows to the sums."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -457,13 +458,13 @@ cdef void add_moments(pass_t* p, double* total, double* squares, double* most) n
 
 
 cdef double* doubles(array):
-    """The address of the first number of an array, which its owner keeps alive; NULL of an empty one."""
+    """The address of an array's first number, NULL for an empty array. The caller keeps the array alive."""
     cdef const double[::1] flat = array.reshape(-1)
     return <double*> &flat[0] if flat.shape[0] else NULL
 
 
 cdef pass_t pass_of(state, Py_ssize_t n) except *:
-    """A `Pass` of `likelihood.py`, whose owner keeps it alive, over n rows."""
+    """The pass_t of a `Pass` of `likelihood.py`, over n rows. The caller keeps the `Pass` alive."""
     cdef pass_t p
     cdef const int[::1] codes = state.codes
     require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
@@ -486,7 +487,7 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """As `dense`, for two classes and rows that are neither centred nor scaled; their shift is 0, their factor 1."""
+    """The same as `dense`, for two classes and rows that are neither centred nor scaled (shift 0, factor 1)."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.n_classes == 1)
     with nogil:
@@ -494,7 +495,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """As `dense`, of a `Csr` X with its `data`."""
+    """The same as `dense`, for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
@@ -503,7 +504,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
-    """Raise `found`, (3, ld), by the panels start to stop: sum, sum of squares and largest size of each column."""
+    """Update `found`, (3, ld), with panels start to stop: sum, sum of squares and largest size of each column."""
     cdef pass_t p = pass_of(state, X.shape[0])
     cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)

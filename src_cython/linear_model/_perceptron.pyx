@@ -1,15 +1,15 @@
-# The perceptron (Rosenblatt 1958), sample after sample as the texts write it:
+# The perceptron (Rosenblatt 1958), one sample after another, as in textbooks:
 #
 #     f = w.x + b;   unless y f > 0:   w = w + (y eta c) x;   b = b + y eta c
 #
-# for each class against the rest, or for all classes jointly: there a mistake is a sample whose own class does not
-# score above all others, its class takes the step, and the best of the other classes takes the opposite step.
+# for each class against the rest, or for all classes jointly. In joint learning a mistake is a sample whose own class
+# does not score above all others; its class takes the step, and the best of the other classes takes the opposite step.
 #
 # in:      samples of rows with their classes and costs c, the step length eta
-# changed: w and b of the hyperplanes; the mistakes, losses and margins of the epoch so far
+# changed: w and b of the hyperplanes; the number of mistakes, the losses and the margins of the epoch so far
 #
-# w does not change between two mistakes, so that the processor scores the next rows before it knows that this one is
-# right: a row costs its read from memory, a mistake costs a mispredicted branch.
+# w does not change between two mistakes, so that the processor can score the next rows speculatively: a correct row
+# costs its read from memory, a mistake costs a mispredicted branch.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
@@ -32,45 +32,47 @@ from linear_model._samples cimport (
 )
 from _status cimport FASTCLF_OK
 
-# What an epoch of n learners adds up, as `Epoch` of `epochs.py` has it: a learner is one hyperplane, or all jointly.
+# State of an epoch of n learners, from `Epoch` of `epochs.py`: a learner is one hyperplane, or all of them jointly.
 ctypedef struct epoch_t:
     bint intercept
     double eta
-    double* to_w           # (hyperplanes, d) where steps are added: w and b themselves, or gradients
+    double* to_w           # (hyperplanes, d) to which steps are added: w and b themselves, or gradients
     double* to_b           # (hyperplanes,)
-    double* lag_w          # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is
-    double* lag_b          # T w - lag_w; likewise of b
+    # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is T w - lag_w
+    double* lag_w
+    double* lag_b          # (hyperplanes,) the same for b, or NULL
     double* loss           # (n,) sums of -y f over the mistakes
-    double* margin         # (n,) the least y f of the samples that were right
+    double* margin         # (n,) the least y f over the correct samples
     int64_t* mistakes      # (n,)
-    int64_t* since         # (n,) the number of the sample after which w last changed
-    int64_t* record        # (n,) the length of the longest run without a mistake, if runs are records; or NULL
-    double* square         # the largest |x|^2 so far, if it is wanted; or NULL
-    int64_t t              # the number of the next sample, counted since training began
+    int64_t* since         # (n,) the number of the first sample after the last mistake
+    int64_t* record        # (n,) longest run without a mistake, if its end is to be reported; or NULL
+    double* square         # the largest |x|^2 so far; NULL: not wanted
+    int64_t t              # the number of the next sample, counted from the start of the training
     int64_t n_logged       # the number of mistakes in the log
-    int64_t* log_sample    # of each mistake the number t of its sample, with its row and step; or NULL: no log
+    int64_t* log_sample    # the number t of the sample of each mistake, with its row and step; NULL: no log
     int64_t* log_row
     double* log_step
 
-# The penalty's state of n hyperplanes, as `Shrinking` of `epochs.py` has it.
+# State of the penalty of n hyperplanes, from `Shrinking` of `epochs.py`.
 ctypedef struct shrinking_t:
     double alpha
     double l1_ratio
-    double* scale          # (n,) w is this times the stored weights
-    double* square         # (n,) |w|^2 of the stored weights
-    double* size           # (n,) |w|_1 of the stored weights
-    double* due            # (n,) the sum of L1 cuts that each coordinate should have had
-    double* paid           # (n, d) the sum of cuts that it had
+    double* scale          # (n,) the ratio of w to the stored weights
+    double* square         # (n,) |w|^2 for the stored weights
+    double* size           # (n,) |w|_1 for the stored weights
+    double* due            # (n,) sum of the L1 cuts that are due for every coordinate so far
+    double* paid           # (n, d) sum of the cuts already applied to each coordinate
 
 
 cdef enum:
-    MEASURED = 64  # |x|^2 is noted for this many rows at a time: they are still in a cache when they are learned from
+    # |x|^2 is computed for this number of rows at a time, just before they are learned, so that they stay in a cache
+    MEASURED = 64
 
-cdef double[2] SIGN = [-1, 1]  # a table, as labels are not predictable and a branch would be mispredicted
+cdef double[2] SIGN = [-1, 1]  # a table instead of a branch, because labels are not predictable
 
 
 cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil:
-    """Whether a mistake at sample t ends the longest run of right samples of learner k, told once a run."""
+    """Whether a mistake at sample t ends learner k's longest run of correct samples; true once for each such run."""
     if s.record == NULL or t - s.since[k] <= s.record[k]:
         return False
     s.record[k] = t - s.since[k]
@@ -80,7 +82,7 @@ cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil
 cdef inline double note_mistake(
     const rows_t* r, epoch_t* s, Py_ssize_t k, double z, double weight, Py_ssize_t row
 ) noexcept nogil:
-    """Count a mistake of learner k with y f = z at the present sample; the return is the length of its step."""
+    """Record a mistake of learner k at the present sample, with y f = z; returns the length of its step."""
     cdef double step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
     s.loss[k] -= z
     s.mistakes[k] += 1
@@ -96,7 +98,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Move hyperplane k by step x, and its lag by t times that."""
+    """Add step x to hyperplane k, and t times that to its lag."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -107,7 +109,7 @@ cdef inline void take_step(
 
 
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
-    """Raise the largest |x|^2 by a row, if it is wanted; a row with NaN makes it NaN for good."""
+    """Raise the largest |x|^2 to that of a row, if it is wanted. Once a row has NaN it stays NaN."""
     cdef double size
     if square != NULL:
         size = dot_dense(x, x, n)
@@ -120,7 +122,7 @@ cdef Py_ssize_t learn(
 ) noexcept nogil:
     """Learn samples start to stop, each hyperplane for its class against the rest.
 
-    The return is `stop`, or the first sample that is not yet learned: one whose mistake ends a record.
+    Returns `stop`, or the first sample that is not learned yet, because its mistake ends a longest run.
     """
     cdef Py_ssize_t sample, row, n, k
     cdef const int* index
@@ -148,7 +150,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one hyperplane and dense rows, without lags, records, logs: a right row changes registers alone."""
+    """The same as `learn`, for one hyperplane and dense rows, without lags, records and logs: fast for correct rows."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -194,7 +196,7 @@ cdef void learn_dense(
 cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one hyperplane and sparse rows, without lags, records and logs."""
+    """The same as `learn`, for one hyperplane and sparse rows, without lags, records and logs."""
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -229,7 +231,7 @@ cdef void learn_sparse(
 cdef Py_ssize_t learn_each(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """As `learn`, by a faster loop for one hyperplane without lags, records and logs."""
+    """The same as `learn`; one hyperplane without lags, records and logs is learned by a faster loop."""
     cdef Py_ssize_t sample, row, n, end
     cdef const int* index
     cdef const floating* x
@@ -254,7 +256,10 @@ cdef double best_rival(
     const rows_t* r, const hyperplanes_t* p, const floating* x, const int* index, Py_ssize_t n, Py_ssize_t own,
     Py_ssize_t* rival,
 ) noexcept nogil:
-    """The score of class `own` minus the best score of another class, `rival`: the first class of equal scores."""
+    """The score of class `own` minus the best score of the other classes.
+
+    `rival` is the first class with that score.
+    """
     cdef Py_ssize_t k
     cdef double f, own_score = 0, best = 0
     rival[0] = -1
@@ -271,7 +276,7 @@ cdef double best_rival(
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """As `learn`, the hyperplanes of all classes jointly: they are one learner."""
+    """The same as `learn`, with the hyperplanes of all classes as one joint learner."""
     cdef Py_ssize_t sample, row, n, own, rival
     cdef const int* index
     cdef const floating* x
@@ -298,7 +303,10 @@ cdef void judge(
     const rows_t* r, const hyperplanes_t* p, bint joint, const floating* data, Py_ssize_t start, Py_ssize_t stop,
     double* wrong, double* margin,
 ) noexcept nogil:
-    """Add to `wrong` the weights of the samples that each learner predicts wrongly, lower `margin` to the least y f."""
+    """For each learner k, add the weights of wrongly predicted samples to wrong[k].
+
+    Also lower margin[k] to the least y f of the samples.
+    """
     cdef Py_ssize_t sample, row, n, k, rival
     cdef const int* index
     cdef const floating* x
@@ -309,7 +317,7 @@ cdef void judge(
         cost = 1 if r.cost == NULL else r.cost[row]
         for k in range(1 if joint else p.n):
             if joint:
-                # of equal scores the first class is predicted
+                # a tie is predicted as the first class
                 z = best_rival(r, p, x, index, n, r.code[row], &rival)
                 right = z > 0 or (z == 0 and r.code[row] < rival)
                 weight = p.up[r.code[row]]
@@ -321,13 +329,13 @@ cdef void judge(
                 weight = p.up[k] if positive else p.down[k]
             if not right:
                 wrong[k] += weight * cost
-            # "not >=" is true for NaN, which the margin then is
+            # NaN: the comparison is false, and the margin becomes NaN
             if not z >= margin[k]:
                 margin[k] = z
 
 
 cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double value) noexcept nogil:
-    """Change a stored weight of hyperplane k, and with it |w|^2 and |w|_1."""
+    """Set a stored weight of hyperplane k, and update |w|^2 and |w|_1."""
     cdef double before = w[0]
     w[0] = value
     c.square[k] += value * value - before * before
@@ -335,7 +343,7 @@ cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double valu
 
 
 cdef inline void decay(shrinking_t* c, Py_ssize_t k, double* w, Py_ssize_t d, double eta) noexcept nogil:
-    """The L2 penalty's part of a sample: w shrinks by its scale, which is multiplied in before it underflows."""
+    """Apply the L2 penalty of one sample: the scale of w shrinks; before it underflows, w is multiplied by it."""
     cdef Py_ssize_t j
     c.scale[k] *= max(0, 1 - (1 - c.l1_ratio) * eta * c.alpha)
     if c.scale[k] < 1e-9:
@@ -349,8 +357,8 @@ cdef inline void decay(shrinking_t* c, Py_ssize_t k, double* w, Py_ssize_t d, do
 cdef inline void cut(
     shrinking_t* c, Py_ssize_t k, double* w, double* paid, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """The L1 penalty's part of a sample: the coordinates of its row move towards 0, and no further, by what is due and
-    not yet paid (Tsuruoka, Tsujii, Ananiadou 2009)."""
+    """Apply the L1 penalty of one sample: each coordinate of its row moves towards 0, not beyond, by the cuts due
+    and not yet applied (Tsuruoka, Tsujii, Ananiadou 2009)."""
     cdef Py_ssize_t j, at
     cdef double before, after
     for j in range(n):
@@ -372,7 +380,7 @@ cdef void learn_shrinking(
 ) noexcept nogil:
     """Learn samples start to stop with a penalty, each hyperplane for its class against the rest.
 
-    The loss is the sum over all samples, with the penalty as it was before each.
+    The loss is summed over all samples, and includes the penalty before each sample.
     """
     cdef Py_ssize_t sample, row, n, j, k, at
     cdef const int* index
@@ -407,7 +415,7 @@ cdef void learn_shrinking(
 
 
 cdef double* doubles(array):
-    """The address of the first number of an array, which its owner keeps alive; NULL for None."""
+    """The address of an array's first number, NULL for None. The caller keeps the array alive."""
     if array is None:
         return NULL
     cdef double[::1] flat = array.reshape(-1)
@@ -415,7 +423,7 @@ cdef double* doubles(array):
 
 
 cdef int64_t* integers(array):
-    """The same for an array of int64."""
+    """The address of the first number of an array of int64, NULL for None."""
     if array is None:
         return NULL
     cdef int64_t[::1] flat = array
@@ -423,7 +431,7 @@ cdef int64_t* integers(array):
 
 
 cdef object fill_rows(rows_t* r, samples):
-    """r as the `Samples` say."""
+    """Fill in r from a `Samples`."""
     cdef const int64_t[::1] order = samples.order
     cdef const int64_t[::1] indptr = samples.indptr
     cdef const int[::1] index = samples.indices
@@ -440,7 +448,7 @@ cdef object fill_rows(rows_t* r, samples):
 
 
 cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
-    """p as the `Hyperplanes` say."""
+    """Fill in p from a `Hyperplanes`."""
     cdef double[:, ::1] w = hyperplanes.w
     cdef const int[::1] positive = hyperplanes.positive
     p.n = w.shape[0]
@@ -452,7 +460,7 @@ cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
 
 
 cdef object fill_epoch(epoch_t* s, epoch):
-    """s as the `Epoch` says, with an empty log."""
+    """Fill in s from an `Epoch`, with an empty log."""
     s.intercept = epoch.intercept
     s.eta = epoch.eta
     s.to_w = doubles(epoch.to_w)
@@ -473,7 +481,7 @@ cdef object fill_epoch(epoch_t* s, epoch):
 
 
 cdef object fill_shrinking(shrinking_t* c, shrinking):
-    """c as the `Shrinking` says."""
+    """Fill in c from a `Shrinking`."""
     c.alpha = shrinking.alpha
     c.l1_ratio = shrinking.l1_ratio
     c.scale = doubles(shrinking.scale)
@@ -484,9 +492,10 @@ cdef object fill_shrinking(shrinking_t* c, shrinking):
 
 
 def learn_range(const floating[::1] data, samples, hyperplanes, epoch, Py_ssize_t start, Py_ssize_t stop):
-    """Learn samples start to stop; the return is the first one that is not yet learned, `stop` or a record's end.
+    """Learn samples start to stop.
 
-    `samples`, `hyperplanes` and `epoch` are of the classes of these names in `epochs.py`.
+    Returns the first sample that is not learned yet: `stop`, or the end of a longest run. `samples`, `hyperplanes` and
+    `epoch` are objects of the classes with these names in `epochs.py`.
     """
     cdef rows_t r
     cdef hyperplanes_t p
@@ -506,7 +515,7 @@ def learn_range(const floating[::1] data, samples, hyperplanes, epoch, Py_ssize_
 def learn_range_shrinking(
     const floating[::1] data, samples, hyperplanes, epoch, shrinking, Py_ssize_t start, Py_ssize_t stop
 ):
-    """Learn samples start to stop with a penalty, the `Shrinking`, each class against the rest."""
+    """Learn samples start to stop with the penalty of a `Shrinking`, each class against the rest."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef epoch_t s
@@ -525,7 +534,7 @@ def count_wrong(
     const floating[::1] data, samples, hyperplanes, bint joint, Py_ssize_t start, Py_ssize_t stop,
     double[::1] wrong_out, double[::1] margin_out,
 ):
-    """Judge samples start to stop: add to `wrong_out` and lower `margin_out`, an entry for each learner."""
+    """Judge samples start to stop: add to `wrong_out`, lower `margin_out`; both have an entry for each learner."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef const floating* x = &data[0] if data.shape[0] else NULL
@@ -540,7 +549,10 @@ cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil:
-    """An epoch over n rows of codes 0 and 1, in `order` or, if it is NULL, as they lie; w, b and mistakes go on."""
+    """One epoch over n rows with codes 0 and 1, in `order` or, if it is NULL, in their own order.
+
+    Updates w, b and mistakes.
+    """
     cdef rows_t r
     cdef hyperplanes_t p
     cdef epoch_t s

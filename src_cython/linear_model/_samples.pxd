@@ -1,4 +1,4 @@
-# The samples of an epoch, each a row that is dense or sparse, and the scores w.x + b of separating hyperplanes.
+# The samples of an epoch, each a dense or a sparse row, and the scores w.x + b of separating hyperplanes.
 #
 # Every SIMD level gives the same bits: a product is rounded before it is added, the head of `dot.h` states the order in
 # which a dense score is summed, and a sparse score is summed in 4 lanes.
@@ -15,19 +15,20 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # a dense row is prefetched this many samples before its own
+    AHEAD = 16  # a dense row is prefetched this number of samples ahead
 
 ctypedef struct rows_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     const int64_t* order   # the row of each sample, or NULL: sample i is row i
-    const int64_t* indptr  # (n_rows + 1,) where each sparse row begins and the last ends, or NULL: rows are dense
+    # (n_rows + 1,) the first entry of each sparse row, and the end of the last; NULL: rows are dense
+    const int64_t* indptr
     const int* index       # the column of each entry of the sparse rows
     bint ones              # whether every entry of the sparse rows is 1
     const int* code        # (n_rows,) the class of each row
-    const double* cost     # (n_rows,) the factor c of each row's step, or NULL: 1
+    const double* cost     # (n_rows,) the factor c of each row's step; NULL: 1
 
-ctypedef fused number:  # the type of the weights, where `floating` is the type of the rows
+ctypedef fused number:  # the type of the weights; `floating` is the type of the rows
     float
     double
 
@@ -36,7 +37,7 @@ ctypedef struct hyperplanes_t:
     const int* positive    # (n,) the class on the positive side of each hyperplane
     double* w              # (n, d)
     double* b              # (n,)
-    const double* up       # (n,) the class weight of `positive`; learned jointly: of class k
+    const double* up       # (n,) class weight of `positive`; in joint learning of class k
     const double* down     # (n,) the class weight of the other classes
 
 
@@ -48,7 +49,7 @@ cdef inline vec_d load(const number* x) noexcept nogil:
 
 
 cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
-    """w.x of a dense row; there is no product of float weights and a row of doubles."""
+    """w.x for a dense row; float weights with a row of doubles are not supported."""
     if number is double and floating is double:
         return dot_dd(w, x, n)
     elif number is double and floating is float:
@@ -58,7 +59,7 @@ cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) n
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w += step x; `index` is NULL for a dense row, x for a sparse row of ones."""
+    """w += step x; `index` is NULL for a dense row, and x is NULL for a sparse row of ones."""
     cdef Py_ssize_t j
     if x == NULL:
         for j in range(n):
@@ -75,7 +76,7 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
 
 
 cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w.x of a sparse row; x is NULL for a row of ones."""
+    """w.x for a sparse row; x is NULL for a row of ones."""
     cdef Py_ssize_t j
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     if x == NULL:
@@ -103,7 +104,7 @@ cdef inline double dot(const double* w, const floating* x, const int* index, Py_
 
 
 cdef inline void prefetch_row(const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end) noexcept nogil:
-    """Prefetch the first 2 kB of a sample's dense row; no row where `sample` is not before `end`."""
+    """Prefetch the first 2 kB of a sample's dense row, if `sample` is before `end`."""
     cdef const char* row
     cdef Py_ssize_t at
     if sample < end:
@@ -116,7 +117,7 @@ cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    """The numbers of a sample's row, with its row number, its columns (NULL: dense) and how many numbers it has."""
+    """The numbers of a sample's row; also returns the row's number, its columns (NULL: dense) and its length."""
     row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
         prefetch_row(r, data, sample + AHEAD, end)

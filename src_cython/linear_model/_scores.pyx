@@ -1,16 +1,16 @@
-# Scores of linear models, and the class that wins.
+# Scores of linear models, and the class with the largest score.
 #
 #     score[i, k] = sum_j x[i, j] w[k, j] + b[k]
 #
 # in:      rows X, dense or CSR, float32 or float64; W (K, d) and b (K,), float64
-# changed: scores (rows, K), or the winner of each row
+# changed: scores (rows, K), or the class of each row
 #
-# Each score is summed in float64 and in one order, so that tiles, ranges and threads change no bit. Of a dense row:
-# LANES_D partial sums, which are added up, then the columns that fill no vector, then b. Of a sparse row: its entries
-# in their order, then b.
+# Each score is summed in float64 and in one order, so that tiles, ranges and threads change no bit. Dense row: LANES_D
+# partial sums, which are added up, then the columns after the last whole vector, then b. Sparse row: its entries in
+# their order, then b.
 #
-# A row with NaN or infinity has no finite score, as 0 * inf is NaN: the number of scores that are not finite, which the
-# entries return, spares a pass over X.
+# A row with NaN or infinity has no finite score, as 0 * inf is NaN. The entries return the number of scores that are
+# not finite, which makes a separate check of X unnecessary.
 from cython cimport floating
 from _csr cimport csr_of, csr_t
 from _model cimport model_t, score_double_f, score_float_f
@@ -19,8 +19,9 @@ from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    ROWS = 4  # of a tile
-    AHEAD = 512  # how many numbers ahead float32 is prefetched: 15.4 GB/s for 13.2; float64 is not: 10.6 for 11.9
+    ROWS = 4  # number of rows of a tile
+    # float32 is prefetched this number of values ahead: 15.4 GB/s instead of 13.2; not float64: 10.6 instead of 11.9
+    AHEAD = 512
 
 TILE_ROWS = ROWS
 
@@ -35,7 +36,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 cdef inline double finish(
     vec_d s, const floating* x, const double* w, double b, Py_ssize_t whole, Py_ssize_t d
 ) noexcept nogil:
-    """A score, from the sum s of its first `whole` columns by lanes."""
+    """A score, from the lanes' sums s over its first `whole` columns."""
     cdef double total = sum_d(s)
     cdef Py_ssize_t j
     for j in range(whole, d):
@@ -47,7 +48,7 @@ cdef void score_four_rows(
     const floating* x, const double* u, const double* v, double b_u, double b_v, Py_ssize_t d, double* out,
     Py_ssize_t stride
 ) noexcept nogil:
-    """out[r * stride + (0, 1)] of four rows from x on and two classes; where u is v, there is one class."""
+    """out[r * stride + (0, 1)] for four rows from x on and two classes u and v; if u is v there is one class."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, a, b, row
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = spread_d(0)
@@ -95,7 +96,7 @@ cdef inline double score_one(const floating* x, const double* w, double b, Py_ss
 cdef void score_row(
     const floating* x, const double* W, const double* b, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[k] of one row, four classes at a time."""
+    """out[k] for one row, four classes at a time."""
     cdef vec_d s0, s1, s2, s3, row
     cdef Py_ssize_t j, k = 0, whole = d - d % LANES_D
     cdef const double* w
@@ -124,7 +125,7 @@ cdef void score_row(
 cdef void score_rows(
     const floating* X, const double* W, const double* b, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[n_rows, K] of at most ROWS rows."""
+    """out[n_rows, K] for at most ROWS rows."""
     cdef Py_ssize_t k, last, r
     if n_rows < ROWS:
         for r in range(n_rows):
@@ -140,7 +141,7 @@ cdef void score_rows(
 cdef void score_sparse_row(
     const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[k] of a row of X."""
+    """out[k] for a sparse row of X."""
     cdef Py_ssize_t k, e
     cdef double total
     for k in range(K):
@@ -162,7 +163,7 @@ def score(
     const floating[:, ::1] X, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """Write the scores of rows [start, stop); returns how many are not finite."""
+    """Write the scores of rows [start, stop); returns the number of scores that are not finite."""
     cdef Py_ssize_t d = X.shape[1], K = W.shape[0], row, odd = 0
     with nogil:
         row = start
@@ -177,7 +178,10 @@ def choose(
     const floating[:, ::1] X, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """Write the winners of rows [start, stop); `scratch` has TILE_ROWS x K numbers. As `score`, returns a count."""
+    """Write the classes of rows [start, stop); returns the number of scores that are not finite.
+
+    scratch: (TILE_ROWS, K).
+    """
     cdef Py_ssize_t d = X.shape[1], K = W.shape[0], row, n_rows, r, odd = 0
     with nogil:
         row = start
@@ -195,7 +199,7 @@ def score_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """As `score`, of a `Csr` X with its `data`."""
+    """The same as `score`, for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t K = W.shape[0], row, odd = 0
@@ -210,7 +214,7 @@ def choose_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """As `choose`, of a `Csr` X with its `data`."""
+    """The same as `choose`, for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t K = W.shape[0], row, odd = 0
@@ -225,9 +229,9 @@ def choose_sparse(
 cdef int decide_rows(
     const model_t* model, const floating* X, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
-    """The scores of n rows, all of which are finite if the status is FASTCLF_OK; no scratch space is needed."""
+    """The scores of n rows. Status FASTCLF_OK means that all of them are finite. No scratch space is needed."""
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
-    if n == 1 and K == 1:  # 14 ns around the sum in place of 34
+    if n == 1 and K == 1:  # a short cut for a single score: 14 ns around the sum instead of 34
         out[0] = score_one(X, model.linear.coef, model.linear.intercept[0], d)
         return FASTCLF_OK if out[0] - out[0] == 0 else FASTCLF_BAD_VALUE
     while row < n:
