@@ -1,4 +1,4 @@
-"""Bayes' rule: naive Bayes, decisions of least expected cost for known distributions, averages of models."""
+"""Bayes' rule: naive Bayes, decisions with the least expected cost for known distributions, averages of models."""
 
 from .._lazy import attach
 

@@ -1,4 +1,4 @@
-"""What estimators of naive Bayes share: labels and weights come in, posterior probabilities go out."""
+"""The base of naive Bayes estimators: checks of labels and weights, sums, merging, and posterior probabilities."""
 
 import inspect
 
@@ -20,25 +20,25 @@ from .._validation import (
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
 from .joints import add_linear, decide, normalise, require_positive
 
-# The most folds whose sums are merged: two merges a fold cost less than a fit of the others.
+# The largest number of folds whose sums are merged: two merges per fold cost less than a fit to the other folds.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
-# Parts of the docstrings of the estimators, which have their names in braces.
+# Parts of the estimators' docstrings, which contain their names in braces.
 _TEXTS = {
     "shared": """classes_ : ndarray of shape (n_classes,)
 n_features_in_ : int
 feature_names_in_ : ndarray of str
     Only when X was a table with string column names.""",
     "parameters": """alpha : float >= 0 or array-like of shape (n_features,), default=1.0
-    Added to each count (Laplace, Lidstone); 0: maximum likelihood.
+    Added to each count (Laplace, Lidstone smoothing); 0: maximum likelihood.
 force_alpha : bool, default=True
-    False: an `alpha` below 1e-10 is taken as 1e-10.
+    False: an `alpha` below 1e-10 is replaced by 1e-10.
 fit_prior : bool, default=True
-    Whether prior probabilities are the classes' shares of the rows; else they are uniform.
+    Whether the prior probabilities are the classes' shares of the rows; otherwise they are uniform.
 class_prior : array-like of shape (n_classes,), default=None
-    Prior probabilities of the classes, which replace both.
+    Prior probabilities of the classes, which replace those of `fit_prior`.
 {n_jobs}""",
     "n_jobs": """n_jobs : int, default=None
     Threads; None: all CPUs. No result depends on it.""",
@@ -46,7 +46,7 @@ class_prior : array-like of shape (n_classes,), default=None
 
 
 def document(cls):
-    """A class decorator: put the parts of docstrings where the class's docstring names them."""
+    """A class decorator that inserts the shared parts into the docstring of a class."""
     doc = inspect.getdoc(cls)
     for name, text in _TEXTS.items():
         doc = doc.replace("{" + name + "}", text)
@@ -55,7 +55,7 @@ def document(cls):
 
 
 def as_priors(name, values, n_classes):
-    """Prior probabilities as float64: one for each class, none negative, of the sum 1."""
+    """Prior probabilities as float64: one for each class, not negative, with the sum 1."""
     try:
         priors = np.array(values, np.float64)
     except (TypeError, ValueError):
@@ -72,7 +72,7 @@ def as_priors(name, values, n_classes):
 
 
 def all_but_one(parts, merge):
-    """For each part the merge of all others. Two merges a part suffice, and nothing is subtracted."""
+    """For each part the merge of all other parts, by about two merges per part and without subtraction."""
     after = [None]
     for part in reversed(parts[1:]):
         after.append(part if after[-1] is None else merge(part, after[-1]))
@@ -84,7 +84,7 @@ def all_but_one(parts, merge):
 
 
 def rows_by_fold(folds, weight, n):
-    """The numbers of the rows of each fold, ascending."""
+    """The row numbers of each fold, ascending."""
     folds = as_array(folds, "folds")
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
@@ -107,18 +107,18 @@ def begin_joint(n, log_prior):
 
 
 def log_of(prior):
-    """The logarithms of probabilities, of 0, too."""
+    """The logarithms of probabilities; -inf for 0."""
     with np.errstate(divide="ignore"):
         return np.log(prior)
 
 
 class NaiveBayesBase(Classifier):
-    """A classifier by naive Bayes. A subclass has its parameters and these methods:
+    """The base of naive Bayes classifiers. A subclass has parameters and these methods:
 
-    _as_rows(X, owner)                 X as the rows that the other methods take
+    _as_rows(X, owner)                 X as rows, in the form that the other methods take
     _check_parameters(d, n_classes)    refuses wrong parameters before any work
-    _sums(X, codes, weight, n_classes) the sufficient statistics of rows, as attributes that add up
-    _together(sums, more)              the sufficient statistics of two sets of rows together
+    _sums(X, codes, weight, n_classes) the sufficient statistics of rows, as attributes that can be added
+    _together(sums, more)              the sufficient statistics of the union of two sets of rows
     _conclude(sums)                    all attributes that follow from sufficient statistics
     _joint(X)                          log P(x, class)
     """
@@ -131,14 +131,14 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """(codes, weight, classes); `classes`, unless None, are all labels that y may have."""
+        """(codes, weight, classes); `classes`, unless None, has all labels that may occur in y."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """(rows, codes, weight, classes); with `more`, the rows are checked against those of the fit."""
+        """(rows, codes, weight, classes); with `more`, the rows must have the columns of the fit."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
@@ -153,9 +153,9 @@ class NaiveBayesBase(Classifier):
             Numbers in an array of any type or a table; estimators of counts also take a SciPy sparse matrix, and
             NaiveBayes columns of bools and strings.
         y : array-like of shape (n_samples,)
-            Labels: anything sortable.
+            Labels of any type that can be sorted.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts, from 0 up.
+            The multiplicity of each row, from 0 up.
 
         Returns
         -------
@@ -166,13 +166,14 @@ class NaiveBayesBase(Classifier):
         return self._become(classes_=classes, **self._fitted_columns(X, rows), **learned)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from more rows. The result is that of one fit of all rows, except that the first rows fix the bins.
+        """Learn from more rows. The result is that of one fit to all rows, except that the first rows determine the
+        bins.
 
         Parameters
         ----------
-        X, y, sample_weight : as `fit` takes them
+        X, y, sample_weight : as for `fit`
         classes : array-like of shape (n_classes,), default=None
-            All labels that may come, wanted at the first call.
+            All labels that may occur; required in the first call.
 
         Returns
         -------
@@ -188,9 +189,9 @@ class NaiveBayesBase(Classifier):
         return self
 
     def merge(self, other):
-        """The model of the rows of two models that have the same classes and columns, whose sums are added.
+        """The model of the rows of two models with the same classes and columns, from the sum of their statistics.
 
-        Counts are exact; means and variances are right to rounding.
+        Counts are exact; means and variances are correct up to rounding.
 
         Parameters
         ----------
@@ -216,16 +217,16 @@ class NaiveBayesBase(Classifier):
             raise ValueError("other has other classes or another number of columns; a model with the same is wanted")
 
     def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
-        """The prediction for each row by a fit of all rows of the other folds; the estimator is left as it is.
+        """The prediction for each row by a fit to all rows of the other folds; the estimator does not change.
 
         Each fold is read once, and the sums of the others are merged, so that k folds cost about one fit and one
-        prediction. A class that no other fold has is impossible.
+        prediction. A class whose rows are all in one fold is impossible for this fold.
 
         Parameters
         ----------
-        X, y, sample_weight : as `fit` takes them
+        X, y, sample_weight : as for `fit`
         folds : array-like of shape (n_samples,)
-            The fold of each row, of at least two folds: numbers, groups, anything sortable.
+            The fold of each row: numbers, groups or other labels that can be sorted, at least two different ones.
         method : {"predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"}, default="predict"
 
         Returns
@@ -262,11 +263,14 @@ class NaiveBayesBase(Classifier):
         return self._ask(X)
 
     def predict(self, X):
-        """The most probable label of each row, of shape (n_samples,); the first of equally probable ones."""
+        """The most probable label of each row, of shape (n_samples,); of equally probable ones the first."""
         return self._answer("predict", self._ask(X))
 
     def predict_log_proba(self, X):
-        """log P(class | x), of shape (n_samples, n_classes); where all are impossible, all are equally probable."""
+        """log P(class | x), of shape (n_samples, n_classes).
+
+        If all classes are impossible, they get equal probabilities.
+        """
         return self._answer("predict_log_proba", self._ask(X))
 
     def predict_proba(self, X):
@@ -274,7 +278,7 @@ class NaiveBayesBase(Classifier):
         return self._answer("predict_proba", self._ask(X))
 
     def _answer(self, method, joint):
-        """The answer of a method, from the log joints of the rows, which it may overwrite."""
+        """The result of a method, from the log joints of the rows, which may be overwritten."""
         if method == "predict":
             return self.classes_[decide(joint, self.n_jobs)]
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
@@ -285,7 +289,7 @@ _LEAST_ALPHA = 1e-10
 
 
 class DiscreteBayes(NaiveBayesBase):
-    """Naive Bayes by counts. A subclass has these methods:
+    """Naive Bayes with distributions of counts. A subclass has these methods:
 
     _estimate(state, alpha)   the attributes that follow from the counts
     _linear()                 the log density as a Linear
@@ -347,7 +351,7 @@ class DiscreteBayes(NaiveBayesBase):
         return alpha if alpha.ndim else float(alpha)
 
     def _threshold(self):
-        """The number above which an entry counts as 1; None: entries count as they are."""
+        """The threshold above which an entry counts as 1; None: entries are used themselves."""
 
     def _count(self, X, codes, weight, n_classes):
         threshold, name = self._threshold(), type(self).__name__
@@ -359,11 +363,11 @@ class DiscreteBayes(NaiveBayesBase):
         return {"feature_count_": sums}
 
     def _joint(self, X):
-        """The log joints by `_linear`."""
+        """The log joints, from `_linear`."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)
-        # a sum that is not finite may come from X; with a threshold a NaN in X leaves no trace
+        # X must be checked if the sum is not finite; with a threshold NaN leaves no trace in the sum
         if threshold is not None or not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint

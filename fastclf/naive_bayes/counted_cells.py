@@ -1,4 +1,4 @@
-"""Distributions of columns by counts of cells, or by a density about each value; `distributions.py` has the others."""
+"""Distributions of columns by counts of cells, or by kernel densities; the others are in `distributions.py`."""
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from .mdl_cuts import mdl_cuts
 
 
 class Table(Distribution):
-    """Counts of cells, with `alpha` added to each. A value that has no cell counts as one more cell, of count 0."""
+    """Counts of cells, with `alpha` added to each.
+
+    A value without a cell belongs to an additional cell with count 0.
+    """
 
     @classmethod
     def learn(cls, columns, codes, weight, n_classes, options):
@@ -26,7 +29,7 @@ class Table(Distribution):
 
     @staticmethod
     def logs(count, total, m, alpha):
-        """The log probabilities of cells with these counts, among m cells with `total` in all."""
+        """The log probabilities of cells with these counts; there are m cells, with `total` counts in all."""
         return log_share(count + alpha, total + alpha * m)
 
     @classmethod
@@ -57,7 +60,7 @@ class Table(Distribution):
 
 
 class Categorical(Table):
-    """Categories, of any type that sorts; an unknown category has the count 0."""
+    """Categories of any sortable type; an unknown category has the count 0."""
 
     @staticmethod
     def cells(x, codes, options):
@@ -82,7 +85,7 @@ class Categorical(Table):
 
     @staticmethod
     def left_size(state, count):
-        """The number of categories in the other rows: one less if no other row has the row's own."""
+        """The number of categories in the rows without this one: one less if the row's category is in no other row."""
         return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
 
     @staticmethod
@@ -133,7 +136,7 @@ class Bernoulli(Categorical):
 
     @staticmethod
     def of_logs(there, absent):
-        """The Linear, from the log probabilities of 1 and of 0."""
+        """The Linear for given log probabilities of 1 and of 0."""
         always = np.isneginf(absent)
         absent = np.where(always, 0, absent)
         return Linear(there - absent, absent.sum(axis=1), always)
@@ -146,7 +149,10 @@ class Bernoulli(Categorical):
 
 
 class Histogram(Table):
-    """Bins between cuts that the first fit fixes; values beyond the cuts fall into the first bin or the last."""
+    """Bins between cuts, which the first fit determines.
+
+    Values outside the cuts belong to the first bin or the last.
+    """
 
     cut = "equal"
 
@@ -201,7 +207,7 @@ class MdlHistogram(Histogram):
 
 
 def _terms(cells, counts, h):
-    """(cells, counts, h, slack, constant) of a class, as the kernel `densities` takes them."""
+    """(cells, counts, h, slack, constant) of a class, the arguments of the kernel `densities`."""
     cells, counts = cells[counts > 0], counts[counts > 0]
     with np.errstate(divide="ignore"):
         slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42
@@ -209,11 +215,11 @@ def _terms(cells, counts, h):
 
 
 class Kernel(Categorical):
-    """The mean of normal densities about each value of a class.
+    """The kernel density of each class: the mean of normal densities centred at its values.
 
-    With n rows in the class the densities have the standard deviation s / sqrt(n), where s is that of the column. John,
-    Langley (1995), Estimating continuous distributions in Bayesian classifiers, take 1 / sqrt(n), which depends on the
-    column's unit.
+    The standard deviation is s / sqrt(n), for n rows in the class and the standard deviation s of the column. John,
+    Langley (1995), Estimating continuous distributions in Bayesian classifiers, use 1 / sqrt(n), which depends on the
+    unit of the column.
     """
 
     left = None

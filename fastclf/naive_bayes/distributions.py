@@ -1,7 +1,7 @@
-"""Distributions of columns, of which naive Bayes is made; those that count cells are in `counted_cells.py`.
+"""Distributions of columns, for naive Bayes; distributions that count cells are in `counted_cells.py`.
 
-A distribution is a class without instances. Its methods work on its statistics: a dict of arrays whose first axis is
-the classes. Columns come as a list of vectors without missing values.
+A distribution is a class without instances. Its methods work on statistics: a dict of arrays whose first axis are the
+classes. Columns are given as a list of vectors without missing values.
 
     learn(columns, codes, weight, n_classes, options)   the statistics of each column (of the multinomial: of all)
     merge(one, other)                                   the statistics of the rows of both
@@ -11,13 +11,13 @@ the classes. Columns come as a list of vectors without missing values.
     log_evidence(state, options)                        log P(columns | classes), parameters integrated out
     statistics                                          the fields of the dict, by which a file is checked
 
-Statistics are sums: merging adds them, and leaving a row out subtracts it. `left` is None where subtraction is
-impossible, and a distribution without a prior has no `log_evidence`.
+Statistics are sums: they are added in a merge, and subtracted when a row is left out. `left` is None if subtraction is
+impossible, and a distribution without a prior of its parameters has no `log_evidence`.
 
-Distributions of counts can also give their log density as a Linear function of x, of rows dense or sparse:
+Distributions of counts can also give their log density as a Linear function of x, for dense or sparse rows:
 
     totals(states)                                      (rows, sums of x) by class and column
-    linear(count, total, options)                       the Linear that follows from these
+        linear(count, total, options)                       the Linear for these totals
 """
 
 import math
@@ -30,10 +30,10 @@ from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import Linear, add_gaussian, add_linear
 
-# The number of columns that are copied side by side at a time.
+# Number of columns that are copied to a matrix at a time.
 _BLOCK = 8
 
-# The number of rows that are worked on at a time.
+# Number of rows that are processed at a time.
 _ROWS = 1 << 11
 
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
@@ -43,7 +43,7 @@ _BY_CLASS = Array("float64", "n_classes")
 
 
 class Options(NamedTuple):
-    """Parameters of `NaiveBayes`, and the numbers of the columns of X, which errors name."""
+    """Parameters of `NaiveBayes`, and the numbers of the columns in X, for error messages."""
 
     alpha: float
     var_smoothing: float
@@ -53,7 +53,10 @@ class Options(NamedTuple):
 
 
 def side_by_side(columns):
-    """Columns as a matrix of floats, copied some rows at a time: in a matrix, columns may share cache lines."""
+    """Columns as a matrix of floats.
+
+    They are copied some rows at a time, since columns of a matrix may share cache lines.
+    """
     dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
     block = np.empty((len(columns[0]), len(columns)), dtype)
     for start in range(0, len(block), _ROWS):
@@ -63,42 +66,42 @@ def side_by_side(columns):
 
 
 def blocks_of(columns):
-    """The columns as matrices, of at most _BLOCK columns each."""
+    """The columns as matrices with at most _BLOCK columns each."""
     return (side_by_side(columns[start : start + _BLOCK]) for start in range(0, len(columns), _BLOCK))
 
 
 def by_column(states, name):
-    """A statistic of all columns, (n_classes, columns, ...)."""
+    """A statistic of several columns, stacked as (n_classes, columns, ...)."""
     return np.stack([state[name] for state in states], axis=1)
 
 
 def ones_or(weight, x):
-    """The weights of rows; None: as many ones as x has entries."""
+    """The weights of rows; if None, an array of ones with the length of x."""
     return np.ones(len(x)) if weight is None else weight
 
 
 def without(values, codes, less):
-    """For each row the statistics of all classes, (rows, n_classes), its own class's less the row's part `less`."""
+    """For each row the statistics of all classes, (rows, n_classes), with `less` subtracted from its own class's."""
     rest = np.tile(values, (len(codes), 1))
     rest[np.arange(len(codes)), codes] -= less
     return rest
 
 
 def log_share(part, whole):
-    """log(part / whole), and -inf wherever the part is 0, even if the whole is 0, too."""
+    """log(part / whole), and -inf if the part is 0, even if the whole is 0 too."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(part > 0, np.log(part) - np.log(whole), -np.inf)
 
 
 class Distribution:
-    """A distribution of any values; some subclasses refuse values, for which they have is_bad(x)."""
+    """A distribution of arbitrary values. A subclass that refuses some values has is_bad(x)."""
 
-    wanted = ""  # the end of the error message about a bad value; empty: no value is bad
+    wanted = ""  # the end of the message about a bad value; empty if all values are allowed
     left = None
 
     @classmethod
     def require(cls, columns, options):
-        """Refuse columns that hold a bad value."""
+        """Refuse columns with a bad value."""
         for x, place in zip(columns, options.places) if cls.wanted else ():
             found = cls.is_bad(x)
             if found.any():
@@ -129,7 +132,7 @@ class Gaussian(Distribution):
 
     @staticmethod
     def spread(state):
-        """The column's variance over all classes."""
+        """The variance of the column over all classes."""
         total, _, squares = pool(state["count"], state["mean"], state["squares"])
         return divide(squares, total)
 
@@ -153,7 +156,7 @@ class Gaussian(Distribution):
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
-        # where subtraction leaves less than half of the digits, the sum is made anew
+        # if subtraction leaves less than half of the digits, the sum is computed again
         for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
             others = (codes == codes[i]) & (rows != i)
             centre = np.average(x[others], weights=w[others])
@@ -172,9 +175,9 @@ class Gaussian(Distribution):
 
     @staticmethod
     def log_evidence(state, options):
-        """The prior of mean and variance is conjugate: `alpha` rows with the mean and variance of the whole column.
+        """The log evidence; the conjugate prior is `alpha` rows with the mean and variance of the whole column.
 
-        A constant column says nothing about classes: its log evidence is 0.
+        A constant column has no information about the classes: its log evidence is 0.
         """
         count, mean, squares = state["count"], state["mean"], state["squares"]
         alpha, (_, centre, _), spread = options.alpha, pool(count, mean, squares), Gaussian.spread(state)
@@ -189,10 +192,10 @@ class Gaussian(Distribution):
 
 
 class Rate(Distribution):
-    """A distribution that the mean of x determines, with `alpha` rows of 1 added to the rows of each class.
+    """A distribution that is determined by the mean of x; `alpha` rows of 1 are added to the rows of each class.
 
-    This estimates the rate of Poisson by its posterior mean under a gamma prior of shape and rate `alpha`, and likewise
-    the rate of the exponential distribution, the inverse of its mean.
+    For Poisson this is the posterior mean of the rate under a gamma prior with shape and rate `alpha`. For the
+    exponential distribution the same holds for its rate, the inverse of the mean.
     """
 
     statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS)
@@ -224,7 +227,7 @@ class Rate(Distribution):
 
     @staticmethod
     def unshared(block):
-        """The part of the log density that is the same for all classes, by row."""
+        """The part of each row's log density that is the same for all classes."""
         return 0.0
 
     @classmethod
@@ -322,7 +325,7 @@ _LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
 
 
 def log_factorial(x):
-    """log x! of whole numbers, exact to rounding: by a table below 256, by Stirling's series above."""
+    """log x! of whole numbers, exact to rounding: by a table below 256, by Stirling's series from there on."""
     logs = _LOG_FACTORIALS[np.minimum(x, 255).astype(np.intp)]
     above = x > 255
     if above.any():
@@ -333,9 +336,9 @@ def log_factorial(x):
 
 
 class Multinomial(Rate):
-    """Counts of the columns of a group: each unit of a row falls into one column, with `alpha` added to each count.
+    """Counts in the columns of a group: each unit of a row is in one column; `alpha` is added to each count.
 
-    The multinomial coefficient, which is the same for all classes, is left out: the density is that of ordered units.
+    The multinomial coefficient, the same for all classes, is left out: the density is that of units in their order.
     """
 
     wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
@@ -378,7 +381,7 @@ class Multinomial(Rate):
 
     @classmethod
     def sample(cls, state, k, n, rng, options):
-        """Each row has the number of units that the class's rows have on average."""
+        """n rows of class k; each has as many units as the class's rows have on average."""
         p = np.exp(cls.logs(state["sum"][k], options.alpha))
         return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
 
@@ -390,7 +393,10 @@ class Multinomial(Rate):
 
 
 def log_dirichlet(counts, alpha):
-    """log P of ordered units with these counts, by row; their probabilities have a Dirichlet prior of `alpha`."""
+    """log P of ordered units with these counts, by row.
+
+    Their probabilities have a Dirichlet prior with parameter `alpha`.
+    """
     whole = alpha * counts.shape[1]
     logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))
     return logs + (log_gamma(alpha + counts) - math.lgamma(alpha)).sum(axis=1)

@@ -7,9 +7,9 @@ from .joints import in_lanes, kernels, row_work
 
 
 class Gaussians:
-    """Gaussian classes by all rows, as the kernel reads them that leaves each row out of its class.
+    """Gaussian classes fitted to all rows, for the kernel that leaves out one row after another.
 
-    `gaussians_t` of the kernel says what the fields are. Where a class has one row, some of them are not finite; the
+    The fields are described by `gaussians_t` of the kernel. If a class has one row, some fields are not finite; the
     kernel then finds the class without its shortcut.
     """
 
@@ -29,14 +29,15 @@ class Gaussians:
         self.top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
         far = (inverse * step**2).sum(axis=1)
         self.A, self.B, self.base = in_lanes(inverse), in_lanes(-2 * inverse * step), in_lanes(self.top - 0.5 * far)
-        # a log joint is a sum of 2 d products, each at most its square's share and `far` together
+        # a log joint is a sum of 2 d products; each is bounded by a share of its square, and `far` bounds them together
         self.off = 1e-9 + (inverse.shape[1] + 8) * 1e-15 * float(np.abs(self.top).max() + far.max())
 
 
 def left_out_codes(X, codes, learned, priors, smoothing, n_jobs):
-    """(codes, lost): for each row its class by a fit of all others, and where `lost` no answer, as digits cancel.
+    """(codes, lost): for each row its class by a fit to all others.
 
-    `learned` are the attributes of a GaussianNB fitted to X, `priors` those with all rows and without one of the class.
+    `lost` marks rows without an answer, as digits cancel. `learned`: the attributes of a GaussianNB fitted to X.
+    `priors`: with all rows, and without one row of the class.
     """
     found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

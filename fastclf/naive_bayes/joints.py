@@ -1,4 +1,4 @@
-"""Log joints of rows and classes: how they are added up, turned into probabilities, and decided by."""
+"""Log joints of rows and classes: their sums, their conversion to probabilities, and decisions by them."""
 
 from typing import NamedTuple
 
@@ -12,19 +12,19 @@ kernels = _simd.load("naive_bayes._joints")
 
 
 def require_positive(X, owner):
-    """Refuse counts that are negative; NaN passes, which the caller finds by its sums."""
+    """Refuse negative counts. NaN is not refused: the caller finds it by its sums."""
     data = X.data[: X.size] if isinstance(X, Csr) else X
     if data.dtype.kind != "u" and data.size and data.min() < 0:
         raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
 
 
 def row_work(n_classes):
-    """The multiplications that each number of X costs."""
+    """The number of multiplications for each entry of X."""
     return max(8, n_classes)
 
 
 def in_lanes(by_class):
-    """A copy of an array (n_classes, ...) with the classes as its last axis, filled up with zeros to whole vectors."""
+    """A copy of an array (n_classes, ...) with the classes as last axis, padded with zeros to whole vectors."""
     turned = by_class.T
     filled = np.zeros((*turned.shape[:-1], -(-len(by_class) // kernels.LANES) * kernels.LANES))
     filled[..., : len(by_class)] = turned
@@ -32,7 +32,7 @@ def in_lanes(by_class):
 
 
 def add_gaussian(joint, X, mean, variance, n_jobs):
-    """Add the log densities of independent normal columns; a variance of 0 counts as a very small one."""
+    """Add the log densities of independent normal columns; a variance of 0 is replaced by a very small one."""
     variance = np.maximum(variance, 1e-300)
     constant = in_lanes(-0.5 * np.log(2 * np.pi * variance).sum(axis=1))
     means, factors = in_lanes(mean), in_lanes(-0.5 / variance)
@@ -41,18 +41,18 @@ def add_gaussian(joint, X, mean, variance, n_jobs):
 
 
 class Linear(NamedTuple):
-    """log P(x | class) = constant + coef x, which products of Bernoulli, multinomial and Poisson distributions are.
+    """log P(x | class) = constant + coef x, the form of products of Bernoulli, multinomial and Poisson distributions.
 
-    A class is impossible for a row in which a column is 0 that the class has `always`.
+    A class is impossible for a row with a 0 in a column that the class has `always`.
     """
 
     coef: np.ndarray  # (n_classes, n_features)
     constant: np.ndarray | float = 0.0  # (n_classes,)
-    always: np.ndarray | None = None  # (n_classes, n_features), bool: the columns that are never 0 in a class
+    always: np.ndarray | None = None  # (n_classes, n_features), bool: columns that are never 0 in the class
 
 
 def add_linear(joint, X, form, n_jobs, threshold=None):
-    """Add coef x of a Linear, where 0 times -inf is 0; with a threshold, x counts as 1 where it is above, else as 0."""
+    """Add coef x of a Linear, where 0 times -inf is 0; with a threshold, x is 1 above it and 0 otherwise."""
     coef = form.coef
     impossible = np.isneginf(coef)
     some = impossible.any()
@@ -83,25 +83,28 @@ def _products(out, X, coef, n_jobs, threshold):
 
 
 def joined_tables(tables):
-    """(first, table) as `add_table` takes them, from each column's table (n_classes, n_entries)."""
+    """(first, table), the arguments of `add_table`, from the table (n_classes, n_entries) of each column."""
     first = np.concatenate([[0], np.cumsum([table.shape[1] for table in tables])])
     return first, in_lanes(np.concatenate(tables, axis=1))
 
 
 def add_table(joint, X, first, table, n_jobs):
-    """Add table[first[j] + x_ij] of every column j, whose last entry is for all categories that it does not have."""
+    """Add table[first[j] + x_ij] for every column j; the last entry of a column is for unknown categories."""
     constant, work = np.zeros(table.shape[1]), row_work(joint.shape[1])
     over_rows(lambda i, j: kernels.entries(X, first, table, constant, i, j, joint), X, work, n_jobs)
 
 
 def normalise(joint, n_jobs, log):
-    """Turn log joints into (log) probabilities, in place; where every class is impossible, all classes are alike."""
+    """Convert log joints to (log) probabilities, in place.
+
+    If every class is impossible, all get equal probabilities.
+    """
     over_rows(lambda i, j: kernels.normalise(joint, i, j, log), joint, 8, n_jobs)
     return joint
 
 
 def decide(joint, n_jobs):
-    """The class of each row, as a number: the first of those with the largest log joint."""
+    """The class of each row as a number, with the largest log joint; of equal ones the first."""
     codes = np.empty(len(joint), np.int32)
     over_rows(lambda i, j: kernels.decide(joint, i, j, codes), joint, 8, n_jobs)
     return codes

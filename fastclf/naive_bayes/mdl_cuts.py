@@ -4,7 +4,7 @@ import numpy as np
 
 
 def mdl_cuts(x, codes):
-    """The ascending cuts between values of x that tell more about the classes than their description costs.
+    """Ascending cuts between values of x, whose information about the classes exceeds the length of their description.
 
     An interval of N rows is cut where the entropy E of the two sides is least, if
 

@@ -1,4 +1,4 @@
-"""Naive Bayes with another distribution for each column."""
+"""Naive Bayes with different distributions for the columns."""
 
 import numpy as np
 
@@ -20,49 +20,49 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     Parameters
     ----------
     distributions : str, list of str or dict, default="auto"
-        One for all columns, or a list with one for each, or a dict by the name or position of a column or a tuple of
-        these (columns that are not in it: "auto"). Each is "gaussian", "poisson", "exponential", "bernoulli",
-        "categorical", "histogram" (bins of equal widths), "quantile" (bins of equal counts), "mdl" (cuts where they
-        tell classes apart), "kernel" (a normal density about each value), "multinomial" (one distribution over all
-        columns that have it, or over those of a tuple), or "auto".
+        One for all columns, or a list with one for each, or a dict with names or indices of columns, or tuples of
+        these, as keys (all other columns: "auto"). Each value is "gaussian", "poisson", "exponential", "bernoulli",
+        "categorical", "histogram" (bins of equal widths), "quantile" (bins of equal counts), "mdl" (cuts that separate
+        classes), "kernel" (a kernel density with normal densities), "multinomial" (one distribution over all columns
+        with this value, or over the columns of a tuple), or "auto".
     alpha : float >= 0, default=1.0
-        Added to each count; rates are learned from `alpha` rows of 1 besides.
+        Added to each count; for rates, `alpha` rows of 1 are added.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
         None: the classes' shares of the rows.
     var_smoothing : float >= 0, default=1e-9
-        This times a column's variance over all classes is added to the column's variances.
+        This number times the column's variance over all classes is added to the variances of each column.
     bins : int >= 1, default=10
         The number of bins of "histogram" and "quantile".
     missing : {"error", "ignore"}, default="error"
-        "ignore": a missing value (NaN, None) is left out, in `fit` and in predictions.
+        "ignore": missing values (NaN, None) are left out, in `fit` and in predictions.
     {n_jobs}
 
     Attributes
     ----------
     {shared}
     distributions_ : list of str
-        The distribution of each column. "auto" takes "categorical" for strings, "bernoulli" where all values are 0 or
-        1, "poisson" for integers from 0 up whose variance within classes is 0.5 to 2 times their mean, else "gaussian";
-        for a sparse X of any type "bernoulli" if all entries are 0 or 1, else "multinomial".
+        The distribution of each column. "auto" chooses "categorical" for strings, "bernoulli" if all values are 0 or 1,
+        "poisson" for integers from 0 up with variances within classes of 0.5 to 2 times their means, otherwise
+        "gaussian"; for a sparse X "bernoulli" if all entries are 0 or 1, otherwise "multinomial".
     class_count_, class_prior_ : ndarray of shape (n_classes,)
     factors_ : list of list of int
-        The columns of each factor of the density: one column, or all columns of a multinomial.
+        The columns of each factor of the density: one column, or all columns of a multinomial distribution.
     statistics_ : list of dict
-        The statistics that the distribution of each factor has learned.
+        The statistics that each factor's distribution has learned.
     log_evidence_ : float
         log P(X, y | model), with the parameters integrated out; see Notes.
 
     Notes
     -----
-    Fits and predictions take O(n d k) time, besides the sorting for categories, quantiles and cuts; a kernel density
-    takes about the square root of a class's number of rows for each value of a prediction. Memory beyond X and the
-    statistics is a column and some rows. The first batch of `partial_fit` fixes the bins; `predict_folds` makes the
-    bins and the choices of "auto" anew for each fold.
+    Fits and predictions take O(n d k) time, and additional time to sort for categories, quantiles and cuts; a kernel
+    density takes about the square root of the number of rows of a class for each value in a prediction. Memory beyond X
+    and the statistics is a column and some rows. The first batch of `partial_fit` determines the bins; `predict_folds`
+    determines bins and the choices of "auto" separately for each fold.
 
-    The evidence takes `alpha` for the priors of the parameters: a Dirichlet prior of counts, a gamma distribution of
-    shape and rate `alpha` of rates, and for a Gaussian `alpha` rows with the mean and variance of the column. Learned
-    prior probabilities of the classes have a uniform prior. Cuts and bins count as given. A model with alpha=0 or a
-    kernel density has no evidence.
+    `alpha` also sets the priors of parameters in the evidence: for counts a Dirichlet prior, for rates a gamma
+    distribution with shape and rate `alpha`, and for a Gaussian `alpha` rows with the mean and variance of the column.
+    Prior probabilities of the classes, if they are learned, have a uniform prior. Cuts and bins are treated as given. A
+    model with alpha=0 or a kernel density has no evidence.
 
     References
     ----------
@@ -82,7 +82,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         class_count_=Array("float64", "n_classes"),
         class_prior_=Array("float64", "n_classes"),
         distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
-        # the columns of each factor, and the statistics of its distribution
+        # the columns of each factor, and the statistics of each factor's distribution
         factors_=List("n_factors", Instance(list)),
         statistics_=List("n_factors", Instance(dict)),
     )
@@ -143,7 +143,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
-        """(the distribution wanted for each column, the groups of columns that are to be one multinomial)."""
+        """(the wanted distribution of each column, the groups of columns for one multinomial each)."""
         wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):
@@ -168,7 +168,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return chosen, groups
 
     def _assigned(self, table, codes, rows):
-        """The table, with the distributions and factors that the rows of the index `rows` choose for "auto"."""
+        """The table with its distributions and factors; rows `rows` decide about "auto"."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
@@ -245,17 +245,18 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # the choice of "auto" may depend on any row; columns that a dict does not name are "auto"
+        # the choice of "auto" may depend on any row; the columns that a dict does not name have "auto"
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None
         return [self.leave_one_out(X, y)]
 
     def leave_one_out(self, X, y, sample_weight=None):
-        """The label of each row by a fit of all other rows; the estimator is left as it is.
+        """The label of each row by a fit to all other rows; the estimator does not change.
 
-        Each row is subtracted from one fit of all rows, whose distributions are kept: O(n d k) time, O(n k) memory.
-        Bins and kernel densities depend on all rows, and are learned anew for each. The parameters are those of `fit`.
+        Each row is subtracted from one fit to all rows, whose choice of distributions is kept: O(n d k) time, O(n k)
+        memory. Bins and kernel densities depend on all rows, and are learned again for each row. The parameters are
+        those of `fit`.
 
         Returns
         -------
@@ -273,7 +274,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return classes[joint.argmax(axis=1)]
 
     def sample(self, n=1, random_state=None):
-        """(X, y): n rows drawn from the model, X of shape (n, n_features) and of dtype object if a column has strings.
+        """(X, y): n random rows from the model; X has shape (n, n_features), and dtype object if a column has strings.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The rows of `NaiveBayes`: columns of mixed types, or sparse rows of counts, read as they are."""
+"""Rows for `NaiveBayes`: columns of mixed types, or sparse rows of counts, without conversion."""
 
 import copy
 from itertools import chain
@@ -26,25 +26,25 @@ DISTRIBUTIONS = {
     "kernel": Kernel,
 }
 
-# The distributions that columns of sparse rows may have, of which zeros cost nothing.
+# The distributions for columns of sparse rows; their zeros cost nothing.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
-# The number of rows whose log densities are added at a time.
+# Number of rows whose log densities are added at a time.
 _ROWS = 1 << 12
 
-# The number of entries of sparse rows that are left out at a time.
+# Number of entries of sparse rows that are left out at a time.
 _NUMBERS = 1 << 20
 
 
 class Rows:
-    """Rows; once `assign` was called, with the distribution of each column and its factors, as `NaiveBayes` has them.
+    """Rows and, after a call of `assign`, the distribution of each column and the factors, as in `NaiveBayes`.
 
-    choose(kinds, codes, rows)               the kinds of distribution, with the choice of the rows in place of "auto"
+    choose(kinds, codes, rows)               the kinds of distribution; these rows decide about "auto"
     require(kinds)                           refuses distributions that columns cannot have
     learn(codes, weight, n_classes, options) the statistics of each factor
     add(joint, statistics, options)          adds the log densities of all factors
-    add_left(joint, statistics, codes, ...)  adds those of rows of the fit, by the statistics without each row
-    other_folds(folds, codes, ...)           add(joint, number, asked), which adds those of a fold by all other folds
+    add_left(joint, statistics, codes, ...)  adds log densities of rows of the fit, by the statistics without the row
+    other_folds(folds, codes, ...)           add(joint, number, asked), which adds a fold's log densities by other folds
     """
 
     names = kinds = factors = None
@@ -59,9 +59,9 @@ class Rows:
         return assigned
 
     def batches(self):
-        """(distribution, numbers of factors, their columns) of factors that are worked on together.
+        """(distribution, numbers of factors, their columns) for factors that are processed together.
 
-        A multinomial, and a column with missing values, is alone.
+        A multinomial distribution, and a column with missing values, are processed alone.
         """
         batches = {}
         for i, (first, *_) in enumerate(self.factors):
@@ -82,7 +82,7 @@ class Table(Rows):
         return len(self.columns[0]), len(self.columns)
 
     def among(self, rows):
-        """The rows of an index."""
+        """The rows with the given indices."""
         chosen = copy.copy(self)
         chosen.columns = [column[rows] for column in self.columns]
         chosen.missing = [gone if gone is None else gone[rows] for gone in self.missing]
@@ -148,7 +148,7 @@ class Table(Rows):
         known = {}
 
         def statistics(kind, places):
-            """The statistics of a factor by all other folds, for each fold."""
+            """The statistics of a factor without each fold."""
             own = Table([self.columns[j] for j in places], [self.missing[j] for j in places])
             own = own.assign([kind] * len(places), [list(range(len(places)))])
 
@@ -171,7 +171,7 @@ class Table(Rows):
 
 
 class SparseTable(Rows):
-    """Sparse rows, each column with a distribution of counts."""
+    """Sparse rows, with a distribution of counts for each column."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -187,7 +187,7 @@ class SparseTable(Rows):
         return chosen
 
     def choose(self, kinds, codes, rows):
-        """All columns with "auto" have one distribution."""
+        """The kinds of distribution; all columns with "auto" get the same one."""
         if "auto" in kinds:
             some = self.rows[rows]
             auto = "bernoulli" if _is_binary(some.data[: some.size]) else "multinomial"
@@ -203,7 +203,7 @@ class SparseTable(Rows):
                 )
 
     def _entries(self):
-        """The positions of the entries that belong to each distribution; refuses bad values."""
+        """The positions of the entries of each distribution; bad values are refused."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])
@@ -216,7 +216,7 @@ class SparseTable(Rows):
         return entries
 
     def _sums(self, codes, weight, n_classes, options):
-        """(weights of the rows, sums of columns) by class."""
+        """(weights of the rows, sums of the columns) for each class."""
         count = class_counts(codes, weight, n_classes)[:, None]
         return count, column_sums(self.rows, codes, weight, n_classes, options.n_jobs)
 
@@ -249,7 +249,7 @@ class SparseTable(Rows):
         self._add_by_sums(joint, count, sums, options)
 
     def _add_by_sums(self, joint, count, sums, options):
-        """Add the log density of a row of zeros, and for each entry the difference that it makes."""
+        """Add the log density of a row of zeros, and for each entry its difference from a zero."""
         rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
         count, own = np.broadcast_to(count, sums.shape), self._entries()
         for kind, _, places in sorted(self.batches()):
@@ -269,7 +269,7 @@ class SparseTable(Rows):
         return lambda joint, number, asked: asked.among(folds[number])._add_by_sums(joint, *sums[number], options)
 
     def add_left(self, joint, statistics, codes, weight, options):
-        """The row's own class is scored by the sums without the row, all other classes by the sums of all rows."""
+        """Add log densities: of a row's own class by its sums without the row, of all other classes by their sums."""
         count, sums = self._sums(codes, weight, joint.shape[1], options)
         prior = joint[np.arange(len(joint)), codes]
         self._add_by_sums(joint, count, sums, options)
@@ -306,8 +306,8 @@ class SparseTable(Rows):
                     density += by_row(each, own) - divide(whole, rest + alpha)
                 else:
                     density += by_row(logs, own) - len(places) * np.log(rest + 2 * alpha)
-                    # columns that are 0 in the row: the sum over all columns, which is the same for all rows of one
-                    # class and weight, less the columns that the row has
+                    # the columns that are 0 in the row: the sum over all columns, which is the same for rows with the
+                    # same class and weight, minus the sum over the columns that are not 0 in the row
                     lacked = rest[row[own]] - sums[codes[row[own]], column[own]] + alpha
                     density -= by_row(np.where(lacked > 0, np.log(lacked), 0), own)
                     met = by_row(lacked <= 0, own)
@@ -324,7 +324,7 @@ class SparseTable(Rows):
 
 
 def choose(x, codes, missing):
-    """The distribution that "auto" means for a column."""
+    """The distribution that "auto" chooses for a column."""
     if x.dtype.kind == "O":
         return "categorical"
     if missing is not None:
@@ -345,7 +345,7 @@ def _is_binary(x):
 
 
 def _learned_without(distribution, columns, codes, weight, n_classes, options):
-    """The log densities of each row by a fit of all other rows."""
+    """The log densities of each row by a fit to all other rows."""
     joint = np.zeros((len(codes), n_classes))
     rows = np.arange(len(codes))
     for i in rows:

@@ -11,7 +11,7 @@ from .._validation import as_float64, as_list, as_matrix, encode_labels, require
 from .base import as_priors
 from .joints import normalise
 
-# The number of panels that an integral begins with, the most panels that are halved at a time, and the most terms of a
+# The number of panels at the start of an integral, the most panels that are halved at a time, and the most terms of a
 # sum.
 _PANELS = 512
 _MOST_PANELS = 1 << 14
@@ -19,28 +19,29 @@ _MOST_TERMS = 1 << 20
 
 
 class Risk(NamedTuple):
-    """An expected cost, and its standard error: 0 where it is exact."""
+    """An expected cost and its standard error, which is 0 if the cost is exact."""
 
     value: float
     standard_error: float
 
 
 class BayesClassifier:
-    """The decisions of least expected cost for known distributions of the classes: nothing is fitted.
+    """The decisions with the least expected cost for known distributions of the classes: nothing is fitted.
 
     Parameters
     ----------
     priors : array-like of shape (n_classes,)
-        P(class), of the sum 1.
+        P(class), with the sum 1.
     densities : list of n_classes
-        The distribution of x in each class: all are frozen distributions of SciPy, or all callables that return the
-        densities of rows X, or all tables: arrays of probabilities, indexed by the coordinates of x, whole numbers.
+        The distribution of x in each class. Either all are frozen distributions of SciPy, or all are callables that
+        return the densities of rows X, or all are tables: arrays of probabilities, indexed by the coordinates of x,
+        which are whole numbers.
     cost_matrix : array-like of shape (n_classes, n_decisions), default=None
         cost_matrix[true, decided]; None: 0 for the right class, 1 for any other.
 
     Notes
     -----
-    A decision is a column number of `cost_matrix`, that is, of a class; of equal costs the first.
+    A decision is a column number of `cost_matrix`, by default a class; of equal costs the first.
 
     References
     ----------
@@ -98,7 +99,7 @@ class BayesClassifier:
         return np.asarray(log_density(x), np.float64).reshape(len(X))
 
     def predict_proba(self, X):
-        """P(class | x), of shape (n_samples, n_classes); where x is impossible, all classes are equally probable."""
+        """P(class | x), of shape (n_samples, n_classes); if x is impossible, all classes are equally probable."""
         return normalise(np.ascontiguousarray(self.predict_joint_log_proba(X)), 1, False)
 
     def expected_costs(self, X):
@@ -106,26 +107,26 @@ class BayesClassifier:
         return self.predict_proba(X) @ self.cost_matrix
 
     def predict(self, X):
-        """The decision of least expected cost for each row, of shape (n_samples,)."""
+        """The decision with the least expected cost for each row, of shape (n_samples,)."""
         return self.expected_costs(X).argmin(axis=1)
 
     def risk(self, n=100_000, random_state=None, support=None):
-        """The expected cost of the decisions, the least of any rule.
+        """The expected cost of the decisions, which no other rule undercuts.
 
-        It is exact for tables, a sum for discrete distributions of one variable, and an integral for densities of one
-        variable (for callables, if `support` gives the bounds); else it is the mean over `n` samples.
+        It is exact for tables; a sum for discrete distributions of one variable; an integral for densities of one
+        variable (for callables if `support` gives the bounds); otherwise the mean over `n` samples.
 
         Parameters
         ----------
         n : int >= 2, default=100000
         random_state : int, numpy Generator or None
         support : (float, float), default=None
-            Bounds outside of which callables of one variable are 0, or nearly so.
+            Bounds outside of which callables of one variable are 0 or negligible.
 
         Returns
         -------
         risk : (value, standard_error)
-            The error is 0 where nothing was sampled.
+            The error is 0 if nothing was sampled.
         """
         if self._kind == "table":
             joint = np.stack([prior * table.ravel() for prior, table in zip(self.priors, self.densities)], axis=1)
@@ -150,14 +151,14 @@ class BayesClassifier:
         return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(n)))
 
     def _integral(self, edges):
-        """The integral by 16 Gauss-Legendre nodes a panel; panels are halved until that changes less than 1e-14."""
+        """The integral by 16 Gauss-Legendre nodes per panel; panels are halved until the change is below 1e-14."""
         nodes, weights = np.polynomial.legendre.leggauss(16)
 
         def integrals(start, stop):
             half = (stop - start) / 2
             x = (start + half)[:, None] + half[:, None] * nodes
             joint = np.exp(self.predict_joint_log_proba(x.ravel()))
-            joint[np.isinf(joint)] = 0  # a node that was rounded to a pole
+            joint[np.isinf(joint)] = 0  # a node at a pole, after rounding
             values = np.column_stack([(joint @ self.cost_matrix).min(axis=1), joint])
             return np.einsum("i,j,ijk->ik", half, weights, values.reshape(*x.shape, -1), order="C")
 
@@ -181,7 +182,7 @@ class BayesClassifier:
         return float(total[0])
 
     def sample(self, n=1, random_state=None):
-        """(X, classes): n rows drawn from the distributions, X of shape (n, n_features).
+        """(X, classes): n random rows from the distributions, X of shape (n, n_features).
 
         Parameters
         ----------
@@ -218,7 +219,7 @@ def _is_discrete(density):
 
 
 class BayesOptimalClassifier(Classifier):
-    """The average of models' predictions by their posterior probabilities: sum over models of P(y | x, m) P(m | D).
+    """The average of models' predictions, by posterior probability: the sum over models of P(y | x, m) P(m | D).
 
     Parameters
     ----------
@@ -228,13 +229,13 @@ class BayesOptimalClassifier(Classifier):
         P(m); None: uniform.
     evidence : {"auto", "cross-validation", "none"} or array-like of shape (n_models,), default="auto"
         The source of log P(D | m). "auto": the `log_evidence_` of each model, the marginal likelihood of the rows that
-        it was fitted to, if all models have it, else cross-validation. "cross-validation": the log probability of the
-        labels of `cv` folds, each by models of the other folds. "none": 0, so that the posterior is the prior. An
-        array: the logarithms themselves.
+        it was fitted to, if all models have it, otherwise cross-validation. "cross-validation": the log probability of
+        the labels of `cv` folds, each by models fitted to the other folds. "none": 0, so that the posterior is the
+        prior. An array: the logarithms themselves.
     cv : int >= 2, default=5
         Row i is in fold i modulo cv.
     prefit : bool, default=False
-        Whether the models are fitted already, and are used without a fit and without cross-validation.
+        Whether the models are fitted already. They are then used without a fit and without cross-validation.
 
     Attributes
     ----------
@@ -245,7 +246,7 @@ class BayesOptimalClassifier(Classifier):
         The source of `log_evidence_`: "marginal likelihood", "cross-validation", "none" or "given".
     posterior_ : ndarray of shape (n_models,)
     map_model_, ml_model_ : int
-        The positions of the most probable model, and of the one with the most evidence.
+        The indices of the most probable model, and of the model with the most evidence.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
@@ -285,7 +286,7 @@ class BayesOptimalClassifier(Classifier):
         Parameters
         ----------
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Rows as all models take them.
+            Rows, in a form that all models take.
         y : array-like of shape (n_samples,)
         """
         models = as_list(self.models, "models")
@@ -335,7 +336,10 @@ class BayesOptimalClassifier(Classifier):
 
     @staticmethod
     def _as_rows(X, owner):
-        """X as all models take it: a pandas table as it is, as columns may be words; a sparse matrix; or an array."""
+        """X in a form that all models take: a pandas table itself, since columns may have strings; a sparse matrix.
+
+        Or an array.
+        """
         return X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _log_predictive(self, model, X, y, classes, codes):
@@ -347,7 +351,7 @@ class BayesOptimalClassifier(Classifier):
         for number in range(cv):
             out = fold == number
             proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
-        # a label of probability 0 would make the model impossible, whatever the other rows say
+        # a label with probability 0 would make the model impossible, whatever the other rows are
         return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
 
     def predict_proba(self, X):
@@ -358,13 +362,13 @@ class BayesOptimalClassifier(Classifier):
         return np.sum(parts, axis=0)
 
     def predict(self, X):
-        """The most probable label of each row, of shape (n_samples,); the first of equally probable ones."""
+        """The most probable label of each row, of shape (n_samples,); of equally probable ones the first."""
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
 
 
 def _by_class(model, X, classes):
-    """A model's probability of each of `classes`, 0 for those that it does not know."""
+    """A model's probability of each of `classes`, 0 for classes that it does not know."""
     known = np.isin(model.classes_, classes)
     proba = np.zeros((X.shape[0], len(classes)))
     proba[:, np.searchsorted(classes, model.classes_[known])] = model.predict_proba(X)[:, known]

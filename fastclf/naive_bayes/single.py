@@ -25,7 +25,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
     priors : array-like of shape (n_classes,), default=None
         Probabilities of the classes; None: their shares of the rows.
     var_smoothing : float >= 0, default=1e-9
-        This times the largest variance of a column is added to all variances.
+        This number times the largest variance of a column is added to all variances.
     {n_jobs}
 
     Attributes
@@ -38,10 +38,10 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 
     Notes
     -----
-    X is read once. Its moments are taken about a row of each class, so that an offset of 1e9 costs no digits. A fit
+    X is read once. Its moments are computed about a row of each class, so that an offset of 1e9 costs no digits. A fit
     takes O(n d) time, predictions O(n d k); memory beyond X is O(k d), and n k numbers for predictions. A variance of 0
-    counts as a very small one. After `partial_fit` all attributes are those of one fit of all rows; in scikit-learn
-    `epsilon_` is that of the last batch, and `var_` keeps a part of the earlier ones.
+    is replaced by a very small one. After `partial_fit` all attributes equal those of one fit to all rows; in
+    scikit-learn `epsilon_` is that of the last batch, and a part of the earlier ones stays in `var_`.
 
     References
     ----------
@@ -76,7 +76,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         count, mean, squares = class_moments(X, codes, weight, n_classes, self.n_jobs)
         if not np.isfinite(squares).all():
             require_finite(X, type(self).__name__)
-        # epsilon comes from the rows without their weights, as in scikit-learn
+        # epsilon ignores the sample weights, as in scikit-learn
         if weight is None:
             whole = pool(count, mean, squares)
         else:
@@ -113,10 +113,10 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return super()._answers_without(name, values, X, y, fold)
 
     def leave_one_out(self, X, y):
-        """The label of each row by a fit of all other rows; the estimator is left as it is.
+        """The label of each row by a fit to all other rows; the estimator does not change.
 
-        Each row is subtracted from one fit, in O(d k), if it lies near another class. Where subtraction leaves less
-        than half of the digits, all other rows are fitted. Memory beyond X is some numbers a row.
+        A row near another class is subtracted from one fit, in O(d k). If subtraction leaves less than half of the
+        digits, all other rows are fitted. Memory beyond X is a few numbers per row.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
-# One number for each class and feature.
+# An entry of the table of state: one number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
 
 _LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)
@@ -164,7 +164,7 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Sparse rows stay sparse. Where `alpha` is 0, a count of 0 times log 0 is 0.
+    Sparse rows stay sparse. If `alpha` is 0, a count of 0 times log 0 is 0.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
     ----------
     {parameters}
     binarize : float or None, default=0.0
-        Entries above this count as 1, others as 0. None: all entries are 0 or 1.
+        Entries above this count as 1, others as 0. None: all entries must be 0 or 1.
 
     Attributes
     ----------
@@ -246,8 +246,8 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Entries are counts: a negative entry is refused, and a fraction is taken as it is, as MultinomialNB does. The log
-    joint leaves out log x!, which is the same for all classes.
+    Entries are counts: a negative entry is refused, and a fraction is used itself, as in MultinomialNB. The log joint
+    leaves out log x!, which is the same for all classes.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
     ----------
     {parameters}
     min_categories : int or array-like of shape (n_features,), default=None
-        The least number of categories of each column.
+        The smallest number of categories of each column.
 
     Attributes
     ----------
@@ -289,9 +289,9 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
 
     Notes
     -----
-    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as in scikit-learn. A category from
-    `n_categories_` on, which no row of the fit had, has the count 0: its probability is
-    alpha / (rows + alpha n_categories). scikit-learn raises IndexError there.
+    Categories are whole numbers 0, 1, ..., in any type; fractions are cut off, as in scikit-learn. A category that is
+    at least `n_categories_`, which no row of the fit had, has the count 0: its probability is alpha / (rows + alpha
+    n_categories). scikit-learn raises IndexError instead.
 
     Examples
     --------
@@ -358,7 +358,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
 
     def _tables(self):
-        """The log probabilities of each column, (n_classes, n_categories + 1), the last for any unknown category."""
+        """The log probabilities of each column, (n_classes, n_categories + 1), the last for all unknown categories."""
         tables = []
         for count, known in zip(self.category_count_, self.feature_log_prob_):
             absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)

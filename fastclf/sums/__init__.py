@@ -1,1 +1,1 @@
-"""Sums over rows in blocks of fixed bounds: the same bits from any number of threads. Nothing here is public."""
+"""Sums over rows in blocks with fixed bounds: the number of threads changes no bit. All of it is private."""

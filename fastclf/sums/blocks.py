@@ -1,32 +1,32 @@
-"""Rows in blocks on threads, each block in short ranges, between which Ctrl-C is obeyed.
+"""Rows in blocks on threads; each block is processed in short ranges, between which Ctrl-C is obeyed.
 
-Sums are made block by block, and those of the blocks are added in their order. The bounds of blocks depend on the
-problem alone, so that neither the number of threads nor the time that a range takes changes a bit.
+Sums are computed block by block, and the blocks' sums are added in order. The bounds of blocks depend on the problem
+only, so that neither the number of threads nor the duration of ranges changes a bit.
 """
 
 from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
 
-# The most blocks, and the most numbers in the sums of all blocks together where there is more than one.
+# The largest number of blocks, and of values in the sums of all blocks together, if there is more than one block.
 _BLOCKS = 64
 _PARTIAL_NUMBERS = 1 << 23
 
-# The fewest multiplications that are worth a block of their own.
+# The smallest number of multiplications that justifies a block.
 BLOCK_WORK = 1 << 18
 
-# The most multiplications that one call does (1 ms), and the number of multiplications in a first range.
+# The largest number of multiplications for a single call (1 ms), and the number of multiplications in a first range.
 _THREAD_WORK = 1 << 21
 _RANGE_WORK = 1 << 24
 
 
 def n_blocks(worth, numbers):
-    """The number of blocks to make where at most `worth` of them pay, and the sums of each have `numbers` numbers."""
+    """The number of blocks, at most `worth`, if the sums of each block have `numbers` values."""
     return max(1, min(_BLOCKS, worth, _PARTIAL_NUMBERS // numbers))
 
 
 def even_bounds(n, parts):
-    """The bounds between which n rows fall into parts of equal length: parts + 1 numbers from 0 to n."""
+    """Bounds that cut n rows into equal parts: parts + 1 numbers from 0 to n."""
     return [n * i // parts for i in range(parts + 1)]
 
 
@@ -37,14 +37,14 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
     ----------
     bounds : list of int, ascending
     first : int
-        The number of rows of the first range of a block.
+        The number of rows in the first range of a block.
     begin : callable
         begin() makes the state of a block, on the thread that fills it.
     add : callable
         add(start, stop, state) adds rows to a state.
     threads : int
     cut : callable
-        cut(start, stop, first) gives the ranges of a block: `by_length` if the sums depend on where they are cut.
+        cut(start, stop, first) yields the ranges of a block: `by_length` if the bounds of ranges change the sums.
     """
     states = [None] * (len(bounds) - 1)
 
@@ -59,13 +59,13 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
 
 
 def by_length(start, stop, length):
-    """Ranges of one length, however long they take."""
+    """Ranges of equal length, whatever their duration."""
     for first in range(start, stop, length):
         yield first, min(first + length, stop)
 
 
 def added(arrays):
-    """The sum of arrays, added in their order; the first array is overwritten with it."""
+    """The sum of arrays, in their order; it overwrites the first array."""
     first, *rest = arrays
     for array in rest:
         first += array
@@ -73,7 +73,7 @@ def added(arrays):
 
 
 def over_rows(call, X, row_work, n_jobs):
-    """The answers of call(start, stop) for ranges of all rows of X, in any order, on threads where that pays.
+    """The results of call(start, stop) for ranges of all rows of X, in any order, on threads if this is faster.
 
     A row costs `row_work` multiplications for each of its entries.
     """
@@ -82,7 +82,7 @@ def over_rows(call, X, row_work, n_jobs):
     if work <= _THREAD_WORK:
         return [call(0, n)]
     threads = min(n_threads(n_jobs), n)
-    # several blocks for each thread, as threads are not equally fast
+    # several blocks for each thread, because threads differ in speed
     bounds = even_bounds(n, 1 if threads == 1 else min(n, 4 * threads))
     found = []
 

@@ -1,4 +1,4 @@
-"""Sums of rows by class, in blocks that are added up in order: the number of threads changes no bit."""
+"""Sums of rows by class, in blocks that are added in order: the number of threads changes no bit."""
 
 import numpy as np
 
@@ -13,24 +13,24 @@ kernels = _simd.load("sums._class_sums")
 # The types that kernels read without conversion; bools are read as uint8.
 _NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
 
-# A span of rows is summed by itself. It has at most this many rows and numbers of X, and the sums of all spans together
-# have at most _SUMS numbers.
+# A span of rows is summed separately. It has at most this number of rows and of entries of X; the sums of all spans
+# together have at most _SUMS values.
 _SPAN_ROWS = 1 << 13
 _SPAN = 1 << 20
 _SUMS = 1 << 23
 
-# An X of fewer numbers is summed on one thread.
+# An X with fewer entries is summed on one thread.
 _THREAD_WORK = 1 << 18
 
-# Weights as the kernels take them where every row has the weight 1.
+# The weights for kernels if every row has the weight 1.
 _ONES = np.empty(0)
 
 
 def as_number_rows(X, owner):
-    """X as a C-contiguous array of numbers in its own type, or as Csr.
+    """X as a C-contiguous array of numbers of its own type, or as a Csr.
 
     Floats of an array may be NaN or infinite: the caller's sums or scores are then not finite, and `require_finite`
-    says where.
+    finds the place.
     """
     if is_sparse(X):
         return as_csr(X, owner)
@@ -46,31 +46,31 @@ def as_number_rows(X, owner):
 
 
 def require_finite(X, owner):
-    """Raise if rows hold NaN or infinity; asked where their sums or scores are not finite."""
+    """Raise an error if rows hold NaN or infinity; called when their sums or scores are not finite."""
     if not isinstance(X, Csr) and X.dtype.kind == "f":
         as_matrix(X, owner)
 
 
 def threads_for(X, n_jobs):
-    """The number of threads that pay for sums over X."""
+    """The number of threads for sums over X: more than one only if this is faster."""
     threads = n_threads(n_jobs)
     return threads if X.size >= _THREAD_WORK else 1
 
 
 def over_spans(X, cells, n_jobs, begin, add):
-    """The states of `over_blocks` for spans whose bounds depend on X's shape alone; a state has `cells` numbers."""
-    n = len(X)  # 0 where every value of a column is missing
+    """The states of `over_blocks` for spans whose bounds depend only on X's shape; a state has `cells` values."""
+    n = len(X)  # 0 if every value of a column is missing
     size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // max(1, n))), -(-n * cells // _SUMS), 1)
     return over_blocks([*range(0, max(1, n), size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
 
 
 def divide(a, b):
-    """a / b, and 0 where b is."""
+    """a / b, and 0 where b is 0."""
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
 
 
 def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
-    """Sums by class and column in one read of X; with a threshold, the weight of the rows that exceed it."""
+    """Sums by class and column in one read of X; with a threshold, the weight of the rows above it."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
     if isinstance(X, Csr):
@@ -89,7 +89,7 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
 
 
 def class_counts(codes, weight, n_classes):
-    """The weight of the rows of each class, as float64."""
+    """The total weight of the rows of each class, as float64."""
     return np.bincount(codes, weight, minlength=n_classes).astype(np.float64)
 
 
@@ -112,7 +112,7 @@ def count_categories(X, n_jobs, owner):
 
 
 def category_counts(X, codes, weight, n_classes, first, n_jobs):
-    """Weights by category and class, of shape (first[-1], n_classes); those of column j begin at row first[j]."""
+    """Weights by category and class, of shape (first[-1], n_classes); column j begins at row first[j]."""
     shape = (int(first[-1]), n_classes)
     weight = _ONES if weight is None else weight
 

@@ -1,4 +1,4 @@
-# Building blocks of solvers, for compiled code of others.
+# Building blocks of solvers, for compiled code outside this package.
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
@@ -17,11 +17,11 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    MOST_BITS = 63  # one bit less than an item has, so that no rank is the rank of a missing value
+    MOST_BITS = 63  # one bit less than an item has, so that no rank equals the rank of missing values
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
-    """x'y in float64, summed in two vectors side by side."""
+    """x'y in float64, summed in two vectors."""
     cdef vec_d s = spread_d(0), t = s
     cdef Py_ssize_t i = 0
     cdef double total
@@ -45,7 +45,7 @@ cdef int axpy(Py_ssize_t n, floating a, const floating* x, floating* y) noexcept
 
 
 cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
-    """The number of bits of the numbers below n."""
+    """The number of bits of a number below n."""
     cdef int bits = 0
     while (n - 1) >> bits > 0:
         bits += 1
@@ -55,7 +55,10 @@ cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
 cdef int set_items(
     const floating* x, const column_t* column, growth_t* g, uint64_t* items, double* weights
 ) noexcept nogil:
-    """The items of `tree/_growth.pxd`, one a row, and the weights of the rows; refuses what is no ascending column."""
+    """The items of `tree/_growth.pxd`, one for each row, and the rows' weights.
+
+    Refuses a column that does not ascend.
+    """
     cdef uint64_t rank = 0
     cdef Py_ssize_t i
     for i in range(column.n):
@@ -110,13 +113,13 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            g.weight = weights  # counts would need a table of logarithms
+            g.weight = weights  # without weights, entropy would need a table of logarithms
         describe(&g, &node, &work)
         try_feature(&g, &node, 0, &work, &best)
     column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2
-        # the left value, where rounding makes the middle one of the two
+        # the left value, if the middle is rounded to the right one
         column.threshold[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
     return FASTCLF_OK
 
@@ -125,15 +128,15 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
 #
 #     min  1/2 a'Qa - 1'a    subject to  y'a = 0,  0 <= a_i <= C_i,     Q_ij = y_i y_j K(x_i, x_j)
 #
-# grad = Qa - 1; i maximises -y_i grad_i among the rows whose y_i a_i may rise, and j the second-order gain among those
+# grad = Qa - 1. i maximises -y_i grad_i over the rows whose y_i a_i may rise, and j the second-order gain over the rows
 # whose y_j a_j may fall.
 cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
-    """Whether y alpha may rise; it may fall where it may rise for -y."""
+    """Whether y alpha may rise; y alpha may fall if -y alpha may rise."""
     return alpha < C if y > 0 else alpha > 0
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """The row i, or -1, and the largest violation of the KKT conditions."""
+    """Choose the row i, or -1, and compute the largest violation of the KKT conditions."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -151,7 +154,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """The row j, or -1; K_i is row i of the kernel matrix."""
+    """Choose the row j, or -1; K_i is row i of the kernel matrix."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1
@@ -172,7 +175,7 @@ cdef int smo_second(
 cdef int smo_step(
     const dual_t* p, Py_ssize_t i, Py_ssize_t j, const double* K_i, const double* K_j
 ) noexcept nogil:
-    """Move alpha_i and alpha_j to the minimum between the two, and grad with them."""
+    """Move alpha_i and alpha_j to the minimum along their direction, and update grad."""
     cdef const double* y = p.y
     cdef const double* C = p.C
     cdef double* alpha = p.alpha
@@ -183,14 +186,14 @@ cdef int smo_step(
         return FASTCLF_BAD_SIZE
     curvature = K_i[i] + K_j[j] - 2 * K_i[j]
     step = (y[j] * grad[j] - y[i] * grad[i]) / (curvature if curvature > 0 else 1e-12)
-    # y_i alpha_i rises by the step and y_j alpha_j falls by it, each as far as its box allows
+    # y_i alpha_i rises and y_j alpha_j falls by the step, as far as their boxes allow
     step = max(step, -alpha[i] if y[i] > 0 else alpha[i] - C[i])
     step = max(step, alpha[j] - C[j] if y[j] > 0 else -alpha[j])
     step = min(step, C[i] - alpha[i] if y[i] > 0 else alpha[i])
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # at a bound exactly, whatever the rounding
+    # exactly at a bound, in spite of rounding
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
     for t in range(p.n):

@@ -1,4 +1,4 @@
-# Models for `fastclf/capi.pxd`, made from the forms of `fastclf/embedding/forms.py`.
+# Construction of the models of `fastclf/capi.pxd`, from the forms of `fastclf/embedding/forms.py`.
 import numpy as np
 
 from cpython.object cimport PyObject
@@ -23,18 +23,18 @@ KINDS = {
 
 
 cdef void* address(array) except? NULL:
-    """Where an array begins; NULL for None."""
+    """The address of an array; NULL for None."""
     return NULL if array is None else <void*> <size_t> array.ctypes.data
 
 
 cdef int fill_neighbors(model_t* m, form, functions) except -1:
-    """A model of Rows, with the functions of their index."""
+    """Fill in a model from Rows, with the functions of their index."""
     cdef metrics_t* metrics = <metrics_t*> calloc(1, sizeof(metrics_t))
     if metrics == NULL:
         raise MemoryError
     m.neighbors.metrics = metrics
     index, allowed = form.index, form.allowed
-    fill_metric(metrics, index.metric, None)  # each call adds the norms of its queries
+    fill_metric(metrics, index.metric, None)  # the norms of queries are set by each call
     m.search = <search_f> <size_t> functions["search"]
     m.neighbors.n_rows = len(index.X)
     m.neighbors.n_findable = len(index.X) if allowed is None else np.count_nonzero(allowed)
@@ -51,7 +51,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
 
 
 cdef int fill_filter(model_t* m, index, functions) except -1:
-    """The codes of a Filter, and its Coder."""
+    """Fill in the codes of a Filter, and its Coder."""
     cdef object coder = index.coder
     m.neighbors.width = index.width
     m.neighbors.code = <const unsigned char*> address(index.code)
@@ -75,7 +75,7 @@ cdef int fill_filter(model_t* m, index, functions) except -1:
 
 
 cdef int fill_bayes(model_t* m, lanes, functions) except -1:
-    """A model of BayesInLanes."""
+    """Fill in a model from BayesInLanes."""
     form = lanes.form
     m.bayes.width = len(lanes.zero)
     m.bayes.begin = <const double*> address(form.begin)
@@ -95,7 +95,7 @@ cdef int fill_bayes(model_t* m, lanes, functions) except -1:
 
 
 cdef int fill_machine(model_t* m, form) except -1:
-    """A model of a Machine."""
+    """Fill in a model from a Machine."""
     m.machine.kernel = form.kernel
     m.machine.degree = form.degree
     m.machine.gamma = form.gamma
@@ -113,10 +113,10 @@ cdef void forget(capsule) noexcept:
 
 
 def make(kind, n_features, n_outputs, n_classes, form, functions):
-    """A capsule of a model, which keeps the form.
+    """A capsule with a model, which keeps the form alive.
 
-    `form` holds the arrays: Rows, TreeNodes, Linear, Machine or BayesInLanes; `functions` the addresses of the kernels
-    by their names.
+    `form` holds the arrays: Rows, TreeNodes, Linear, Machine or BayesInLanes; `functions` maps the names of kernels to
+    their addresses.
     """
     cdef model_t* m = <model_t*> calloc(1, sizeof(model_t))
     if m == NULL:

@@ -1,9 +1,9 @@
-# Naive Bayes: log P(x, class) of rows, from the distributions that were learned.
+# Naive Bayes: log P(x, class) of rows, from the learned distributions.
 #
-# in:      rows, dense of any type or CSR; parameters by (column, class), classes filled up to whole vectors: `width`
+# in:      rows, dense of any type or CSR; parameters by (column, class), with classes padded to whole vectors: `width`
 # changed: joint, (rows, classes), to which the kernels add
 #
-# Classes lie side by side in the lanes, and columns are added in their order. Dense rows are taken four at a time,
+# Classes are side by side in the lanes, and columns are added in their order. Dense rows are processed four at a time,
 # which hides the latency of the sums.
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -22,17 +22,17 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 LANES = LANES_D
 
 
-# The log joints of a call's rows, which its kernel adds to.
+# The log joints of the rows of a call, to which its kernel adds.
 cdef struct joints_t:
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t n_classes
-    Py_ssize_t width   # n_classes, filled up to whole vectors
+    Py_ssize_t width   # n_classes, rounded up to whole vectors
     double* joint      # (rows, n_classes), from row 0
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
-    """Add to row i what the lanes have for classes k, k + 1, ..., where there are such classes."""
+    """Add lanes to row i, for the classes k, k + 1, ... that exist."""
     cdef double* out = to.joint + i * to.n_classes + k
     cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
     if n == LANES_D:
@@ -72,8 +72,8 @@ cdef void add_squares(
                 add_lanes(to, i + r, k, a[r])
 
 
-# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is 1 if it is above, else 0.
-# `threshold` is NULL for x as it is; `scratch` has 4 d doubles.
+# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is replaced by 1 if it is above the
+# threshold and by 0 otherwise. `threshold` NULL: no threshold; `scratch` has 4 d doubles.
 cdef void add_products(
     const rows_t* X, const joints_t* to, const double* coef, const double* constant, const double* threshold,
     double* scratch
@@ -102,7 +102,7 @@ cdef void add_products(
                 add_lanes(to, i + r, k, a[r])
 
 
-# `add_products` of sparse rows.
+# The same as `add_products`, for sparse rows.
 cdef void add_sparse_products(
     const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
     const double* threshold
@@ -122,8 +122,8 @@ cdef void add_sparse_products(
             add_lanes(to, i, k, a)
 
 
-# joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last entry of a column is for all categories that
-# the column does not have. NaN, a missing value, adds nothing. `scratch` has d doubles.
+# joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last entry of a column is for all unknown
+# categories. NaN, a missing value, adds nothing. `scratch` has d doubles.
 cdef void add_entries(
     const rows_t* X, const joints_t* to, const int64_t* first, const double* table, const double* constant,
     double* scratch
@@ -143,25 +143,25 @@ cdef void add_entries(
 
 
 cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
-    """The entry of category x of column j."""
+    """The entry in the table for category x of column j."""
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
 
-# The sum of normal densities of width h about cells.
+# A sum of normal densities with standard deviation h, centred at cells.
 cdef struct density_t:
     const double* cell   # (m,), ascending
-    const double* count  # (m,), above 0: how many values lie in each cell
+    const double* count  # (m,), above 0: the number of values in each cell
     Py_ssize_t m
     double h
     double slack         # log(the largest count) + log(m) + 42
-    double constant      # log of what the sum is divided by
+    double constant      # log of the divisor of the sum
 
 
 # log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
 #
-# Cells further from x than a reach r are left out, whose terms together are below 2^-60 of the term of the nearest
-# cell: r^2 / 2 h^2 = top + slack - log(count of the nearest), where -top is the exponent of the nearest.
+# Cells farther from x than a reach r are skipped. Their terms together are below 2^-60 of the nearest cell's term: r^2
+# / 2 h^2 = top + slack - log(count of the nearest cell), where -top is the exponent of its term.
 cdef double log_density(const density_t* p, double x) noexcept nogil:
     cdef Py_ssize_t a, last
     cdef double t, top, reach, total, scale = -0.5 / (p.h * p.h)
@@ -190,7 +190,7 @@ cdef double log_density(const density_t* p, double x) noexcept nogil:
 
 
 cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) noexcept nogil:
-    """The first of m ascending cells that is at least x, or m."""
+    """The index of the first of m ascending cells that is at least x; m if there is none."""
     cdef Py_ssize_t low = 0, high = m, middle
     while low < high:
         middle = (low + high) // 2
@@ -201,7 +201,7 @@ cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) no
     return low
 
 
-# Log joints become (log) probabilities, in place; where every class is impossible, all are alike.
+# Convert log joints to (log) probabilities, in place; if every class is impossible, all get the same probability.
 cdef void normalise_rows(
     double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
 ) noexcept nogil:
@@ -243,7 +243,7 @@ def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities to rows start to stop of `joint`; the parameters are as `in_lanes` lays them out."""
+    """Add Gaussian log densities to rows start to stop of `joint`; the parameters have the layout of `in_lanes`."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(4 * rows.d)
@@ -255,7 +255,7 @@ def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows start to stop of `joint`; a threshold of None: of x as it is."""
+    """Add linear scores to rows start to stop of `joint`; threshold None: no threshold."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
@@ -269,7 +269,7 @@ def sparse_products(
     X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """As `products`, of a `Csr` X with its `data`."""
+    """The same as `products`, for a `Csr` X with its `data`."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
@@ -283,7 +283,7 @@ def entries(
     X, const int64_t[::1] first, const double[:, ::1] table, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add the table's entries for the categories of rows start to stop."""
+    """Add the table's entries for the categories of rows start to stop to `joint`."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, table.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(rows.d)
@@ -295,7 +295,7 @@ def densities(
     const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
     double[::1] out
 ):
-    """Write the log densities of x by a sum of normal densities, whose parameters `density_t` explains."""
+    """Write the log densities of x for a sum of normal densities; `density_t` describes the parameters."""
     cdef density_t p = density_t(&cell[0], &count[0], cell.shape[0], h, slack, constant)
     cdef Py_ssize_t i
     with nogil:
@@ -304,13 +304,13 @@ def densities(
 
 
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
-    """Log joints become (log) posterior probabilities, in place."""
+    """Convert log joints to (log) posterior probabilities, in place."""
     with nogil:
         normalise_rows(&joint[0, 0], joint.shape[1], start, stop, log_wanted)
 
 
 def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] code):
-    """The class of the largest log joint of each row, the first of equal ones."""
+    """The class with the largest log joint of each row; of equal ones the first."""
     with nogil:
         decide_rows(&joint[0, 0], joint.shape[1], start, stop, &code[0])
 
@@ -318,9 +318,9 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 def leave_out(
     X, const int32_t[::1] code, gaussians, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """Write the class of rows start to stop by the Gaussian classes of all other rows, and whether it got lost.
+    """Write the class of rows start to stop by the fits without each row, and whether it is lost (too few digits).
 
-    `gaussians` is a `Gaussians` of `leave_one_out.py`.
+    `gaussians` is a `Gaussians` of `gaussian_leave_one_out.py`.
     """
     cdef const double[::1] count = gaussians.count, base = gaussians.base, top = gaussians.top
     cdef const double[:, ::1] mean = gaussians.mean, squares = gaussians.squares, log_prior = gaussians.log_prior
@@ -349,8 +349,8 @@ cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
 cdef void rule_out(
     const model_t* model, const rows_t* x, const double* marked, const double* most, double* joint, double* scratch
 ) noexcept nogil:
-    """Give a row's impossible classes -inf: those of which it has a marked column; or where `most` is not NULL, those
-    of which it has fewer marked columns than that. `scratch` has 4 d + n_outputs doubles."""
+    """Give the impossible classes of a row -inf: those with a nonzero value in a marked column; or, where `most` is not
+    NULL, those with fewer nonzero values in marked columns than `most`. `scratch` has 4 d + n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, k
     cdef double* hits = scratch + 4 * d
@@ -366,7 +366,7 @@ cdef void rule_out(
 cdef int joint_rows(
     const model_t* model, const real* X, Py_ssize_t n, double* joint, char* work
 ) noexcept nogil:
-    """log P(x, class) of n rows; `work` has 4 n_features + n_outputs doubles."""
+    """Write log P(x, class) of n rows; `work` has 4 n_features + n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, i, k
     cdef double* scratch = <double*> work

@@ -1,8 +1,8 @@
 # Sufficient statistics of classes, in one read of the rows.
 #
-# in:      rows, dense of any type or CSR; the class and the weight of each
-# changed: arrays (class, column), to which the rows of a span are added in their order: spans of fixed lengths give the
-#          same bits whatever thread takes them
+# in:      rows, dense of any type or CSR; the class and the weight of each row
+# changed: arrays (class, column), to which the rows of a span are added in their order: since spans have fixed lengths,
+#          the bits do not depend on the number of threads
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -12,11 +12,11 @@ from _numbers cimport FLOAT, number, real, row_of, rows_of, rows_t
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 1024  # how many numbers ahead rows are prefetched
+    AHEAD = 1024  # number of values that rows are prefetched ahead
     LINE = 64  # bytes of a cache line
 
 
-# The rows of a call, with what they count for.
+# The rows of a call, with their classes and weights.
 cdef struct labelled_t:
     Py_ssize_t start
     Py_ssize_t stop
@@ -27,7 +27,7 @@ cdef struct labelled_t:
 cdef inline labelled_t labelled(
     const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Rows start to stop; `weight` of no entries: all 1."""
+    """Rows start to stop; `weight` is empty if all weights are 1."""
     cdef labelled_t rows
     rows.start, rows.stop, rows.code, rows.weight = start, stop, &code[0], NULL
     if weight.shape[0]:
@@ -44,20 +44,20 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 #     sums = sum w (x - shift),   squares = sum w (x - shift)^2
 #
 # The shift is one of the summed values, so that squares is at most n + 1 times the sum of squares about the mean:
-# cancellation costs a factor of n at worst, the length of a span, wherever the data lie.
+# cancellation costs at worst a factor of n, the length of a span, whatever the offset of the data.
 #
-# Rows are added four of a class at a time, so that the sums are read and written once for all four; up to three rows of
-# a class wait for the next.
+# Rows are added four at a time to a class, so that the sums are read and written once for all four; at most three rows
+# of a class wait for the next.
 cdef struct moments_t:
-    double* count       # (classes,) the sum of weights; 0: the class has no shift yet
+    double* count       # (classes,) the sum of weights; 0: the shift of the class is not set yet
     double* shift       # (classes, d)
     double* sums        # (classes, d)
     double* squares     # (classes, d)
-    int64_t* waiting    # (classes, 4) how many rows wait, and their numbers
+    int64_t* waiting    # (classes, 4) the number of waiting rows, and their row numbers
 
 
 cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:
-    """Add the rows to their classes' moments, but for those that then wait; `scratch` has 4 d doubles."""
+    """Add rows to the moments of their classes, except rows that wait in the end; `scratch` has 4 d doubles."""
     cdef Py_ssize_t d = X.d, i, j, k
     cdef int64_t* waiting
     cdef const double* x
@@ -77,7 +77,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
             waiting[0] += 1
             waiting[waiting[0]] = i
         else:
-            waiting[0] = i  # beside the three that wait
+            waiting[0] = i  # the fourth row, beside three that wait
             add_four(X, waiting, 4, rows.weight, m, k, scratch)
             waiting[0] = 0
 
@@ -85,7 +85,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
 cdef void add_four(
     const rows_t* X, const int64_t* row, Py_ssize_t n, const double* weight, moments_t* m, Py_ssize_t k, double* scratch
 ) noexcept nogil:
-    """Add n rows to class k; where they are less than four, the last stands in for the others, without weight."""
+    """Add n rows to class k; if n is less than four, the last row is repeated with weight 0."""
     cdef Py_ssize_t d = X.d, r
     cdef const float* f[4]
     cdef const double* x[4]
@@ -130,11 +130,11 @@ cdef inline void add_four_rows(
             squares[j] += w[r] * t * t
 
 
-# sums[k, j] = sum w x, or with a threshold the weight of the rows whose x is above it; sums of integers are exact.
+# sums[k, j] = sum w x, or with a threshold the weight of the rows with x above it; sums of integers are exact.
 cdef void sum_columns(
     const rows_t* X, const labelled_t* rows, const double* threshold, double* sums, double* scratch
 ) noexcept nogil:
-    """`threshold` is NULL for sums of x; `scratch` has d doubles."""
+    """Add the sums; `threshold` is NULL for sums of x, and `scratch` has d doubles."""
     cdef Py_ssize_t d = X.d, i
     cdef double w
     for i in range(rows.start, rows.stop):
@@ -162,7 +162,7 @@ cdef inline void add_row(
 cdef void sum_sparse_columns(
     const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
-    """`sum_columns` of sparse rows, of which the entries alone are above the threshold."""
+    """The same as `sum_columns`, for sparse rows; only entries, never zeros, can be above the threshold."""
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s
@@ -179,8 +179,8 @@ cdef void sum_sparse_columns(
 cdef Py_ssize_t raise_largest(
     const number* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, number* largest
 ) noexcept nogil:
-    """Raise largest[j] to the largest entry of column j, up to the first row that has an entry that is no category
-    (negative, NaN or from 2^31 up), whose number is returned; else -1."""
+    """Raise largest[j] to the largest entry of column j. Stops at the first row with an entry that is no category
+    (negative, NaN or at least 2^31) and returns its number; otherwise -1."""
     cdef Py_ssize_t i, j
     cdef bint bad
     cdef number x
@@ -201,7 +201,7 @@ cdef Py_ssize_t raise_largest(
 cdef void count_categories(
     const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
-    """counts[first[j] + category, class] += weight; `scratch` has d doubles."""
+    """Add weights: counts[first[j] + category, class] += weight; `scratch` has d doubles."""
     cdef Py_ssize_t i, j
     cdef double w
     cdef const double* x
@@ -213,7 +213,7 @@ cdef void count_categories(
 
 
 cdef moments_t moments_of(state) except *:
-    """The arrays of a `ClassMoments`, whose owner keeps them alive."""
+    """The arrays of a `ClassMoments`. The caller keeps them alive."""
     cdef double[::1] count = state.count
     cdef double[:, ::1] shift = state.shift, sums = state.sums, squares = state.squares
     cdef int64_t[:, ::1] waiting = state.waiting
@@ -221,7 +221,10 @@ cdef moments_t moments_of(state) except *:
 
 
 def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, state):
-    """Add rows start to stop to a `ClassMoments`, where some of them then wait; `weight` of no entries: all 1."""
+    """Add rows start to stop to a `ClassMoments`, in which some of them then wait.
+
+    `weight` is empty if all weights are 1.
+    """
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef moments_t m = moments_of(state)
@@ -231,7 +234,7 @@ def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t sta
 
 
 def waiting_moments(X, const double[::1] weight, state):
-    """Add the rows that wait in a `ClassMoments`."""
+    """Add the waiting rows of a `ClassMoments` to its sums."""
     cdef rows_t array = rows_of(X)
     cdef moments_t m = moments_of(state)
     cdef Py_ssize_t k, n_classes = len(state.count)
@@ -247,7 +250,7 @@ def sums(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows start to stop to the sums of their classes; with a threshold, how often it is exceeded."""
+    """Add rows start to stop to the sums of their classes; with a threshold, the weights of values above it."""
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -261,7 +264,7 @@ def sparse_sums(
     X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """As `sums`, of a `Csr` X that has an entry, with its `data`."""
+    """The same as `sums`, for a `Csr` X with at least one entry, and its `data`."""
     cdef csr_t sparse = csr_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -271,7 +274,10 @@ def sparse_sums(
 
 
 def largest(const number[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, number[::1] out):
-    """Raise `out` to the largest category of each column; returns the first row that holds none, or -1."""
+    """Raise `out` to the largest category of each column.
+
+    Returns the first row with an entry that is no category, or -1.
+    """
     cdef Py_ssize_t bad
     with nogil:
         bad = raise_largest(&X[0, 0], X.shape[1], start, stop, &out[0])
@@ -282,7 +288,10 @@ def categories(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     const int64_t[::1] first, double[:, ::1] out
 ):
-    """Count the categories of rows start to stop, each a whole number of at most what `largest` found."""
+    """Count the categories of rows start to stop.
+
+    Every entry must be a whole number no larger than `largest` has found.
+    """
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double[::1] scratch = np.empty(array.d)

@@ -1,11 +1,11 @@
-# Sums over rows, of each class and of products, in float64 about a shift c that lies among the rows: the sums are as
-# large as the spread, not as the offset.
+# Sums over rows, by class and of products, in float64 about a shift c that lies among the rows: the size of the sums
+# depends on the spread of the data, not on their offset.
 #
 #     sum_out[y_i, j]  += w_i (x_ij - c_j)
 #     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
 #
-# Each number is a sum over the rows in their order, so that where a range ends changes no bit. A row of weight 0 is
-# passed over.
+# Each number is a sum over the rows in their order, so that the bounds of ranges change no bit. A row with weight 0 is
+# skipped.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.string cimport memset
@@ -17,11 +17,11 @@ from fastclf._aligned import aligned
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # how many numbers ahead a row is prefetched
-    WIDE = 2 * LANES_D  # columns of a tile of the Gram matrix, which has 4 rows
-    PANEL_ROWS = 48  # rows that are shifted and copied at a time
+    AHEAD = 512  # number of values that a row is prefetched ahead
+    WIDE = 2 * LANES_D  # number of columns of a tile of the Gram matrix; a tile has 4 rows
+    PANEL_ROWS = 48  # number of rows that are shifted and copied at a time
 
-TILE = max(WIDE, 4)  # the width of the Gram matrix is a multiple of it
+TILE = max(WIDE, 4)  # the width of the Gram matrix is a multiple of TILE
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -51,7 +51,7 @@ cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, doubl
 cdef void add_tile(
     const double* a, const double* b, Py_ssize_t n_rows, Py_ssize_t stride, double* out
 ) noexcept nogil:
-    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], i < 4, j < WIDE; rows lie a stride apart."""
+    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], i < 4, j < WIDE; stride: from one row to the next."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, p, q, u
     cdef Py_ssize_t _r
     cdef double* o = out
@@ -91,7 +91,7 @@ cdef void add_tile(
 
 
 cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """The tiles that reach the diagonal or lie right of it."""
+    """Add a panel to the tiles that reach the diagonal of the Gram matrix or lie right of it."""
     cdef Py_ssize_t i, j = 0
     while j < width:
         i = 0
@@ -105,9 +105,9 @@ def add_products(
     const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[::1] shift,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[:, ::1] gram_out
 ):
-    """Add rows [start, stop) to the sums of their classes and, on and right of the diagonal, to the Gram matrix.
+    """Add rows [start, stop) to the sums of their classes and to the Gram matrix, on and right of its diagonal.
 
-    The Gram matrix has a multiple of TILE columns, the first d of which count; `weight` None: all 1.
+    The number of columns of the Gram matrix is a multiple of TILE; the first d of them are used. `weight` None: all 1.
     """
     cdef Py_ssize_t d = X.shape[1], width = gram_out.shape[1], i = start, n_rows
     cdef double w = 1
