@@ -1,4 +1,4 @@
-"""Pictures of results and models; matplotlib is imported when one is drawn, not before."""
+"""Pictures of results and models; matplotlib is imported only when one is drawn."""
 
 from .._lazy import attach
 

@@ -11,9 +11,9 @@ class ComparisonDisplay:
     Parameters
     ----------
     results : mapping of name to CrossValidation
-        What :func:`fastclf.cross_validate` returns for a mapping of estimators.
+        The result of :func:`fastclf.cross_validate` for a mapping of estimators.
     baseline : float, optional
-        Error of the majority class, drawn as a dashed line.
+        Error of always predicting the majority class, drawn as a dashed line.
     title : str, optional
 
     Attributes
@@ -40,14 +40,14 @@ class ComparisonDisplay:
 
     @classmethod
     def from_results(cls, results, *, baseline=None, title=None, ax=None):
-        """Draw at once; the parameters are those of the class and of :meth:`plot`."""
+        """Draw immediately; the parameters are those of the class and of :meth:`plot`."""
         return cls(results, baseline=baseline, title=title).plot(ax)
 
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self.
 
-        The error axis is logarithmic, so that a classifier at 1 % and a baseline at 90 % can both be read; an
-        error of zero is drawn at half a test row.
+        The error axis is logarithmic, so that errors of both 1 % and 90 % are legible; an error of zero is drawn at
+        half a test row.
         """
         ax = axes(ax, (8, _height(self.results)))
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -60,7 +60,7 @@ class ComparisonDisplay:
         drawn = [self.baseline] if self.baseline else []
         for i, result in enumerate(self.results.values()):
             error, spread, cost = result.error, result.standard_error, result.microseconds_per_query
-            spread = 0.0 if spread != spread else spread  # NaN: one fold has no spread
+            spread = 0.0 if spread != spread else spread  # NaN: a single fold has no spread
             half_row = 0.5 / max(result.n_test.sum(), 1)
             left, dot, right = (max(value, half_row) for value in (error - spread, error, error + spread))
             drawn += [left if left > half_row else dot / 2, right]

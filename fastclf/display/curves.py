@@ -1,4 +1,4 @@
-"""Pictures of figures: tables, curves, and how errors change with a parameter or with rows."""
+"""Pictures of tables and curves, and of errors as a function of a parameter or of the number of rows."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class ConfusionMatrixDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None):
-        """Draw what a fitted classifier answers for rows X with the labels y."""
+        """Draw the predictions of a fitted classifier for rows X with the labels y."""
         return cls.from_predictions(y, estimator.predict(X), sample_weight=sample_weight, ax=ax)
 
     @classmethod
@@ -77,7 +77,7 @@ class _TwoClassCurve:
 
 
 class RocCurveDisplay(_TwoClassCurve):
-    """The share of positive rows found against that of negative rows mistaken for them.
+    """The share of positive rows that are found, against the share of negative rows taken for positive.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class RocCurveDisplay(_TwoClassCurve):
 
 
 class PrecisionRecallDisplay(_TwoClassCurve):
-    """How many of the rows called positive are, against the share of the positive rows found.
+    """The share of positives among rows predicted as positive, against the share of positive rows that are found.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class PrecisionRecallDisplay(_TwoClassCurve):
     recall : ndarray of shape (n_points,)
     average_precision : float, default=None
     prevalence : float, default=None
-        The share of positive rows: the precision of chance.
+        The share of positive rows, which is the precision of random predictions.
     name : str, default=None
 
     Attributes
@@ -159,7 +159,7 @@ class PrecisionRecallDisplay(_TwoClassCurve):
         """Draw the curve of scores."""
         rows = read_scored(y_true, y_score, pos_label, sample_weight)
         precision, recall, _ = precision_recall_points(rows)
-        # at the lowest threshold every row is called positive
+        # at the lowest threshold every row is predicted as positive
         options = {"average_precision": precision_area(rows), "prevalence": precision[0], "name": name}
         return cls(precision, recall, **options).plot(ax)
 
@@ -189,7 +189,7 @@ def _band(ax, x, errors, colour, label, style="-"):
 
 
 def _scale(ax, values):
-    """A logarithmic axis where the values span more than a factor of 30 (from 0 too), else a linear one."""
+    """A logarithmic axis if the values span more than a factor of 30 or include 0; otherwise a linear one."""
     values = np.asarray(values, float)
     positive = values[values > 0]
     if (values >= 0).all() and len(positive) > 1 and positive.max() > 30 * positive.min():
@@ -200,12 +200,13 @@ def _scale(ax, values):
 
 
 class ValidationCurveDisplay:
-    """The error by the value of a parameter, with one standard error, the best value and the simplest near to it.
+    """The error as a function of a parameter, with one standard error; the best value and the simplest near it are
+    marked.
 
     Parameters
     ----------
     tuning : Tuning
-        Of one parameter, of numbers.
+        The result of tuning one numeric parameter.
     train_errors : ndarray of shape (n_values, n_folds), default=None
 
     Attributes
@@ -277,15 +278,15 @@ class ValidationCurveDisplay:
 
 
 class PruningDisplay(ValidationCurveDisplay):
-    """The error of a decision tree by `ccp_alpha`, with the number of leaves along the top.
+    """The error of a decision tree as a function of `ccp_alpha`, with the number of leaves at the top.
 
     Parameters
     ----------
     tuning : Tuning
-        Of `ccp_alpha`.
+        The result of tuning `ccp_alpha`.
     train_errors : ndarray of shape (n_values, n_folds), default=None
     path : dict, default=None
-        What `cost_complexity_pruning_path` gives for all rows.
+        The result of `cost_complexity_pruning_path` for all rows.
 
     Attributes
     ----------
@@ -307,10 +308,10 @@ class PruningDisplay(ValidationCurveDisplay):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, n_alphas=50, train=True, ax=None, **options):
-        """Draw the alphas of the tree of all rows, up to `n_alphas` of them, each between two neighbouring breaks."""
+        """Draw the errors of at most `n_alphas` alphas, each between two breaks of the tree of all rows."""
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
-        # the middle of an interval of alphas that give the same subtree, as Breiman takes it
+        # the middle of an interval of alphas with the same subtree, following Breiman
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
         kept = np.unique(np.linspace(0, len(between) - 1, n_alphas).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
@@ -326,7 +327,7 @@ class PruningDisplay(ValidationCurveDisplay):
             :, 0
         ]
         last = -1.0
-        for i in np.argsort(-values):  # the small trees first, as they are far apart
+        for i in np.argsort(-values):  # small trees first, because they are far apart
             if last < 0 or last - place[i] > 0.06:
                 last = place[i]
                 style = {"ha": "center", "va": "bottom", "fontsize": "small", "textcoords": "offset points"}
@@ -336,7 +337,7 @@ class PruningDisplay(ValidationCurveDisplay):
 
 
 class LearningCurveDisplay:
-    """The error by the number of rows that are fitted on.
+    """The error as a function of the number of train rows.
 
     Parameters
     ----------
@@ -364,7 +365,7 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **options):
-        """Measure and draw; `options` are those of :func:`fastclf.learning_curve`."""
+        """Compute and draw; `options` are those of :func:`fastclf.learning_curve`."""
         from ..model_selection.curves import learning_curve
 
         return cls(*learning_curve(estimator, X, y, **options)).plot(ax)
@@ -383,12 +384,12 @@ class LearningCurveDisplay:
 
 
 class QueryCostDisplay:
-    """Errors against the time of a query: which estimators are worth their time.
+    """Errors against the time of a query: the cost of accuracy.
 
     Parameters
     ----------
     results : mapping of name to CrossValidation
-        What :func:`fastclf.cross_validate` returns for several estimators, best with n_jobs=1.
+        The result of :func:`fastclf.cross_validate` for several estimators, best with n_jobs=1.
 
     Attributes
     ----------
@@ -410,7 +411,7 @@ class QueryCostDisplay:
 
     @classmethod
     def from_results(cls, results, *, ax=None):
-        """Draw at once."""
+        """Draw immediately."""
         return cls(results).plot(ax)
 
     def plot(self, ax=None):
@@ -424,7 +425,7 @@ class QueryCostDisplay:
         order = np.argsort(cost[best])
         ax.step(cost[best][order], error[best][order], where="post", color="C3", linewidth=1, linestyle="--", zorder=0)
         for place, (_, name, x, y) in enumerate(sorted(zip(cost, self.results, cost, error))):
-            # neighbours' names go up and down in turn
+            # names of neighbouring dots are placed alternately above and below
             offset = (6, 4) if place % 2 == 0 else (6, -11)
             ax.annotate(name, (x, y), xytext=offset, textcoords="offset points", fontsize="small")
         ax.set_xscale("log")

@@ -1,4 +1,4 @@
-"""What all pictures share."""
+"""Functions shared by all pictures."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def need_matplotlib():
 
 
 def axes(ax=None, size=(5.5, 4.5)):
-    """`ax`, or that of a new figure."""
+    """`ax`, or the axes of a new figure."""
     need_matplotlib()
     if ax is not None:
         return ax
@@ -37,7 +37,7 @@ def colours(n):
 
 
 def scores_of_two(estimator, X):
-    """A score of each row for the second of two classes, and the classes."""
+    """(a score of each row for the second of two classes, the classes)."""
     classes = estimator.classes_
     if len(classes) != 2:
         raise ValueError(f"estimator tells {len(classes)} classes apart; two are wanted for this picture")

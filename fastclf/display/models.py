@@ -1,4 +1,4 @@
-"""Pictures of models: the regions of a classifier in the plane, and a tree."""
+"""Pictures of models: the regions of a classifier of two features, and a tree."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from .drawing import axes, colours, finish
 
 
 class DecisionBoundaryDisplay:
-    """Which label a classifier of two features gives to each point of the plane.
+    """The label that a classifier of two features gives to each point of the plane.
 
-    Rows are dots in the colour of their label, those that are answered wrong are crossed out. Scores of
-    two classes show their boundary, a support vector machine also its margins and, ringed, its support vectors, and a
-    tree the boxes of its leaves.
+    Rows are dots in the colour of their label; wrongly predicted rows are crossed out. For two classes the boundary is
+    drawn; for a support vector machine also its margins and, ringed, its support vectors; for a tree the boxes of its
+    leaves.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class DecisionBoundaryDisplay:
     xlim : pair of floats
     ylim : pair of floats
     grid_resolution : int >= 2, default=300
-        Points a side.
+        Number of points on each side.
 
     Attributes
     ----------
@@ -43,7 +43,10 @@ class DecisionBoundaryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y=None, *, grid_resolution=300, eps=0.08, feature_names=None, ax=None):
-        """Draw the plane around rows X, with a border of `eps` of their width, and the rows, best with their labels."""
+        """Draw the plane around rows X, with a margin of `eps` times their width, and the rows.
+
+        Labels y colour the rows.
+        """
         rows = np.asarray(as_array(X, "X"), float)
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise ValueError(f"X has shape {rows.shape}; two features are wanted for a picture of the plane")
@@ -139,18 +142,18 @@ class DecisionBoundaryDisplay:
 
 
 def _has_margins(model):
-    """Whether scores of -1 and 1 are what its fit aims at: of support vector machines."""
+    """Whether scores of -1 and 1 are the margins of the fit: for support vector machines."""
     return hasattr(model, "support_vectors_") or type(model).__name__ == "LinearSVC"
 
 
 class TreeDisplay:
-    """A fitted decision tree: its questions, and the shares of the classes in its leaves.
+    """A fitted decision tree: the conditions of its nodes, and the shares of the classes in its leaves.
 
     Parameters
     ----------
     estimator : DecisionTreeClassifier or DecisionTreeRegressor, fitted
     max_depth : int >= 0, default=None
-        How deep it is drawn; None: whole.
+        The largest depth that is drawn; None: the whole tree.
     feature_names : list of str, default=None
     class_names : list of str, default=None
 
@@ -185,11 +188,11 @@ class TreeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, max_depth=None, feature_names=None, class_names=None, ax=None):
-        """Draw at once; the parameters are those of the class and of :meth:`plot`."""
+        """Draw immediately; the parameters are those of the class and of :meth:`plot`."""
         return cls(estimator, max_depth=max_depth, feature_names=feature_names, class_names=class_names).plot(ax)
 
     def _placed(self):
-        """{node: (x, depth)}: leaves side by side, each inner node above the middle of its children."""
+        """{node: (x, depth)}: leaves side by side, each inner node above the middle between its children."""
         tree = self.estimator.tree_
         limit = self.max_depth if self.max_depth is not None else tree.node_count
         place, next_x = {}, 0

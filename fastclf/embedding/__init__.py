@@ -1,4 +1,4 @@
-"""Fitted models for compiled code: called by pointer without the GIL, as C source, as an ONNX graph."""
+"""Fitted models for compiled code: called through pointers without the GIL, as C source, or as an ONNX graph."""
 
 from .._lazy import attach
 

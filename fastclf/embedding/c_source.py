@@ -1,4 +1,4 @@
-"""Fitted models ahead of time: as C source without dependencies, and as ONNX graphs."""
+"""Export of fitted models: as C source without dependencies, and as ONNX graphs."""
 
 import re
 from pathlib import Path
@@ -12,45 +12,45 @@ from ..neighbors.voting import Voters
 from ..tree.nodes import split_steps
 from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
 
-# Rows of neighbours with more numbers than this are no source for a compiler.
+# The largest number of values in the rows of neighbours that a C file may hold; more would overload a compiler.
 _MOST_NUMBERS = 1 << 20
 
 _NUMBERS_A_LINE = 4
 
 
 def export_c(model, path, *, name="model"):
-    """Write a fitted model as one C99 file: tables and a loop over them; no library but C's own, no allocation.
+    """Write a fitted model as one C99 file of tables and loops; it uses only C's own library, and does not allocate.
 
-    The file has `int NAME_predict(const double *x, double *out)`, which may be called from any number of threads. It
-    returns the position in `classes_` (0 for a regressor), or -1 where `predict` would refuse x; `out`, of NAME_OUTPUTS
-    numbers, takes the scores: `decision_function` of a linear model or SVC ('ovo'), of naive Bayes log P(x, class), of
-    trees and neighbours `predict_proba`; of a regressor what it predicts. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES
-    are constants, and NAME_classes the labels. A tree takes NaN for what is missing, and for a category its position in
-    `categories_`, which the file lists as NAME_categories_J of column J. It compiles without a warning with `-std=c99
-    -Wall -Wextra -Wconversion -pedantic`; link with `-lm`.
+    The file defines `int NAME_predict(const double *x, double *out)`, which may be called from any number of threads.
+    It returns the index in `classes_` (0 for a regressor), or -1 if `predict` would refuse x. It writes NAME_OUTPUTS
+    scores to `out`: `decision_function` of a linear model or SVC ('ovo'), log P(x, class) of naive Bayes,
+    `predict_proba` of trees and neighbours, the prediction of a regressor. NAME_FEATURES, NAME_OUTPUTS and NAME_CLASSES
+    are constants, and NAME_classes has the labels. For a tree, NaN is a missing value, and a category is given by its
+    index in `categories_`, which the file lists as NAME_categories_J for column J. The file compiles without a warning
+    with `-std=c99 -Wall -Wextra -Wconversion -pedantic`; link with `-lm`.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree (of labels with one output), SVC by a named kernel; or KNeighborsClassifier or KNeighborsRegressor
-        with one output and no `sample_weight`, weights 'uniform' or 'distance', by 'euclidean', 'sqeuclidean',
-        'manhattan' or 'chebyshev', on up to 1048576 numbers.
+        Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
+        decision tree (for labels, with one output), SVC with a named kernel; or KNeighborsClassifier or
+        KNeighborsRegressor with one output and without `sample_weight`, weights 'uniform' or 'distance', metric
+        'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', and at most 1048576 values.
     path : str or path-like
-        File to write.
+        The file to write.
     name : str, default='model'
-        What its names begin with: a C identifier.
+        The prefix of the names in the file: a C identifier.
 
     Raises
     ------
     TypeError, ValueError
-        If the model is no such one.
+        The model is none of these.
 
     Notes
     -----
-    The answers are those of `predict`: bit for bit for trees and neighbours; scores of the others are sums in another
-    order, off by rounding, of an SVC by that of float32 if its `kernel_dtype` is that. Neighbours take O(n d) a call
-    and 16 bytes of stack for each of `n_neighbors`.
+    The answers are those of `predict`: equal bits for trees and neighbours; scores of the others are summed in another
+    order and differ by rounding errors, for an SVC with `kernel_dtype` float32 by those of float32. Neighbours take O(n
+    d) per call, and 16 bytes of stack for each of `n_neighbors`.
 
     Examples
     --------
@@ -105,12 +105,12 @@ _LARGEST = """    int best = 0;
 
 
 def _comment(text):
-    """Text that ends no comment, in ASCII."""
+    """Text for a C comment: in ASCII, and without the end of a comment."""
     return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("\n", " ")
 
 
 def _number(value, suffix=""):
-    """A number exactly."""
+    """A number as an exact literal."""
     if np.isnan(value):
         return "(double)NAN"
     if np.isinf(value):
@@ -119,7 +119,7 @@ def _number(value, suffix=""):
 
 
 def _table(kind, name, values, write=str):
-    """A constant array of one axis."""
+    """A constant one-dimensional array."""
     texts = [write(value) for value in values]
     step = _NUMBERS_A_LINE if write is _number else 5 * _NUMBERS_A_LINE
     lines = [", ".join(texts[i : i + step]) for i in range(0, len(texts), step)]
@@ -135,9 +135,9 @@ def _integers(name, array):
 
 
 def _labels(classes, name, size):
-    """The labels, as what C has for them."""
+    """The array of labels, in a C type that fits them."""
     if classes.dtype.kind in "iub" and (classes.dtype.kind != "u" or int(classes.max()) < 1 << 63):
-        # the smallest number has no literal of its own
+        # the smallest int64 has no literal, and is written as a difference
         texts = [f"{int(label)}" if int(label) > -(1 << 63) else f"{int(label) + 1} - 1" for label in classes]
         declared = "long long"
     elif classes.dtype.kind == "f":
@@ -149,7 +149,7 @@ def _labels(classes, name, size):
 
 
 def _string(label):
-    """A C string of UTF-8: octal escapes end after three digits, so that nothing that follows joins them."""
+    """A C string literal in UTF-8. Octal escapes have three digits, so that they cannot merge with what follows."""
     letters = [chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in label.encode()]
     return '"' + "".join(letters) + '"'
 
@@ -259,7 +259,7 @@ def _tree(model, form):
 
 
 def _categories(model):
-    """What the codes of each categorical feature stand for."""
+    """Arrays with the categories of each categorical feature, by code."""
     known = enumerate(getattr(model, "categories_", None) or [])
     return [_labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
 
@@ -361,7 +361,7 @@ def _neighbors(model, form):
 
 
 def _search(metric, n_rows, k):
-    """The loop that finds the k nearest of the rows, in order."""
+    """A loop that finds the k nearest rows, in ascending order."""
     term, root = _TERMS[metric]
     return f"""    double distance[{k}];
     size_t index[{k}];
@@ -385,7 +385,7 @@ def _search(metric, n_rows, k):
 
 
 def _vote(model):
-    """The worth of the vote of neighbour i."""
+    """The weight of the vote of neighbour i."""
     return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
 
 
@@ -424,28 +424,28 @@ def _election(model):
 def export_onnx(model, path):
     """Write a fitted model as an ONNX graph, all in float64; needs the package onnx (extra 'onnx').
 
-    The graph takes `X` (n, n_features) and gives `label` (n,), int64, float64 or strings (of a regressor `value`,
-    float64), and `scores` (n, n_outputs), as `export_c` has them.
+    The inputs are `X` (n, n_features); the outputs are `label` (n,), int64, float64 or strings (for a regressor
+    `value`, float64), and `scores` (n, n_outputs), the same as in `export_c`.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB or a
-        decision tree or SVC by a named kernel, with labels that are numbers, bools (as 0 and 1) or strings.
+        Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
+        decision tree, or SVC with a named kernel, whose labels are numbers, bools (exported as 0 and 1) or strings.
     path : str or path-like
         File to write.
 
     Raises
     ------
     ImportError
-        If onnx is not installed.
+        onnx is not installed.
     TypeError, ValueError
-        If there are no operators for the model: a tree that splits categories has none.
+        ONNX has no operators for the model, such as a tree that splits categories.
 
     Notes
     -----
-    A graph refuses nothing: NaN, which `predict` refuses, goes through it. Operator set 17, and 3 of `ai.onnx.ml` for
-    trees; answers are those of `predict` but for rounding of scores.
+    A graph refuses nothing: NaN, which `predict` refuses, is computed with. Operator set 17, and 3 of `ai.onnx.ml` for
+    trees. The answers are those of `predict`, up to rounding of scores.
 
     Examples
     --------

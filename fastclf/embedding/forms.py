@@ -1,6 +1,6 @@
-"""Fitted models in the forms in which they leave the library: for compiled code, as C source, as ONNX graphs.
+"""Forms of fitted models for export: to compiled code, to C source, and to ONNX graphs.
 
-A form has the arrays and numbers that `predict` computes from, and no others.
+A form has exactly the arrays and numbers that `predict` needs.
 """
 
 from typing import NamedTuple
@@ -20,55 +20,58 @@ from ..tree.base import DecisionTree
 
 
 class Linear(NamedTuple):
-    """Scores X @ coef.T + intercept. The class of the largest wins; a single score decides by whether it is above 0."""
+    """Scores X @ coef.T + intercept. The class with the largest score wins; a single score decides by its sign."""
 
     coef: np.ndarray  # (n_outputs, n_features) float64
     intercept: np.ndarray  # (n_outputs,) float64
 
 
 class Bayes(NamedTuple):
-    """log P(x, class) = begin, plus a constant if there is one, plus a sum over the columns j, which is one of:
+    """log P(x, class) = begin, plus a constant if there is one, plus a sum over the columns j of one of:
 
     squares:   weight (x_j - mean)^2
-    products:  weight x_j; with a threshold, weight where x_j is above it, and 0 elsewhere
-    tables:    entry number x_j of the table of the column; the last entry for categories that the table does not have
+    products:  weight x_j; with a threshold, weight if x_j is above it, and 0 otherwise
+    tables:    entry number x_j of the column's table; the last entry is for all unknown categories
     """
 
     begin: np.ndarray  # (n_classes,) float64
     weight: np.ndarray | None = None  # (n_classes, n_features) float64
-    mean: np.ndarray | None = None  # (n_classes, n_features) float64, of squares
-    constant: np.ndarray | None = None  # (n_classes,) float64, of squares
-    tables: list | None = None  # of a column each: (n_classes, n_categories + 1) float64
+    mean: np.ndarray | None = None  # (n_classes, n_features) float64, for squares
+    constant: np.ndarray | None = None  # (n_classes,) float64, for squares
+    tables: list | None = None  # for each column a table (n_classes, n_categories + 1), float64
     threshold: float | None = None
-    nonnegative: bool = False  # whether values below 0 are refused
-    impossible: np.ndarray | None = None  # (n_classes, n_features): True where a value above 0 rules the class out
-    wanted: np.ndarray | None = None  # (n_classes, n_features): True where a class never lacks the column
+    nonnegative: bool = False  # whether negative values are refused
+    impossible: np.ndarray | None = None  # (n_classes, n_features): True if a value above 0 makes the class impossible
+    wanted: np.ndarray | None = None  # (n_classes, n_features): True if the value 0 makes the class impossible
 
 
 class Machine(NamedTuple):
-    """Kernel values of a row and the support vectors, weighted for each pair of classes; see `svm/_pair_scores.pyx`."""
+    """Kernel values of a row with the support vectors, weighted for each pair of classes.
 
-    kernel: int  # its position in `KINDS` of `kernels/values.py`
+    See `svm/_pair_scores.pyx`.
+    """
+
+    kernel: int  # its index in `KINDS` of `kernels/values.py`
     gamma: float
     coef0: float
     degree: int
     support: np.ndarray  # (n_support, n_features) float64, class by class
-    starts: np.ndarray  # (n_classes + 1,) int64, where the support vectors of each class begin
+    starts: np.ndarray  # (n_classes + 1,) int64, the index of the first support vector of each class, and n_support
     coef: np.ndarray  # (n_classes - 1, n_support) float64
     intercept: np.ndarray  # (n_pairs,) float64
 
 
 class TreeNodes(NamedTuple):
-    """The nodes of a tree in pre-order: the left child of a node is the next node; a leaf is its own right child."""
+    """The nodes of a tree in pre-order: a node's left child is the next node; a leaf is its own right child."""
 
-    steps: np.ndarray  # as `tree/_descend.pyx` has them; a category is its code
-    subsets: np.ndarray  # likewise
+    steps: np.ndarray  # the arrays that `tree/_descend.pyx` describes; categories are codes
+    subsets: np.ndarray  # sets of categories, also described there
     value: np.ndarray  # (n_nodes, n_classes or n_outputs) float64
     best: np.ndarray | None  # (n_nodes,) int32: the class of each node
 
 
 class Rows(NamedTuple):
-    """Rows to search, with one index."""
+    """Rows and an index to search them."""
 
     index: object  # Index
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
@@ -83,7 +86,7 @@ class Rows(NamedTuple):
 
 
 def form_of(model):
-    """The form of a fitted estimator; TypeError where it has none."""
+    """The form of a fitted estimator; TypeError if it has none."""
     if isinstance(model, (LinearClassifier, NaiveBayesBase, DecisionTree, Neighbors, SVC)):
         model._require_fitted()
         if isinstance(model, SVC) and model.kernel in KINDS and not model.break_ties:

@@ -1,4 +1,4 @@
-"""Fitted models inside other people's compiled code: handles, addresses and headers. EMBEDDING.md has examples."""
+"""Fitted models inside compiled code of others: handles, addresses and headers. EMBEDDING.md has examples."""
 
 import ctypes
 import functools
@@ -24,21 +24,22 @@ _CTYPES = {
 
 
 class Embedded:
-    """A fitted model for compiled code: its arrays, kept as they are until the last reference to the model is given up.
+    """A fitted model for compiled code. It keeps its arrays unchanged until the last reference to it is released.
 
-    A later `fit`, `partial_fit` or `remove` of the estimator does not change it. The array that an estimator by nearest
-    neighbours was fitted to still belongs to the caller, who must not write to it.
+    A later `fit`, `partial_fit` or `remove` of the estimator does not change it. The array to which an estimator by
+    nearest neighbours was fitted still belongs to the caller, who must not write to it.
 
     Attributes
     ----------
     kind : {'neighbors', 'linear', 'bayes', 'tree', 'machine'}
     n_features, n_outputs : int
     classes : ndarray or None
-        What the positions that `classify` gives stand for.
+        The labels by the index that `classify` returns.
     address : int
-        Of the model, as `const fastclf_model *`: valid as long as this object, or what `take` gave, is.
+        The address of the model, as `const fastclf_model *`: valid as long as this object, or the result of `take`,
+        exists.
     capsule : PyCapsule, named "fastclf.model"
-        For SciPy's LowLevelCallable, as user_data.
+        For use as user_data of SciPy's LowLevelCallable.
     """
 
     def __init__(self, kind, n_features, n_outputs, classes, form, addresses):
@@ -51,7 +52,7 @@ class Embedded:
         return f"<Embedded {self.kind} model of {self.n_features} features at {self.address:#x}>"
 
     def scratch_size(self, n=1, k=1):
-        """Bytes of scratch for a call with n rows, and of `nearest` for k neighbours."""
+        """The scratch space in bytes for a call with n rows and, for `nearest`, k neighbours."""
         return functions()["scratch_size"].ctypes(self.address, n, k)
 
 
@@ -62,7 +63,7 @@ class Function(NamedTuple):
     ----------
     address : int
     signature : str
-        As C writes a type, with Py_ssize_t for sizes: "int (const fastclf_model *, const double *, Py_ssize_t, ...)".
+        In C's notation, with Py_ssize_t for sizes: "int (const fastclf_model *, const double *, Py_ssize_t, ...)".
     """
 
     address: int
@@ -70,13 +71,13 @@ class Function(NamedTuple):
 
     @property
     def types(self):
-        """(result, arguments) as ctypes types; each pointer is a void pointer, so that `array.ctypes` can be passed."""
+        """(result, arguments) as ctypes types; all pointers are void pointers, so that `array.ctypes` can be passed."""
         result, arguments = self.signature.removesuffix(")").split(" (")
         return _ctype(result), [_ctype(argument) for argument in arguments.split(", ") if argument != "void"]
 
     @property
     def ctypes(self):
-        """The function for ctypes, which releases the GIL while the function runs."""
+        """The function for ctypes; it releases the GIL while it runs."""
         result, arguments = self.types
         return ctypes.CFUNCTYPE(result, *arguments)(self.address)
 
@@ -87,7 +88,8 @@ def _ctype(name):
 
 @functools.cache
 def functions():
-    """{name: Function} of all that `fastclf/capi.pxd` lists but `take`, `retain` and `release`, which count references.
+    """{name: Function} of the functions in `fastclf/capi.pxd`, except the reference counting `take`, `retain` and
+    `release`.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def functions():
 
 
 def _in_c(signature):
-    """The signature as `fastclf.h` writes it, with const first; Cython writes const last."""
+    """The signature in the notation of `fastclf.h`, with const first; Cython writes const last."""
     result, arguments = signature.removesuffix(")").split(" (")
     words = [_const_first(word) for word in arguments.split(", ")]
     return f"{result} ({', '.join(words)})"
@@ -142,20 +144,20 @@ def embed(model):
     Parameters
     ----------
     model : estimator
-        Fitted: a linear classifier by `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree, SVC by a named kernel, or an estimator by nearest neighbours of dense rows by a named metric (for
-        `nearest` alone).
+        Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
+        decision tree, SVC with a named kernel, or (for `nearest` only) an estimator by nearest neighbours of dense rows
+        with a named metric.
 
     Returns
     -------
     embedded : Embedded
-        It keeps or copies the model's arrays: O(1) for trees and neighbours, O(size of the coefficients) for the
-        others; neighbours whose rows were added to or removed from are copied.
+        It refers to the model's arrays or copies them: O(1) for trees and neighbours, O(size of the coefficients) for
+        the others; neighbours are copied if rows were added or removed.
 
     Raises
     ------
     TypeError
-        If compiled code can have no such model.
+        There is no such model for compiled code.
 
     Examples
     --------
@@ -181,7 +183,7 @@ def embed(model):
 
 
 def _search_addresses(form):
-    """The kernels that search Rows; a filter has two more, to code queries and to scan where codes do not pay."""
+    """The kernels that search Rows. A filter has two more: to code queries, and to scan if codes do not pay."""
     metric = form.index.metric
     scan = _simd.load("neighbors._scan").ADDRESSES["search"]
     if form.is_filter:
@@ -198,11 +200,11 @@ def _search_addresses(form):
 
 
 class BayesInLanes(NamedTuple):
-    """A Bayes form as the kernels read it: classes are the last axis, whose length `width` is rounded up to lanes."""
+    """A Bayes form for the kernels: classes are the last axis, padded to whole vectors of length `width`."""
 
-    form: Bayes  # weight (n_features, width), or (n_entries, width) of tables, one below the other; and so on
-    first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, and the number of all entries
-    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of wanted columns
+    form: Bayes  # with weight of shape (n_features, width), or for tables (n_entries, width), one table after another
+    first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, then the number of all entries
+    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of columns in `wanted`
     zero: np.ndarray  # (width,) zeros
 
 

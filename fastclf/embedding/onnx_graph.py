@@ -1,4 +1,4 @@
-"""Forms of fitted models as ONNX graphs."""
+"""ONNX graphs from the forms of fitted models."""
 
 import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
@@ -12,7 +12,7 @@ _OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
 
 
 class _Graph:
-    """Nodes and constants, by the names of what they give."""
+    """Nodes and constants, referred to by the names of their outputs."""
 
     def __init__(self):
         self.nodes, self.constants = [], []
@@ -23,7 +23,7 @@ class _Graph:
         return name
 
     def add(self, operator, *inputs, output=None, **attributes):
-        """The name of what an operator gives; arrays among its inputs become constants."""
+        """Add an operator and return the name of its output; arrays among its inputs become constants."""
         inputs = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
         output = output or f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
@@ -111,7 +111,7 @@ def _products(graph, form):
 
 
 def _entries(graph, form):
-    """The sum over columns of the entries of their categories, the last of a column for those beyond."""
+    """The sum over columns of the entries of their categories; the last entry of a column is for unknown categories."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
     known = graph.add("Min", "X", sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
@@ -134,7 +134,7 @@ def _machine(graph, form):
         inner = (
             graph.add("Tanh", inner) if kernel == "sigmoid" else graph.add("Pow", inner, np.array(float(form.degree)))
         )
-    # coefficients of each pair, and which class its sign votes for
+    # coefficients of each pair, and the class that gets a vote by the sign of its score
     pairs = [(a, b) for a in range(K) for b in range(a + 1, K)]
     coef = np.zeros((len(form.support), len(pairs)))
     first, second = np.zeros((2, len(pairs), K))
@@ -156,7 +156,7 @@ def _machine(graph, form):
 
 
 def _tree(graph, form):
-    """The leaf by the operator for trees, and its values from a table."""
+    """The leaf, by ONNX's operator for trees, and its values, from a table."""
     steps = split_steps(form._asdict())
     if steps.by_subset.any():
         raise TypeError("model splits by categories, for which ONNX has no operator; export_c has it")

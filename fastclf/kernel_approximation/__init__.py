@@ -1,4 +1,4 @@
-"""Features whose products approximate a kernel, and a map joined to a linear model."""
+"""Feature maps whose inner products approximate a kernel, and classifiers that combine a map with a linear model."""
 
 from .._lazy import attach
 

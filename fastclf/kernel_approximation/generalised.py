@@ -8,7 +8,7 @@ from ..preprocessing.polynomial import PolynomialFeatures
 
 
 class GeneralisedLinearClassifier(Classifier):
-    """A classifier on the features of a map: fit and predict as the model does on `feature_map.transform(X)`.
+    """A classifier on the features of a map: the model is fitted to, and predicts from, `feature_map.transform(X)`.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class GeneralisedLinearClassifier(Classifier):
 
     Notes
     -----
-    Memory: the map's output for all rows of X. `decision_function`, `predict_proba` and `predict_log_proba` are there
-    if the model has them; parameters are reached as `model__alpha`.
+    Memory: the map's output for all rows of X. `decision_function`, `predict_proba` and `predict_log_proba` exist if
+    the model has them; parameters of the parts have names such as `model__alpha`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class GeneralisedLinearClassifier(Classifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            As the map takes it.
+            Rows, in the form that the map takes.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -101,7 +101,7 @@ class GeneralisedLinearClassifier(Classifier):
         return self.model_.predict(features)
 
     def _models_have(self, method):
-        """Whether the parameter `model` and what was fitted have a method."""
+        """Whether both the parameter `model` and the fitted model have a method."""
         model = self._parts()[1]
         return hasattr(model, method) and hasattr(getattr(self, "model_", model), method)
 

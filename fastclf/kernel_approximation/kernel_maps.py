@@ -15,7 +15,7 @@ _KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
 
 class _RandomMap(FeatureMap):
-    """A map whose columns have no names of their own."""
+    """A map whose columns have no meaningful names."""
 
     _as_rows = staticmethod(as_rows)
 
@@ -26,13 +26,13 @@ class _RandomMap(FeatureMap):
         return tags
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns: the estimator's in small letters, and a number."""
+        """Names of the columns: the estimator's name in lower case, and a number."""
         self._names_in(input_features)
         return np.array([f"{type(self).__name__.lower()}{i}" for i in range(self._n_out())], dtype=object)
 
 
 class RBFSampler(_RandomMap):
-    """Random Fourier features: inner products of them approach the kernel exp(-gamma |x - y|^2).
+    """Random Fourier features: their inner products approximate the kernel exp(-gamma |x - y|^2).
 
         phi(x)_i = sqrt(2 / n_components) cos(w_i x + b_i),    w_i ~ N(0, 2 gamma I),  b_i ~ U(0, 2 pi)
 
@@ -41,9 +41,9 @@ class RBFSampler(_RandomMap):
     gamma : float > 0 or 'scale', default=1.0
         'scale' is 1 / (n_features times the variance of X).
     n_components : int >= 1, default=100
-        The error of an inner product falls as 1 / sqrt(n_components).
+        The number of features. The error of an inner product decreases as 1 / sqrt(n_components).
     random_state : int, RandomState or None, default=None
-        A whole number draws the numbers that it does in scikit-learn.
+        An integer as seed gives the same numbers as in scikit-learn.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class RBFSampler(_RandomMap):
 
     Notes
     -----
-    n_features multiply-adds and a cosine an output number. A sparse X stays sparse.
+    Each output value costs n_features multiply-adds and a cosine. A sparse X stays sparse.
 
     References
     ----------
@@ -79,7 +79,7 @@ class RBFSampler(_RandomMap):
         self._take(locals())
 
     def fit(self, X, y=None):
-        """Draw the weights; of X only its shape, and for gamma='scale' its variance, matter.
+        """Draw the weights; only the shape of X matters, and for gamma='scale' its variance.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class RBFSampler(_RandomMap):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components), float32 if X and what was fitted are, else float64
+        ndarray of shape (n_samples, n_components), float32 if both X and the fitted arrays are, else float64
         """
         self._require_fitted()
         X = self._new_samples(X)
@@ -132,7 +132,8 @@ class RBFSampler(_RandomMap):
 
 
 class Nystroem(_RandomMap):
-    """The Nystroem map: inner products of its features are the kernel's on, and near, a sample of the rows.
+    """The Nystroem map: inner products of its features equal the kernel on a sample of the rows, and approximate it
+    nearby.
 
         phi(x) = K_mm^(-1/2) k(x),    k(x)_i = K(x, c_i),   the c_i being n_components rows drawn at random
 
@@ -147,18 +148,18 @@ class Nystroem(_RandomMap):
     degree : float or None, default=None
         None is 3.
     n_components : int >= 1, default=100
-        At most as many as there are rows are used.
+        The number of rows in the sample, at most all rows.
     random_state : int, RandomState or None, default=None
-        A whole number draws the rows that it does in scikit-learn.
+        An integer as seed gives the same rows as in scikit-learn.
     n_jobs : int or None, default=None
         Threads; None means every CPU that the process may use.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The rows drawn.
+        The rows of the sample.
     component_indices_ : ndarray of shape (n_components,)
-        Their numbers.
+        The numbers of these rows.
     normalization_ : ndarray of shape (n_components, n_components)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -166,8 +167,8 @@ class Nystroem(_RandomMap):
 
     Notes
     -----
-    `fit` costs n_components^3, `transform` n_features + n_components multiply-adds an output number. A sparse X stays
-    sparse, but for the rows drawn.
+    `fit` costs n_components^3 multiply-adds, `transform` n_features + n_components for each output value. A sparse X
+    stays sparse, except for the rows of the sample.
 
     References
     ----------
@@ -243,28 +244,28 @@ class Nystroem(_RandomMap):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components), float32 if X and what was fitted are, else float64
+        ndarray of shape (n_samples, n_components), float32 if both X and the fitted arrays are, else float64
         """
         self._require_fitted()
         X = self._new_samples(X)
         out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
-            # not a BLAS product, whose bits depend on how many rows there are
+            # not a BLAS product, because its bits depend on the number of rows
             out[start:stop] = linear_scores(
                 self._kernel(rows, self.components_), self.normalization_, zero, self.n_jobs
             )
         return out
 
     def _kernel(self, X, C):
-        """The kernel of the rows of X and of C, float64."""
+        """The kernel values of the rows of X with the rows of C, float64."""
         d = C.shape[1]
         gamma = 1 / d if self.gamma is None else self.gamma
         coef0 = 1.0 if self.coef0 is None else self.coef0
         C = C.astype(np.float64)
         if self.kernel == "rbf":
             if not isinstance(X, Csr):
-                # differences of squares are the more exact the nearer the rows are to 0
+                # differences of squares are more exact if the rows are near 0
                 middle = C.mean(axis=0)
                 X, C = X - middle, C - middle
             square = (C**2).sum(axis=1)

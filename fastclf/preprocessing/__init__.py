@@ -1,4 +1,4 @@
-"""Maps from rows to features: categories as indicators, products of features."""
+"""Maps from rows to features: one-hot encoding of categories, and products of features."""
 
 from .._lazy import attach
 

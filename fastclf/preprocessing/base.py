@@ -1,10 +1,10 @@
-"""What feature maps share."""
+"""The base of feature maps."""
 
 from .._estimator import Estimator
 from .._output import TableOutput
 from .._sklearn_bases import joins
 
-# Numbers of an output that are made at a time: they fit a cache.
+# Number of output values that are computed at a time: they fit a cache.
 _BLOCK_NUMBERS = 1 << 16
 
 
@@ -20,22 +20,22 @@ class FeatureMap(TableOutput, Estimator):
         return tags
 
     def fit_transform(self, X, y=None):
-        """`fit` and `transform` of the same rows."""
+        """`fit`, then `transform` of the same rows."""
         return self.fit(X, y).transform(X)
 
     def _mapped(self, X):
-        """`transform` for our own models, whose sparse rows need no SciPy."""
+        """`transform` for models of this package, whose sparse rows need no SciPy."""
         return self.transform(X)
 
     def _blocks(self, X, n_out):
-        """(start, stop, rows) of all rows, a few at a time."""
+        """(start, stop, rows) for blocks of all rows."""
         size = max(1, _BLOCK_NUMBERS // max(1, n_out))
         for start in range(0, len(X), size):
             stop = min(start + size, len(X))
             yield start, stop, X[start:stop]
 
     def _names_in(self, input_features):
-        """Names of the columns that came in: those given, those of the table fitted, or x0, x1, ..."""
+        """Names of the input columns: the given ones, those of the table in `fit`, or x0, x1, ..."""
         self._require_fitted()
         fitted = getattr(self, "feature_names_in_", None)
         if input_features is None:

@@ -17,40 +17,42 @@ from .._validation import (
 )
 from .base import FeatureMap
 
-# What stands for the infrequent categories, as in scikit-learn.
+# The name of the group of infrequent categories, as in scikit-learn.
 _INFREQUENT = "infrequent_sklearn"
 
 
 class OneHotEncoder(FeatureMap):
-    """A column of zeros and ones for each category of each feature.
+    """One column of zeros and ones for each category of each feature.
 
     Parameters
     ----------
     categories : 'auto' or list of array-like, default='auto'
-        The categories of each feature in their order; 'auto' are those of X, sorted.
+        The ordered categories of each feature; 'auto': the sorted categories of X.
     drop : {'first', 'if_binary'}, array-like of shape (n_features,) or None, default=None
-        The category of each feature that has no column: its first, the first of those that have two, or the one named.
+        The category of each feature that gets no column: its first category; the first of features with two categories;
+        or the given one.
     sparse_output : bool, default=True
-        Return a SciPy CSR matrix, which needs SciPy; else an array.
+        Whether to return a SciPy CSR matrix, which needs SciPy; otherwise an array.
     dtype : dtype or str, default='float64'
-        Of the output: any of numbers.
+        The numeric dtype of the output.
     handle_unknown : {'error', 'ignore', 'infrequent_if_exist', 'warn'}, default='error'
-        What a category that was not fitted does: raise ValueError; give zeros; count as infrequent, or give zeros
-        where no category is; or that with a warning.
+        The treatment of categories that were not in `fit`: raise ValueError; give zeros; treat as infrequent, or give
+        zeros if the feature has no infrequent category; the same with a warning.
     min_frequency : int >= 1, float in (0, 1) or None, default=None
-        Categories in fewer rows, or a smaller share of them, are infrequent and have one column together, the last.
+        Categories in fewer rows, or in a smaller share of them, are infrequent; together they have one column, the
+        last.
     max_categories : int >= 1 or None, default=None
-        Where there are as many frequent categories or more, the least frequent join the infrequent, until there are so
-        many columns before `drop`.
+        The largest number of columns of a feature before `drop`: if it has at least this number of frequent categories,
+        the least frequent ones are treated as infrequent.
     feature_name_combiner : 'concat' or callable, default='concat'
-        Makes the names of columns: 'concat' is feature + "_" + str(category), a function is called with the two.
+        The names of columns: 'concat' is feature + "_" + str(category); a function is called with both.
 
     Attributes
     ----------
     categories_ : list of ndarray
         The categories of each feature.
     drop_idx_ : ndarray of shape (n_features,), object, or None
-        The position in `categories_` of the category dropped, or None.
+        The index in `categories_` of each feature's dropped category, or None.
     infrequent_categories_ : list of ndarray or None
         The infrequent categories of each feature.
     n_features_in_ : int
@@ -59,8 +61,8 @@ class OneHotEncoder(FeatureMap):
 
     Notes
     -----
-    A search among the categories for each entry. Memory beyond the output: 16 bytes an entry. A missing value is a
-    category of its own, the last: NaN, NaT and pandas.NA are one, None is another, before it.
+    Each entry costs a search among the categories. Memory beyond the output: 16 bytes per entry. Missing values are
+    categories of their own, which come last: first None, then NaN, NaT and pandas.NA as a single category.
 
     Examples
     --------
@@ -77,7 +79,7 @@ class OneHotEncoder(FeatureMap):
 
     _state_table = declare(
         categories_=List("n_features", Array("any", None)),
-        _groups=List("n_features", Array("int64", None)),  # of each category
+        _groups=List("n_features", Array("int64", None)),  # the group (column) of each category
         _infrequent_group=Array("int64", "n_features"),
         _dropped_group=Array("int64", "n_features"),
     )
@@ -108,7 +110,7 @@ class OneHotEncoder(FeatureMap):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, strings or bools, of one sort in a column, and what is missing.
+            Numbers, strings or bools, of one kind in each column, and missing values.
         y : ignored
 
         Returns
@@ -167,11 +169,11 @@ class OneHotEncoder(FeatureMap):
             require_choice("feature_name_combiner", self.feature_name_combiner, ["concat"])
 
     def _infrequent(self, count, n_rows):
-        """Which categories are infrequent, by the rows of each."""
+        """Mask of the infrequent categories, from the number of rows of each category."""
         least = self.min_frequency
         rare = count < (0 if least is None else least if hasattr(least, "__index__") else least * n_rows)
         if self.max_categories is not None and self.max_categories <= len(rare) - rare.sum():
-            # as in scikit-learn also where there are just as many, and of equally frequent ones the last stay
+            # as in scikit-learn, also if the numbers are equal; of equally frequent categories the last stay frequent
             rare[np.argsort(count, kind="stable")[: len(rare) - self.max_categories + 1]] = True
         return rare
 
@@ -215,7 +217,7 @@ class OneHotEncoder(FeatureMap):
         return [labels[which] if which.any() else None for labels, which in zip(self.categories_, rare)]
 
     def _labels(self, j, dropped=False):
-        """What the columns of feature j stand for; `dropped`: before one was dropped."""
+        """The labels of the columns of feature j; with `dropped`, including the dropped one."""
         labels, group, last = self.categories_[j], self._groups[j], self._infrequent_group[j]
         if last >= 0:
             labels = np.append(labels[group != last].astype(object), _INFREQUENT)
@@ -286,8 +288,9 @@ class OneHotEncoder(FeatureMap):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The category of each feature; of infrequent ones 'infrequent_sklearn'. A feature of zeros alone is the
-            category dropped, or else None if unknown categories are encoded so, and ValueError if not.
+            The category of each feature; 'infrequent_sklearn' for infrequent ones. A feature with zeros only is the
+            dropped category; without one it is None if unknown categories are encoded as zeros, and otherwise a
+            ValueError.
         """
         self._require_fitted()
         rows = as_rows(X, type(self).__name__)
@@ -321,7 +324,7 @@ class OneHotEncoder(FeatureMap):
         return found
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns: the feature's, "_", and the category, or what `feature_name_combiner` makes of both."""
+        """Names of the columns: feature, "_" and category, or the result of `feature_name_combiner`."""
         names = self._names_in(input_features)
         combine = self.feature_name_combiner
         if not callable(combine):
@@ -360,7 +363,8 @@ def _categorical(X, owner):
         if is_sparse(X):
             raise TypeError("X is a sparse matrix; a dense array is wanted (pass X.toarray())")
         array = as_array(X, "X")
-        if array is not X and array.dtype.kind in "US":  # a list of strings and numbers keeps what they are
+        # the entries of a list keep their types: strings stay strings, and numbers numbers
+        if array is not X and array.dtype.kind in "US":
             array = np.array(X, dtype=object)
         require_matrix(array, "X", owner)
         columns = list(array.T)
@@ -393,7 +397,7 @@ def _given_categories(labels, j, column):
 
 
 def _positions(column, categories, j, unknown):
-    """The codes of labels, among which what is missing may be a category; an unknown one is -1, or refused."""
+    """The codes of labels; missing values may be a category. An unknown label gets -1, or is refused."""
     place = codes_of(column, categories)
     known = place >= 0
     if unknown in ("error", "fit") and not known.all():

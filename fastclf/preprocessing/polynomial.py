@@ -24,23 +24,23 @@ _as_wide_rows = partial(as_rows, most=_MOST)
 
 
 class PolynomialFeatures(FeatureMap):
-    """All products of up to `degree` features.
+    """All products of at most `degree` features.
 
     Parameters
     ----------
     degree : int >= 0 or (int, int), default=2
-        The greatest degree, or the least and the greatest.
+        The largest degree, or the smallest and the largest.
     interaction_only : bool, default=False
-        Only products of different features.
+        Whether only products of different features are made.
     include_bias : bool, default=True
-        With the product of none, a column of ones.
+        Whether to include a column of ones, the empty product.
     order : {'C', 'F'}, default='C'
         Memory order of a dense output.
 
     Attributes
     ----------
     powers_ : ndarray of shape (n_output_features_, n_features), int64
-        Exponent of each feature in each product; made when it is asked for.
+        Exponent of each feature in each product; computed when it is read.
     n_output_features_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -92,7 +92,7 @@ class PolynomialFeatures(FeatureMap):
         return max(1, int(low)), int(high)
 
     def fit(self, X, y=None):
-        """Count the products; of X only its shape matters.
+        """Count the products; only the shape of X matters.
 
         Parameters
         ----------
@@ -174,7 +174,8 @@ class PolynomialFeatures(FeatureMap):
             for degree in range(2, high + 1):
                 end += size[degree - 1]
                 for j in range(d):
-                    # x_j times the products of one degree less that begin with it or, if distinct, after it
+                    # x_j times those products of one degree less whose first feature is j or, if `distinct`, comes
+                    # after j
                     n_rest = later[degree - 1, j + distinct]
                     np.multiply(block[end - n_rest : end], block[j], out=block[at : at + n_rest])
                     at += n_rest
@@ -247,7 +248,10 @@ class PolynomialFeatures(FeatureMap):
         return powers
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the products, as 'x0^2 x1'; input_features: names of the features, in place of those of `fit`."""
+        """Names of the products, such as 'x0^2 x1'.
+
+        Input_features: names of the features, which replace those of `fit`.
+        """
         names = self._names_in(input_features)
         products = []
         for product in self._factors():
@@ -274,19 +278,19 @@ def _require_finite(products):
 
 
 def _chosen(d, degree, distinct):
-    """All products of so many of d features, in order."""
+    """All products of `degree` of d features, in order."""
     choose = itertools.combinations if distinct else itertools.combinations_with_replacement
     return choose(range(d), degree)
 
 
 def _positions(d, degree, distinct):
-    """`_chosen` as an array of a row for each."""
+    """`_chosen` as an array with a row for each product."""
     flat = itertools.chain.from_iterable(_chosen(d, degree, distinct))
     return np.fromiter(flat, np.intp).reshape(-1, degree)
 
 
 def _count(d, low, high, distinct, bias):
-    """The number of products, or one above _MOST."""
+    """The number of products, or a number above _MOST if it is larger."""
     if not distinct:
         if min(d, high) >= _MANY:
             return _MOST + 1

@@ -1,6 +1,6 @@
-"""Estimators in files: one file, opened in milliseconds whatever its size, and nothing in it is ever executed.
+"""Estimators in files. A file is opened in milliseconds, whatever its size, and nothing in it is ever executed.
 
-A file is, little-endian,
+A file consists of, little-endian,
 
     bytes 0..8    magic
     8..12         version of the format
@@ -10,8 +10,8 @@ A file is, little-endian,
     24..          the header, JSON in ASCII: {"library": version, "arrays": [[dtype, shape], ...], "estimator": tree}
     then          each array, raw, in C order, from the next multiple of 64; zeros between
 
-and nothing more. `state.py` tells what a tree is. Where an array lies follows from the shapes before it, so that no
-offset can point elsewhere, nor two arrays overlap; where the last one ends, the file must.
+and nothing more. `state.py` describes the tree. The place of an array follows from the shapes before it, so that no
+offset can point elsewhere, and no two arrays can overlap; the file must end with the last array.
 """
 
 import contextlib
@@ -34,39 +34,39 @@ _CRC = struct.Struct("<I")
 _PREFIX = _CHECKED.size + _CRC.size
 _MAX_HEADER = 1 << 26
 
-# Bytes that are read or written between two looks for Ctrl-C: some milliseconds.
+# Bytes that are read or written between two checks for Ctrl-C: a few milliseconds.
 _CHUNK = 1 << 22
 
-# Bytes that may wait for the disk: a flush cannot be interrupted.
+# Bytes that may be unwritten in the system's buffers: a flush cannot be interrupted.
 _UNFLUSHED = 1 << 26
 
 
 def save(estimator, path):
-    """Write a fitted estimator into a file.
+    """Write a fitted estimator to a file.
 
-    The file holds the parameters and all that was fitted, X too. It appears complete or not at all: it is written
-    beside its place, brought to the disk and then renamed, so that an older file stays if anything fails, and
-    estimators loaded from it keep what they have.
+    The file holds the parameters and the whole fitted state, including X. It appears complete or not at all: it is
+    written under another name in the same folder, flushed to the disk and then renamed. So an older file stays if
+    anything fails, and estimators that were loaded from it do not change.
 
     Parameters
     ----------
     estimator : estimator of fastclf
-        Fitted. Numbers, strings and arrays can be stored, functions cannot: a metric, weights or callback that is one
-        is refused.
+        A fitted estimator. Numbers, strings and arrays can be stored, functions cannot: an estimator with a function as
+        metric, weights or callback is refused.
     path : str or path-like
-        Where; an existing file is replaced.
+        The file to write; an existing file is replaced.
 
     Raises
     ------
     TypeError
-        The estimator is none of fastclf, or an attribute of it has a type that a file cannot hold.
+        The object is no estimator of fastclf, or an attribute has a type that a file cannot hold.
     OSError
         The file cannot be written.
 
     Notes
     -----
-    Takes one pass over the arrays and a few megabytes of memory, also where X is a memory map larger than memory.
-    Windows replaces no file that an estimator is loaded from.
+    Takes one pass over the arrays and a few megabytes of memory, even if X is a memory map larger than memory. Windows
+    does not replace a file from which an estimator is loaded.
 
     Examples
     --------
@@ -111,28 +111,29 @@ def save(estimator, path):
 def load(path, verify=False):
     """The estimator in a file that `save` has written.
 
-    Its arrays are read-only memory maps of the file, which are read when they are needed: opening takes milliseconds
-    whatever the size of X, but that what numbers rows or classes is read and checked (class codes, a tree's order, the
-    indices of a sparse X: 0.1 s a GB, if cached). Processes that open the same file share its memory. The file may be
-    replaced (`save` does), moved and deleted while the estimator is used, but not changed in place or cut short.
+    Its arrays are read-only memory maps of the file, which are read when they are needed. Opening takes milliseconds,
+    whatever the size of X, except that arrays of row numbers and classes are read and checked (class codes, a tree's
+    order, the indices of a sparse X: 0.1 s per GB, if cached). Processes that open the same file share its memory. The
+    file may be replaced (as by `save`), moved and deleted while the estimator is used, but not changed in place or
+    truncated.
 
     Parameters
     ----------
     path : str or path-like
     verify : bool, default=False
-        Read the whole file and compare its checksum. Without, the header's is compared, and everything that a search
-        relies on for its safety is checked (lengths, types, label codes), but a number that a failing disk has changed
-        goes unnoticed and can change answers.
+        Whether to read the whole file and compare its checksum. Without this, the header's checksum is compared, and
+        all data that the safety of a search depends on are checked (lengths, types, label codes), but a number that was
+        changed by a failing disk is not noticed and can change answers.
 
     Returns
     -------
     estimator : estimator of fastclf
-        With the parameters, attributes and answers of the one that was saved.
+        It has the parameters, attributes and answers of the saved estimator.
 
     Raises
     ------
     ValueError
-        The file is none of fastclf, is cut short or altered, or is of a newer format.
+        The file is not a file of fastclf, is truncated or altered, or has a newer format.
     OSError
         The file cannot be read.
 
@@ -201,7 +202,7 @@ def _write(file, header, arrays):
 
 
 def _pieces(array, n_zeros):
-    """Zeros, then the bytes of an array."""
+    """Yield zeros, then the bytes of an array."""
     yield bytes(n_zeros)
     chunks = np.nditer(
         array,
@@ -222,7 +223,7 @@ def _flush(file):
 
 
 def _read_header(file, path):
-    """(header, where it ends), its checksum compared."""
+    """(header, the position of its end), after its checksum is compared."""
     prefix = file.read(_PREFIX)
     if prefix[: len(_MAGIC)] != _MAGIC[: len(prefix)] or not prefix:
         raise ValueError(f"{path} is no file that fastclf has saved")
@@ -243,7 +244,7 @@ def _read_header(file, path):
 
 
 def _verify(file, path):
-    """Compare the checksum of all that follows the header."""
+    """Compare the checksum of all bytes after the header."""
     crc = 0
     while chunk := file.read(_CHUNK):
         crc = zlib.crc32(chunk, crc)

@@ -1,12 +1,12 @@
-"""Objects as JSON and arrays, and back again: what a file may hold.
+"""Conversion of objects to JSON and arrays, and back: the types that a file may hold.
 
-An object is its class's name and its attributes, all of them: numbers, strings, arrays, lists, tuples and dicts of
-such, and objects of the classes that are named here. Anything else is refused, so that a new attribute is stored
-without a word about it, or its type is told when the first estimator with it is saved.
+An object becomes its class's name and all its attributes: numbers, strings, arrays, lists, tuples and dicts of these,
+and objects of the classes that are named here. Anything else is refused, so that a new attribute is either stored
+without further code, or its type is reported when the first estimator with it is saved.
 
-In JSON a string, a bool, an int, None and a list stand for themselves, and all else is a dict of one tag:
-{"float": hex}, {"scalar": [dtype, hex]}, {"array": number}, {"objects": [shape, values]}, {"tuple": list},
-{"dict": dict}, {"items": [[key, value], ...]} of a dict with other keys than strings, {"object": [class, attributes]}.
+In JSON a string, a bool, an int, None and a list are themselves, and everything else is a dict with one tag: {"float":
+hex}, {"scalar": [dtype, hex]}, {"array": number}, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict},
+{"items": [[key, value], ...]} for a dict with keys that are not strings, {"object": [class, attributes]}.
 """
 
 import math
@@ -19,8 +19,9 @@ import fastclf
 
 from .._estimator import Estimator
 
-# Classes beside the public estimators that a file may hold: their names there, and where they are. `_check_state`, as
-# `DeclaredState` has it, refuses attributes that do not fit together. A NamedTuple has none; whoever owns it checks it.
+# Classes, in addition to the public estimators, that a file may hold: their names in the file, and their modules. The
+# method `_check_state` of `DeclaredState` refuses attributes that do not fit together. A NamedTuple has no such method:
+# the object that has it as attribute checks it.
 _CLASSES = {
     "Bits": "neighbors.packed_bits.Bits",
     "Coder": "neighbors.code_filter.Coder",
@@ -40,16 +41,16 @@ _CLASSES = {
 
 _TAGS = {path.rpartition(".")[2]: tag for tag, path in _CLASSES.items()}
 
-# The names of dtypes in a file. Strings of width 0 have no bytes to map.
+# The names of dtypes in a file. Strings of width 0 are excluded, because they have no bytes to map.
 _NUMBERS = r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<[mM]8\[\d{0,6}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]"
 _STRINGS = r"<U[1-9]\d{0,7}|\|S[1-9]\d{0,7}"
 
-# What an array of objects may hold.
+# The types of the entries of an array of objects.
 _ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
 
 
 def find_class(name):
-    """The class of that name, if a file may hold its objects, or None."""
+    """The class with that name, or None if a file may not hold its objects."""
     if name in _CLASSES:
         module, _, attribute = _CLASSES[name].rpartition(".")
         return getattr(import_module(f"fastclf.{module}"), attribute)
@@ -58,7 +59,7 @@ def find_class(name):
 
 
 def dtype_name(dtype, kinds=f"{_NUMBERS}|{_STRINGS}"):
-    """The name in a file of a dtype, or None if a file cannot hold such arrays."""
+    """The name of a dtype in a file, or None if a file cannot hold such arrays."""
     name = dtype.newbyteorder("<").str
     return name if re.fullmatch(kinds, name, re.ASCII) else None
 
@@ -70,7 +71,7 @@ def _dtype(name, kinds=f"{_NUMBERS}|{_STRINGS}"):
 
 
 def encode(value, name):
-    """(JSON tree, arrays) of a value that errors call by `name`; an array that occurs twice is listed once."""
+    """(JSON tree, arrays) of a value, which error messages call `name`; an array that occurs twice is listed once."""
     arrays, numbers = [], {}
 
     def refuse(value, name):
@@ -119,7 +120,7 @@ def encode(value, name):
             refuse(value, name)
         attributes = value._asdict() if isinstance(value, tuple) else value.__getstate__()
         if not isinstance(value, tuple):
-            _restored(kind, attributes)  # refuses what `load` would
+            _restored(kind, attributes)  # raises if `load` would refuse the object
         prefix = "" if value is root else f"{name}."
         return {"object": [tag, {key: tree(item, prefix + key) for key, item in attributes.items()}]}
 
@@ -128,7 +129,7 @@ def encode(value, name):
 
 
 def decode(tree, arrays):
-    """The value of a tree, with the arrays that it numbers; an altered tree is a ValueError, or what it says."""
+    """The value of a tree, with the arrays that it refers to by number; an altered tree raises ValueError."""
     if tree is None or type(tree) in (bool, int, str):
         return tree
     if type(tree) is list:
@@ -166,7 +167,7 @@ def decode(tree, arrays):
 
 
 def _make(name, attributes):
-    """An object of the class of that name with these attributes, checked."""
+    """A checked object of the class with that name, with these attributes."""
     cls = find_class(_require(str, name))
     if cls is None:
         raise ValueError(f"it holds a {name!r}, which fastclf {fastclf.__version__} does not know")
@@ -176,7 +177,7 @@ def _make(name, attributes):
 
 
 def _restored(cls, attributes):
-    # an estimator begins with its defaults: a parameter may be younger than the file
+    # an estimator is created with its defaults, because the file may be older than some parameters
     made = cls() if issubclass(cls, Estimator) else cls.__new__(cls)
     if hasattr(cls, "__setstate__") and not issubclass(cls, Estimator):
         made.__setstate__(attributes)
@@ -190,7 +191,7 @@ def _restored(cls, attributes):
 
 
 def _is_template(value, attributes):
-    """Whether it is an estimator that is not fitted, the parameter of another."""
+    """Whether the value is an unfitted estimator, as a parameter of another one."""
     return isinstance(value, Estimator) and "n_features_in_" not in attributes
 
 
@@ -201,20 +202,20 @@ def _require(kind, value):
 
 
 def list_arrays(arrays):
-    """[dtype, shape] of each array, as a header lists it."""
+    """[dtype, shape] of each array, for the header."""
     return [[dtype_name(array.dtype), list(array.shape)] for array in arrays]
 
 
 def layout(listed, start):
-    """(dtype, shape, first byte, last byte + 1) of each listed array, the first of them after byte `start`.
+    """(dtype, shape, first byte, last byte + 1) of each listed array; the first array comes after byte `start`.
 
-    Each begins at the next multiple of 64, so that a kernel's vectors lie in whole cache lines.
+    Each array begins at a multiple of 64, so that a kernel's vectors lie in whole cache lines.
     """
     for entry in _require(list, listed):
         name, shape = _require(list, entry)
         dtype = _dtype(name)
         shape = [_require(int, length) for length in _require(list, shape)]
-        # NumPy counts the bytes of an array without its axes of length 0
+        # NumPy computes the size of an array without its axes of length 0
         if len(shape) > 32 or any(n < 0 for n in shape) or dtype.itemsize * math.prod(n or 1 for n in shape) >= 1 << 62:
             raise ValueError("the header has an array of an impossible shape")
         start += -start % 64
@@ -224,7 +225,10 @@ def layout(listed, start):
 
 
 def view(raw, dtype, shape, start, stop):
-    """An array on bytes start..stop of `raw`, in this machine's byte order, with values that its dtype can have."""
+    """An array on the bytes start..stop of `raw`, in this machine's byte order.
+
+    Bytes that are no values of its dtype are refused.
+    """
     array = raw[start:stop].view(dtype).reshape(shape)
     if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ValueError("an array of bools holds something else")
