@@ -17,6 +17,7 @@ from .._validation import (
 )
 from ..linear_model.scores import LinearClassifier
 from ..linear_model.warm_path import WarmPath
+from . import small_planes
 from .coordinate_descent import Descent
 from .proximal_newton import Newton
 from .soft_margin import Problem, Proof, square_norms
@@ -29,6 +30,8 @@ _QR_NUMBERS = 1 << 24
 # given up where ten times C takes less than a share of what is too much off.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
+# Multiplications below which the calling thread finds all planes of few rows.
+_THREAD_WORK = 1 << 20
 
 
 class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
@@ -190,6 +193,10 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         planes = [1] if len(classes) == 2 else range(len(classes))
         seed = as_seed(self.random_state, 0)
         threads_each = max(1, threads // len(planes))
+        small = None
+        if self.loss == "squared_hinge" and self._intercept_is_penalised and small_planes.is_small(rows):
+            small = small_planes.SmallRows(rows, squares, self.intercept_scaling if self.fit_intercept else 0.0)
+            threads = threads if small.work * len(planes) > _THREAD_WORK else 1
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
 
@@ -197,7 +204,7 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
                 own = codes == k
                 factor = np.where(own, factors[k], factors[0] if len(classes) == 2 else 1.0)
                 signs = np.where(own, 1.0, -1.0)
-                plane = Plane(self, rows, squares, signs, weights * factor, threads_each, progress, seed)
+                plane = Plane(self, rows, squares, signs, weights * factor, small, threads_each, progress, seed)
                 if Cs[0] is None:
                     found[0, k] = yield from plane.within(self.budget)
                 else:
@@ -210,6 +217,10 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         for i, model in enumerate(models):
             model._take_on([found[i, k] for k in planes], classes, columns)
         return models
+
+    @property
+    def _intercept_is_penalised(self):
+        return not self.fit_intercept or self.intercept_scaling is not None
 
     def _take_on(self, found, classes, columns):
         self._tell_of_violations(found)
@@ -270,20 +281,22 @@ class Plane:
     X : ndarray or Csr
     squares, signs, weights : ndarray of shape (n,)
         Squared lengths of the rows, +1.0 or -1.0, factors of C.
+    small : SmallRows or None
+        The rows, if they are few.
     threads : int
     progress : Progress
     seed : int
     """
 
-    def __init__(self, model, X, squares, signs, weights, threads, progress, seed):
+    def __init__(self, model, X, squares, signs, weights, small, threads, progress, seed):
         self.model, self.X, self.squares, self.signs, self.weights = model, X, squares, signs, weights
-        self.threads, self.progress, self.seed = threads, progress, seed
+        self.small, self.threads, self.progress, self.seed = small, threads, progress, seed
         self.called_off, self.n_iter, self.last = False, 0, None
         n, d = X.shape
         self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
         self.newton = self.few_rows or d <= _NEWTON_SIZE
-        self.free = bool(model.fit_intercept) and model.intercept_scaling is None
-        if self.few_rows:
+        self.free = not model._intercept_is_penalised
+        if self.few_rows and small is None:
             # rows of n numbers with the same products
             self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
 
@@ -331,6 +344,13 @@ class Plane:
         """A generator that returns the proof of the solution at C."""
         model = self.model
         cost = C * self.weights
+        if self.small is not None:
+            w = None if start is None else start.w
+            search = small_planes.search(self.small, self.signs, cost, model.tol, model.max_iter, w, self.progress)
+            found, self.n_iter = yield from search
+            if found is not None:
+                self.bias, self.called_off = self.small.bias, self.progress.stopped
+                return found
         self.bias = self._bias(cost)
         squared = model.loss == "squared_hinge"
         parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)

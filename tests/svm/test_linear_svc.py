@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastclf import LinearSVC, load, save
 from fastclf._csr import as_csr
 from fastclf.sums import blocks
-from fastclf.svm import linear_svc, soft_margin
+from fastclf.svm import linear_svc, small_planes, soft_margin
 
 pytestmark = pytest.mark.levels
 
@@ -39,9 +39,11 @@ def objective(model, X, y, cost, k=0):
     return 0.5 * (w @ w + penalty) + z.sum()
 
 
-@pytest.fixture(params=["newton", "descent"])
+@pytest.fixture(params=["few rows", "newton", "descent"])
 def solver(request, monkeypatch):
-    """Both ways to the optimum."""
+    """All ways to the optimum."""
+    if request.param != "few rows":
+        monkeypatch.setattr(small_planes, "_COLUMNS", 0)
     if request.param == "descent":
         monkeypatch.setattr(linear_svc, "_NEWTON_SIZE", 0)
 
@@ -450,3 +452,22 @@ def test_bad_rows_get_one_sentence(rng):
         LinearSVC().fit([[1.0], [2.0]], [3, 3])
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
         LinearSVC().fit([[1.0], [2.0]], [3, 4], [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("C", "scale"), [(1e-4, 1.0), (1.0, 1.0), (1e4, 1.0), (1e-4, 1e3), (1.0, 1e3), (1.0, 1e-3), (1e8, 1e-3)]
+)
+def test_few_rows_are_optimal_at_any_price_and_scale(rng, C, scale):
+    X, y = noisy(rng, 60, 4)
+    X, weight = X * scale, rng.integers(0, 3, 60)
+    model = LinearSVC(C=C).fit(X, y, sample_weight=weight)
+    assert model.violation_ <= 1e-4
+    assert model.duality_gap_ <= 1e-6 * max(1.0, model.primal_objective_)
+
+
+def test_equal_rows_of_two_classes_and_columns_of_zeros_are_no_obstacle():
+    X = np.zeros((6, 3))
+    X[:, 1] = [1, 1, 1, 1, 2, 2]
+    model = LinearSVC().fit(X, [0, 1, 0, 1, 1, 1])
+    assert model.violation_ <= 1e-4
+    assert model.coef_[0, [0, 2]].tolist() == [0, 0]

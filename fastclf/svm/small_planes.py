@@ -1,0 +1,84 @@
+"""The separating hyperplane of few rows, whole in compiled code: squared losses, an intercept that is penalised."""
+
+import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+from .soft_margin import Proof
+
+compiled = _simd.load("svm._small_planes")
+
+# Sizes up to which the compiled code is first choice: columns, and multiplications of a matrix of second derivatives.
+_COLUMNS, _WORK = 128, 1 << 26
+
+# Multiplications of a call, some ms, and the steps of Newton's method after which a plane is left to other means.
+_CALL_WORK, _STEPS = 1 << 24, 60
+
+# The share of the tolerance that the last step may begin with.
+_SHARE = 1e-3
+
+
+def is_small(X):
+    n, d = X.shape
+    return isinstance(X, np.ndarray) and d < _COLUMNS and n * (d + 1) ** 2 <= _WORK
+
+
+class SmallRows:
+    """The rows of an array as doubles, with the column of the intercept, which is `bias` everywhere.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, width)
+        Zeros fill the width, a multiple of 8, up.
+    longest : float
+        The length of the longest row.
+    """
+
+    def __init__(self, X, squares, bias):
+        n, d = X.shape
+        self.d, self.bias = d, float(bias)
+        self.X = aligned((n, -(-(d + 1) // 8) * 8), np.float64)
+        self.X[:, :d] = X
+        self.X[:, d] = bias
+        self.X[:, d + 1 :] = 0
+        self.longest = float(np.sqrt(squares.max() + bias**2))
+        self.work = 2 * self.X.size + self.X.shape[1] ** 3 // 6
+
+
+class PlaneWork:
+    """What a search for a plane writes in (`plane_t`), and whether it has begun and sums its matrix up afresh next."""
+
+    __slots__ = ("afresh", "begun", "factor", "matrix", "moved", "p", "rows", "w")
+
+    def __init__(self, n, d, w):
+        self.w, self.p = np.zeros(d), np.empty(d)
+        if w is not None:
+            self.w[: len(w)] = w
+        self.matrix, self.factor = aligned((d, d), np.float64), aligned((d, d), np.float64)
+        self.rows, self.moved = np.zeros((3, n)), np.empty(n, np.intp)
+        self.begun, self.afresh = False, True
+
+
+def search(rows, y, cost, tol, max_iter, start, progress):
+    """A generator that returns a `Proof` and the number of steps; the proof is None where its violation is above tol.
+
+    start: None or the w to begin with. progress: told of each step, if it is watched, and may end the search.
+    """
+    n, d = rows.X.shape
+    work = PlaneWork(n, d, start)
+    alpha, z = np.empty(n), np.empty(n)
+    enough = _SHARE * tol / max(1.0, np.sqrt(d) * rows.longest)
+    at_once = 1 if progress.watched else 1 + _CALL_WORK // rows.work
+    most, n_steps, done, ended = min(_STEPS, max_iter), 0, False, False
+
+    def proof():
+        primal, dual, violation = compiled.prove(rows.X, y, cost, work, alpha, z)
+        return Proof(work.p[: rows.d + 1].copy(), 0.0, alpha, z, primal, dual, violation)
+
+    while not done and not ended and n_steps < most:
+        made, done = compiled.descend(rows.X, y, cost, work, min(most - n_steps, at_once), enough)
+        n_steps += made
+        ended = progress.watched and progress.advance(1, proof().violation)
+        yield
+    found = proof()
+    return found if ended or found.violation <= tol else None, n_steps

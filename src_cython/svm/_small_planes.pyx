@@ -1,0 +1,270 @@
+# One separating hyperplane of few rows by Newton's method (Keerthi, DeCoste 2005), for
+#
+#     min |w|^2 / 2 + sum_i cost_i max(0, z_i)^2,   z_i = 1 - y_i w.x_i,
+#
+# whose rows x_i are doubles with the intercept's column and zeros up to whole vectors. Rows with z_i > 0 and a cost are
+# active. Newton's point w + p solves (1 + 2 sum cost x x') w = 2 sum cost y x over the active rows; where it has
+# the same active rows it is the optimum, else the step along p ends where the objective is least.
+#
+# The matrix follows the active rows, which enter and leave it; before a result is believed it is summed up afresh.
+from libc.math cimport fabs, sqrt
+from libc.string cimport memcpy, memset
+
+from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
+
+cdef enum:
+    ROWS = 4            # that enter or leave the matrix at once
+    SEARCH_STEPS = 50   # of a search along a line
+
+cdef double FLAT = 1e-9   # share of the first slope at which a search along a line ends
+
+
+cdef struct plane_t:
+    Py_ssize_t n, d        # rows, and their width
+    const double* X        # (n, d)
+    const double* y        # (n,), 1 or -1
+    const double* cost     # (n,)
+    double* w              # (d,), changed
+    double* z              # (n,), of w, changed
+    double* u              # (n,), y p.x
+    double* active         # (n,), the cost of the rows in the matrix, else 0; changed
+    double* matrix         # (d, d), its upper triangle in whole vectors; changed
+    double* factor         # (d, d)
+    double* p              # (d,)
+    Py_ssize_t* moved      # (n,)
+
+
+cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:
+    cdef vec_d s = spread_d(0)
+    cdef Py_ssize_t v
+    for v in range(d // LANES_D):
+        s = fmadd_d((<const vec_d*> a)[v], (<const vec_d*> b)[v], s)
+    return sum_d(s)
+
+
+cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* out) noexcept nogil:
+    cdef Py_ssize_t v
+    for v in range(d // LANES_D):
+        (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
+
+
+cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) noexcept nogil:
+    """matrix += sum of weight x x' over ROWS rows."""
+    cdef Py_ssize_t r, v, d = s.d
+    cdef vec_d a0, a1, a2, a3, t
+    cdef const double* x0 = s.X + row[0] * d
+    cdef const double* x1 = s.X + row[1] * d
+    cdef const double* x2 = s.X + row[2] * d
+    cdef const double* x3 = s.X + row[3] * d
+    cdef vec_d* out
+    for r in range(d):
+        a0, a1 = spread_d(weight[0] * x0[r]), spread_d(weight[1] * x1[r])
+        a2, a3 = spread_d(weight[2] * x2[r]), spread_d(weight[3] * x3[r])
+        out = <vec_d*> (s.matrix + r * d)
+        for v in range(r // LANES_D, d // LANES_D):
+            t = fmadd_d(a0, (<const vec_d*> x0)[v], out[v])
+            t = fmadd_d(a1, (<const vec_d*> x1)[v], t)
+            t = fmadd_d(a2, (<const vec_d*> x2)[v], t)
+            out[v] = fmadd_d(a3, (<const vec_d*> x3)[v], t)
+
+
+cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
+    """Let the matrix have the rows that are active at z; the number of rows that entered or left."""
+    cdef Py_ssize_t i, j, n_moved = 0, changes = 0
+    cdef double wanted
+    cdef Py_ssize_t row[ROWS]
+    cdef double weight[ROWS]
+    for i in range(s.n):
+        wanted = s.cost[i] if s.z[i] > 0 else 0
+        if wanted != s.active[i]:
+            changes += 1
+        if afresh or wanted != s.active[i]:
+            s.moved[n_moved] = i
+            n_moved += 1
+    if afresh:
+        memset(s.matrix, 0, s.d * s.d * sizeof(double))
+        for j in range(s.d):
+            s.matrix[j * s.d + j] = 1
+    i = 0
+    while i < n_moved:
+        for j in range(ROWS):
+            row[j] = s.moved[min(i + j, n_moved - 1)]
+            weight[j] = 0
+            if i + j < n_moved:
+                wanted = s.cost[row[j]] if s.z[row[j]] > 0 else 0
+                weight[j] = 2 * (wanted - (0 if afresh else s.active[row[j]]))
+        add_squares(s, row, weight)
+        i += ROWS
+    for i in range(n_moved):
+        s.active[s.moved[i]] = s.cost[s.moved[i]] if s.z[s.moved[i]] > 0 else 0
+    return changes
+
+
+cdef bint factorise(plane_t* s) noexcept nogil:
+    """factor: U on and right of the diagonal, U'U the matrix; whether all pivots are positive."""
+    cdef Py_ssize_t i, j, r, d = s.d
+    cdef double pivot
+    cdef double* U = s.factor
+    memcpy(U, s.matrix, d * d * sizeof(double))
+    for i in range(d):
+        pivot = U[i * d + i]
+        if not pivot > 0:
+            return False
+        pivot = 1 / sqrt(pivot)
+        for j in range(i // LANES_D, d // LANES_D):
+            (<vec_d*> (U + i * d))[j] *= spread_d(pivot)
+        for r in range(i + 1, d):
+            j = r - r % LANES_D
+            add_multiple(-U[i * d + r], U + i * d + j, d - j, U + r * d + j)
+    return True
+
+
+cdef void solve(const plane_t* s, double* b) noexcept nogil:
+    """b becomes the solution x of U'U x = b."""
+    cdef Py_ssize_t i, j, d = s.d
+    cdef const double* U
+    cdef double t
+    for i in range(d):
+        U = s.factor + i * d
+        b[i] /= U[i]
+        for j in range(i + 1, d):
+            b[j] -= b[i] * U[j]
+    for i in range(d - 1, -1, -1):
+        U = s.factor + i * d
+        t = b[i]
+        for j in range(i + 1, d):
+            t -= U[j] * b[j]
+        b[i] = t / U[i]
+
+
+cdef double slope(const plane_t* s, double t, double wp, double pp, double* curvature) noexcept nogil:
+    """The derivative of the objective at w + t p along p, and its own."""
+    cdef double sum = 0, turn = 0, z
+    cdef Py_ssize_t i
+    for i in range(s.n):
+        z = s.z[i] - t * s.u[i]
+        if z > 0:
+            sum += s.cost[i] * z * s.u[i]
+            turn += s.cost[i] * s.u[i] * s.u[i]
+    curvature[0] = pp + 2 * turn
+    return wp + t * pp - 2 * sum
+
+
+cdef double search(const plane_t* s) noexcept nogil:
+    """The t at which the objective is least along w + t p: a root of its derivative, which rises in straight pieces."""
+    cdef double wp = dot(s.w, s.p, s.d), pp = dot(s.p, s.p, s.d), curvature, low = 0, high = 0, t = 1, g
+    cdef double first = fabs(slope(s, 0, wp, pp, &curvature))
+    cdef int _
+    for _ in range(SEARCH_STEPS):
+        g = slope(s, t, wp, pp, &curvature)
+        if fabs(g) <= FLAT * first:
+            break
+        if g < 0:
+            low = t
+        else:
+            high = t
+        t -= g / curvature
+        if t <= low or (high > 0 and t >= high):
+            t = (low + high) / 2 if high > 0 else 2 * low
+    return t
+
+
+cdef double step(plane_t* s) noexcept nogil:
+    """A step of Newton's method; the largest number of its gradient before, or -1 if the matrix has no factor."""
+    cdef Py_ssize_t i, j
+    cdef double t, gradient = 0
+    # p = matrix^-1 (2 sum active y z x - w), minus the gradient
+    for j in range(s.d):
+        s.p[j] = -s.w[j]
+    for i in range(s.n):
+        if s.active[i] > 0:
+            add_multiple(2 * s.active[i] * s.z[i] * s.y[i], s.X + i * s.d, s.d, s.p)
+    for j in range(s.d):
+        gradient = max(gradient, fabs(s.p[j]))
+    if not factorise(s):
+        return -1
+    solve(s, s.p)
+    for i in range(s.n):
+        s.u[i] = s.y[i] * dot(s.p, s.X + i * s.d, s.d)
+    t = 1
+    for i in range(s.n):
+        if s.cost[i] > 0 and (s.z[i] - s.u[i] > 0) != (s.active[i] > 0):
+            t = search(s)
+            break
+    add_multiple(t, s.p, s.d, s.w)
+    for i in range(s.n):
+        s.z[i] = 1 - s.y[i] * dot(s.w, s.X + i * s.d, s.d)
+    return gradient
+
+
+cdef plane_t plane_of(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work) except *:
+    cdef plane_t s
+    cdef double[:, ::1] matrix = work.matrix, factor = work.factor, rows = work.rows
+    cdef double[::1] w = work.w, p = work.p
+    cdef Py_ssize_t[::1] moved = work.moved
+    s.n, s.d = X.shape[0], X.shape[1]
+    require(s.d % LANES_D == 0 and y.shape[0] == cost.shape[0] == moved.shape[0] == rows.shape[1] == s.n)
+    require(rows.shape[0] == 3 and w.shape[0] == p.shape[0] == s.d)
+    require(matrix.shape[0] == matrix.shape[1] == factor.shape[0] == factor.shape[1] == s.d)
+    s.X, s.y, s.cost, s.w, s.p = &X[0, 0], &y[0], &cost[0], &w[0], &p[0]
+    s.z, s.u, s.active = &rows[0, 0], &rows[1, 0], &rows[2, 0]
+    s.matrix, s.factor, s.moved = &matrix[0, 0], &factor[0, 0], &moved[0]
+    return s
+
+
+def descend(
+    const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, Py_ssize_t n_steps, double enough
+):
+    """Make up to n_steps steps from where `work` (a `PlaneWork`) is; how many were made, and whether it is the optimum.
+
+    It is after a step by a matrix summed up afresh, before which no number of the gradient was above `enough`.
+    """
+    cdef plane_t s = plane_of(X, y, cost, work)
+    cdef Py_ssize_t made = 0, i, changes
+    cdef bint afresh = work.afresh, begun = work.begun, done = False
+    cdef double gradient
+    with nogil:
+        if not begun:
+            for i in range(s.n):
+                s.z[i] = 1 - s.y[i] * dot(s.w, s.X + i * s.d, s.d)
+        while made < n_steps and not done:
+            changes = follow(&s, afresh)
+            gradient = step(&s)
+            made += 1
+            if gradient < 0:
+                break
+            done = afresh and gradient <= enough
+            afresh = changes == 0 or gradient <= enough
+    work.afresh, work.begun = afresh, True
+    return made, done
+
+
+def prove(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, double[::1] alpha, double[::1] z):
+    """Take alpha from the z of work, its p, a hyperplane too, from alpha, and z from this; of alpha and p the primal and
+    dual objective and the violation.
+
+    The violation is the largest less the smallest projected gradient of the dual, as LIBLINEAR has it.
+    """
+    cdef plane_t s = plane_of(X, y, cost, work)
+    cdef Py_ssize_t i
+    cdef double ascent, rise = 0, fall = 0, length, primal, dual
+    require(alpha.shape[0] == z.shape[0] == s.n)
+    with nogil:
+        memset(s.p, 0, s.d * sizeof(double))
+        for i in range(s.n):
+            alpha[i] = 2 * s.cost[i] * max(0.0, s.z[i])
+            if alpha[i] > 0:
+                add_multiple(alpha[i] * s.y[i], s.X + i * s.d, s.d, s.p)
+        length = dot(s.p, s.p, s.d)
+        primal, dual = 0.5 * length, -0.5 * length
+        for i in range(s.n):
+            z[i] = 1 - s.y[i] * dot(s.p, s.X + i * s.d, s.d)
+            if s.cost[i] > 0:
+                ascent = z[i] - 0.5 * alpha[i] / s.cost[i]
+                rise = max(rise, ascent)
+                if alpha[i] > 0:
+                    fall = max(fall, -ascent)
+                    dual += alpha[i] - 0.25 * alpha[i] * alpha[i] / s.cost[i]
+                if z[i] > 0:
+                    primal += s.cost[i] * z[i] * z[i]
+    return primal, dual, rise + fall
