@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import _simd
 from ..kernels.values import BLOCK
+from . import _exact_sums
 from .gram import PAD, padded
 
 compiled = _simd.load("svm._smo")
@@ -14,6 +15,9 @@ PROOF = compiled.PROOF
 
 # Steps for each row after which f is made anew before it is trusted: the roundings of steps add up.
 _MANY_STEPS = 50
+
+# The columns that a linear kernel's w is for at most, and the numbers of a block of rows.
+_NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 
 # A bound above this is that of a hard margin: no alpha of an optimum gets there in float64.
 HARD = 1e100
@@ -150,8 +154,39 @@ class Dual:
             self.coef[row] -= over
         self.f[:] = -self.y
         support = np.flatnonzero(self.coef)
-        yield from self.add(self.gram.of_type(np.float64), support, self.coef[support], np.arange(len(self)), threads)
+        if is_narrow(self.gram):
+            yield from self._add_exactly(support)
+        else:
+            gram = self.gram.of_type(np.float64)
+            yield from self.add(gram, support, self.coef[support], np.arange(len(self)), threads)
         self.noise, self.unsure = 0.0, 0
+
+    def _add_exactly(self, support):
+        """A generator: as `add` of the linear kernel, by the sum w of the rows, and with no rounding but the last.
+
+        Where columns have other scales, sums of kernel values lose the digits that the narrow columns need.
+        """
+        X = self.gram.X.matrix
+        step = max(1, _EXACT_NUMBERS // X.shape[1])
+        w = np.zeros((2, X.shape[1]))
+        for start in range(0, len(support), step):
+            part = support[start : start + step]
+            _exact_sums.add_rows(as_doubles(X, self.rows[part]), self.coef[part], w)
+            yield
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            _exact_sums.add_products(as_doubles(X, self.rows[part]), w, self.f[part])
+            yield
+
+
+def is_narrow(gram):
+    """Whether the kernel is linear and rows have few columns, so that what is known of w is cheap."""
+    kernel = getattr(gram, "kernel", None)
+    return kernel is not None and kernel.name == "linear" and gram.X.n_columns <= _NARROW
+
+
+def as_doubles(X, rows):
+    return np.ascontiguousarray(np.asarray(X[rows], np.float64))
 
 
 def add(gram, rows, coef, columns, out, threads):

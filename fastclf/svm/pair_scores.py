@@ -3,10 +3,11 @@
 import numpy as np
 
 from .. import _simd
+from .._threads import ranges
 from ..kernels import values as kernel_values
 from ..kernels.values import Block, Packed
 
-smo = _simd.load("svm._smo")
+compiled = _simd.load("svm._pair_votes")
 
 # Numbers of a block of kernel values that is made for a few new rows.
 _VALUES = 1 << 20
@@ -29,7 +30,7 @@ def partial_scores(kernel, support, X, coef, starts, dtype, threads):
             K = np.empty((len(X), len(support)), dtype)
             Z = Packed(X, np.arange(len(X)), dtype)
             kernel_values.fill(Block(kernel, support, Z, Z.all), K, threads)
-            smo.combine(K, coef, starts, out)
+            compiled.combine(K, np.ascontiguousarray(coef), starts, out)
         return out
     out = np.zeros((n_classes, n_outputs, len(X)))
     for c in range(n_classes):
@@ -46,38 +47,35 @@ def table_scores(values, n, coef, starts):
     step = max(1, _VALUES // max(1, coef.shape[1]))
     for start in range(0, n, step):
         stop = min(n, start + step)
-        smo.combine(np.ascontiguousarray(values(start, stop)), coef, starts, out[start:stop])
+        compiled.combine(np.ascontiguousarray(values(start, stop)), coef, starts, out[start:stop])
     return out
+
+
+def _row_ranges(scores):
+    return ranges(0, len(scores), 1 + _VALUES // max(1, scores.shape[1]))
 
 
 def pair_scores(S, intercept):
     """Scores (n, n_pairs), positive for the first class of the pair, from partial scores."""
-    pairs = pairs_of(S.shape[1])
-    scores = np.empty((len(S), len(pairs)))
-    for p, (a, b) in enumerate(pairs):
-        scores[:, p] = S[:, a, b - 1] + S[:, b, a] + intercept[p]
+    scores = np.empty((len(S), len(intercept)))
+    for start, stop in _row_ranges(scores):
+        compiled.score_pairs(S[start:stop], intercept, scores[start:stop])
     return scores
 
 
 def votes(scores, n_classes):
     """How many pairs each class wins (n, n_classes); a score of 0 is the second class's, as in LIBSVM."""
-    out = np.zeros((len(scores), n_classes))
-    for p, (a, b) in enumerate(pairs_of(n_classes)):
-        won = scores[:, p] > 0
-        out[:, a] += won
-        out[:, b] += ~won
-    return out
+    won = np.zeros((len(scores), n_classes))
+    for start, stop in _row_ranges(scores):
+        compiled.count_votes(scores[start:stop], won[start:stop])
+    return won
 
 
 def one_for_each_class(scores, n_classes):
     """Votes, and within equal votes the sums of the scores, squashed to less than a third, as scikit-learn has it."""
     won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
-    for p, (a, b) in enumerate(pairs_of(n_classes)):
-        second = scores[:, p] < 0
-        won[:, a] += ~second
-        won[:, b] += second
-        confidence[:, a] += scores[:, p]
-        confidence[:, b] -= scores[:, p]
+    for start, stop in _row_ranges(scores):
+        compiled.rank(scores[start:stop], won[start:stop], confidence[start:stop])
     return won + confidence / (3 * (np.abs(confidence) + 1))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import dual_newton
-from .dual import compiled
+from .dual import compiled, is_narrow
 from .interior_point import Interior, SignedRows
 from .steps import WholeMatrix, WorkingSets
 
@@ -20,8 +20,8 @@ _STALE = 50
 # violation than ever before nor such a share of the objective more: after these there will be none.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
-# Steps for each row, and at least, after which the interior point method takes over; the columns that it takes at most.
-_SLOW, _SLOW_LEAST, _COLUMNS = 20, 50_000, 1000
+# Steps for each row, and at least, after which the interior point method takes over.
+_SLOW, _SLOW_LEAST = 20, 50_000
 
 # Newton's method is worth it when the steps of two rows since the last time have made this many looks at rows for each
 # number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows, solutions)
@@ -111,13 +111,9 @@ class Help:
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
         self.hard = dual.is_hard()
-        goes_inside = self._is_narrow() and not self.hard
+        # the interior point method is for narrow rows
+        goes_inside = is_narrow(dual.gram) and not self.hard
         self.most_steps = min(limits.max_iter, max(_SLOW * len(dual), _SLOW_LEAST) if goes_inside else limits.max_iter)
-
-    def _is_narrow(self):
-        """Whether the interior point method is for it: a linear kernel of few columns."""
-        kernel = getattr(self.dual.gram, "kernel", None)
-        return kernel is not None and kernel.name == "linear" and self.dual.gram.X.n_columns <= _COLUMNS
 
     def go_inside(self):
         """A generator: start anew from what the interior point method finds, if that is better."""

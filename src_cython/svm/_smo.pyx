@@ -190,24 +190,3 @@ def add(dual, K, const int64_t[::1] rows, const double[::1] change):
             add_rows(&d, <const vec_f*> values, ld, &rows[0], &change[0], n)
         elif n:
             add_rows(&d, <const vec_d*> values, ld, &rows[0], &change[0], n)
-
-
-def combine(K, const double[:, ::1] coef, const int64_t[::1] starts, double[:, :, ::1] out):
-    """out[i, c, o] = sum of coef[o, j] K[i, j] over starts[c] <= j < starts[c + 1], in order, as `_values.add`."""
-    cdef Py_ssize_t i, j, o, c
-    cdef const float[:, ::1] single
-    cdef const double[:, ::1] double_
-    cdef bint is_single = K.dtype == "f"
-    cdef vec_d k, s
-    if is_single:
-        single = K
-    else:
-        double_ = K
-    with nogil:
-        for i in range(out.shape[0]):
-            for c in range(out.shape[1]):
-                for j in range(starts[c], starts[c + 1]):
-                    k = spread_d(single[i, j] if is_single else double_[i, j])
-                    for o in range(out.shape[2]):
-                        s = fmadd_d(spread_d(coef[o, j]), k, spread_d(out[i, c, o]))
-                        out[i, c, o] = (<double*> &s)[0]

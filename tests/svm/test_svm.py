@@ -225,9 +225,10 @@ def test_any_price_of_slacks_converges(rng, kernel, C):
     assert model.kkt_violation(X, y) <= 1.1e-3
 
 
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
-def test_unscaled_columns_converge(rng, kernel):
-    X, y = overlapping(rng)
+def test_unscaled_columns_converge(seed, kernel):
+    X, y = overlapping(np.random.default_rng(seed))
     X *= [1e-3, 1e6, 1, 1]
     model = SVC(kernel=kernel).fit(X, y)
     assert model.violation_ <= 1e-3
@@ -640,3 +641,30 @@ def test_machines_along_a_path_prove_their_optima(Cs, kernel):
         assert model.kkt_violation(X, y) <= 1.1e-5
         np.testing.assert_allclose(model.dual_objective_, alone.dual_objective_, rtol=1e-6)
         np.testing.assert_array_equal(np.abs(model.dual_coef_).max() >= C, np.abs(alone.dual_coef_).max() >= C)
+
+
+@pytest.mark.parametrize("n_classes", [3, 12])
+def test_pairs_vote_and_rank_as_counted_one_by_one(rng, n_classes):
+    n_pairs = n_classes * (n_classes - 1) // 2
+    scores = rng.integers(-2, 3, (70, n_pairs)).astype(float)
+    won, ranked, confidence = (np.zeros((70, n_classes)) for _ in range(3))
+    for p, (a, b) in enumerate(pair_scores.pairs_of(n_classes)):
+        for i, score in enumerate(scores[:, p]):
+            won[i, a if score > 0 else b] += 1
+            ranked[i, b if score < 0 else a] += 1
+            confidence[i, a] += score
+            confidence[i, b] -= score
+    np.testing.assert_array_equal(pair_scores.votes(scores, n_classes), won)
+    expected = ranked + confidence / (3 * (np.abs(confidence) + 1))
+    np.testing.assert_array_equal(pair_scores.one_for_each_class(scores, n_classes), expected)
+
+
+def test_one_row_has_the_scores_that_it_has_among_many(rng):
+    centres = rng.normal(size=(12, 5))
+    y = np.arange(240) % 12
+    X = centres[y] + rng.normal(size=(240, 5))
+    for kernel in ("rbf", "linear"):
+        model = SVC(kernel=kernel, decision_function_shape="ovo").fit(X, y)
+        together = model.decision_function(X)
+        for i in range(0, 240, 40):
+            np.testing.assert_array_equal(model.decision_function(X[i : i + 1])[0], together[i])
