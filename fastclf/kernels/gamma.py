@@ -1,4 +1,4 @@
-"""The width of kernels: the number that the parameter gamma stands for."""
+"""The parameter gamma of kernels as a number."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from .._threads import ranges
 
 
 def gamma_of(gamma, X, weight=None):
-    """The number that 'scale', 'auto' or a number stands for; rows of X count `weight` times.
+    """gamma as a number; rows of X count `weight` times.
 
-    'scale' is 1 / (n_features * variance of X), with the numbers that a Csr does not hold; 'auto' is 1 / n_features.
+    'scale' is 1 / (n_features * variance of X), zeros of a Csr included; 'auto' is 1 / n_features.
     """
     if not isinstance(gamma, str):
         return float(gamma)

@@ -1,4 +1,4 @@
-"""Kernels: k(x, z) of linear, poly, rbf and sigmoid between rows, dense or sparse, block by block."""
+"""Kernel functions linear, poly, rbf and sigmoid between rows, dense or sparse, in blocks of values."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,21 +16,21 @@ compiled = _simd.load("kernels._values")
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 
-# Rows that are packed at a time: their values for a panel stay in the second-level cache.
+# The number of rows to pack at a time: their values for a panel stay in the second-level cache.
 BLOCK = 256
 
-# Below this many products (1 ms) the calling thread does all, in one range.
+# A block that takes no more than this number of multiplications (1 ms) is left to the calling thread.
 _THREAD_WORK = 1 << 23
 
-# Products that a first range has.
+# The number of multiplications in the first range of a thread.
 _RANGE_WORK = 1 << 26
 
-# Of the columns that packed rows have, the share that a row must have for the rows to be packed as dense ones.
+# Rows are packed as dense ones where more than this share of their values in those columns that they use is not 0.
 _DENSE = 0.4
 
 
 def require_kernel(kernel, degree, gamma, coef0):
-    """Refuse parameters of a machine that are those of no kernel here, of no function and of no matrix of values."""
+    """Refuse parameters that make none of the kernels here, no function and no matrix of values."""
     if not callable(kernel):
         require_choice("kernel", kernel, (*KINDS, "precomputed"))
     require_integer("degree", degree, 0, 2**31 - 1)
@@ -67,7 +67,7 @@ class Kernel:
         return inner**self.degree if self.name == "poly" else np.tanh(inner)
 
     def rounding(self, X, dtype):
-        """About how far values between these rows are off, when they are computed in `dtype`."""
+        """About the largest rounding error of values between these rows that are computed in `dtype`."""
         eps, most = float(np.finfo(dtype).eps) / 2, float(X.norm.max())
         if self.name == "linear":
             return eps * most
@@ -81,7 +81,23 @@ class Kernel:
 
 
 class Rows:
-    """The rows of an array or a Csr as the compiled code takes them, with their squared lengths, if they are known."""
+    """The rows of an array or a Csr; `matrix_t` of `_matrix.pxd` is its twin.
+
+    Parameters
+    ----------
+    X : ndarray or Csr
+        float32 or float64, not changed.
+    norm : ndarray of shape (n,), float64, optional
+        The squared lengths of the rows, if they are known.
+
+    Attributes
+    ----------
+    entries : ndarray, float32 (`single`) or float64
+        The n d numbers of an array, or the entries of a Csr; at least one number.
+    indptr, index : ndarray of shape (n + 1,), int64, and int32, or None
+        Where each sparse row begins and the last ends, and the column of each entry; None: rows are dense.
+    norm : ndarray of shape (n,), float64
+    """
 
     def __init__(self, X, norm=None):
         sparse = isinstance(X, Csr)
@@ -99,6 +115,7 @@ class Rows:
             self._measure(X, sparse)
 
     def _measure(self, X, sparse):
+        """Compute the squared lengths."""
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
             rows = X[start:stop]
@@ -117,7 +134,24 @@ def as_kernel_rows(X):
 
 
 class Packed:
-    """Some of the `Rows`, in `dtype`, by the columns that they have: as dense rows, or as lists of (line, value)."""
+    """Some of the `Rows` in `dtype`, without the columns in which all of them are 0; `packed_t` is its twin.
+
+    Attributes
+    ----------
+    n_lines : int
+        Lines are the other columns, numbered in order.
+    line : ndarray of shape (n_columns,), int32
+        The line of each column of X, or -1.
+    columns : ndarray of shape (n_lines + 1,), int32
+        The column of each line.
+    indptr : ndarray of shape (n_rows + 1,), int64, or None
+        Where the list (line, value) of each row begins; None: rows are dense.
+    index : ndarray of shape (n_values + 1,), int32, or None
+        The line of each value of the lists.
+    values : ndarray of `dtype`, of shape (n_values + 1,) or, dense, (n_rows * n_lines,)
+    norm : ndarray of shape (n_rows,), float64
+        The squared lengths.
+    """
 
     def __init__(self, X, rows, dtype):
         rows = np.ascontiguousarray(rows, np.int64)
@@ -133,7 +167,7 @@ class Packed:
         self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
-        self.work = 1 + (self.values.size // len(rows))  # products that a value costs
+        self.work = 1 + (self.values.size // len(rows))  # multiplications for one kernel value
         _pack.pack(X, rows, begins, self)
 
     def __len__(self):
@@ -141,10 +175,7 @@ class Packed:
 
 
 class Block(NamedTuple):
-    """A block of the kernel matrix between packed rows z and the rows of X; `block_t` of `_values.pyx` is its twin.
-
-    Nobody changes what it holds.
-    """
+    """A block of the kernel matrix between packed rows z and rows of X, all only read; `block_t` is its twin."""
 
     kernel: Kernel
     X: Rows
@@ -158,20 +189,20 @@ class Block(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """What a cache has of the rows of a `Block`, by its columns; `cached_t` of `_values.pyx` is its twin."""
+    """The part of a cache for the rows of a `Block`; `cached_t` is its twin."""
 
-    table: np.ndarray  # (n_slots, n_columns to whole panels), float32 or float64; the kernel writes what is not ready
-    slot: np.ndarray  # (n_rows,), int64: the slot of each row, negative where there is none for it
-    ready: np.ndarray  # (n_rows,), uint8: whether its values are there
+    table: np.ndarray  # (n_slots, n_columns to whole panels), of Z's type: values; the kernel writes what is not ready
+    slot: np.ndarray  # (n_rows,), int64: the slot of each row, or a negative number: none
+    ready: np.ndarray  # (n_rows,), uint8: whether the slot has the row's values already
 
 
 class Scratch:
-    """Scratch space of a thread for n_rows packed rows; `scratch_t` of `_values.pyx` is its twin.
+    """Scratch space of a thread for the values between n_rows packed rows and a panel; `scratch_t` is its twin.
 
     Attributes
     ----------
     panel : ndarray of shape (n_lines + 1, width), of the type of the packed rows
-        Zeros between calls of the kernel.
+        Zeros before and after each call of the kernel.
     values : ndarray of shape (n_rows + 1, width), of that type
     source, new_rows : ndarray of shape (n_rows,), int64
     tile : ndarray of shape (width,), float64
@@ -189,7 +220,7 @@ class Scratch:
 
 
 def over_columns(call, block, threads):
-    """call(start, stop, scratch) for ranges of the block's columns, which begin at panels, on threads where it pays."""
+    """call(start, stop, scratch) for ranges of whole panels of the block's columns, on threads where it pays."""
     n, n_rows, Z = block.n_columns, len(block.rows), block.Z
     wide = compiled.width(Z.single)
     work = n * n_rows * Z.work
@@ -210,7 +241,7 @@ def over_columns(call, block, threads):
 
 
 def fill(block, out, threads, mirrored=False):
-    """out[r, i] = k(z, x) for row r and column i of a `Block`; mirrored: its rows are its columns."""
+    """out[r, i] = k(z, x) for row r and column i of a `Block`; mirrored: its columns are its rows."""
 
     def call(start, stop, scratch):
         compiled.fill(block, scratch, start, stop, out, mirrored)
@@ -219,7 +250,7 @@ def fill(block, out, threads, mirrored=False):
 
 
 def add(block, coef, f, threads, cached=None):
-    """f[:, i] += coef k(z_rows, x_i) for each column i of a `Block`; coef: (n_outputs, n_rows); cached: a `Cached`."""
+    """f[:, i] += coef k(z, x_i) for each column i of a `Block`; coef: (n_outputs, n_rows); cached: `Cached` or None."""
 
     def call(start, stop, scratch):
         compiled.add(block, cached, scratch, coef, f, start, stop)

@@ -1,4 +1,4 @@
-# From products x.z to values of kernels, over the lanes of vec_f and vec_d.
+# Kernel functions of inner products x.z, over the lanes of vec_f and vec_d.
 #
 #     linear  x.z     poly  (gamma x.z + r)^degree     rbf  exp(-gamma |x - z|^2)     sigmoid  tanh(gamma x.z + r)
 from cython cimport cdivision
@@ -91,7 +91,7 @@ cdef inline vec tanh_of(vec x) noexcept nogil:
 
 
 cdef inline vec power(vec x, int degree) noexcept nogil:
-    """x^degree, by squares."""
+    """x^degree, by repeated squaring."""
     cdef vec result = x - x + 1
     while degree:
         if degree & 1:

@@ -1,17 +1,17 @@
-# The arrays of `_kernels.Rows` as pointers.
+# The rows of a matrix, dense or sparse, as pointers into the arrays of a `values.Rows`; they are only read.
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef struct matrix_t:
-    const float* single      # the entries: of one of these types
-    const double* double_
-    const int64_t* indptr    # where each sparse row begins, or NULL
-    const int32_t* index
-    const double* norm       # |x|^2
-    Py_ssize_t d
+    const float* single      # the n d numbers of dense rows or the entries of sparse ones, or NULL: they are doubles
+    const double* double_    # the same as doubles, or NULL: they are floats
+    const int64_t* indptr    # (n + 1,), where each sparse row begins and the last ends, or NULL: rows are dense
+    const int32_t* index     # the column of each entry of the sparse rows
+    const double* norm       # (n,), |x|^2
+    Py_ssize_t d             # columns
 
 
 cdef inline matrix_t as_matrix(X):
-    """The pointers into the arrays of `_kernels.Rows`, which outlives them."""
+    """The pointers into the arrays of a `Rows`, which outlives them."""
     cdef inline matrix_t out
     cdef const float[::1] single
     cdef const double[::1] double_
@@ -39,7 +39,7 @@ cdef inline matrix_t as_matrix(X):
 
 
 cdef inline void* begin(array):
-    """The pointer into an array of floats or doubles, which outlives it, or NULL for None."""
+    """The address of the first number of a float or double array, which must outlive it; NULL for None."""
     cdef float[::1] single
     cdef double[::1] double_
     if array is None:

@@ -1,4 +1,7 @@
-# Rows are packed for `_values`, by the columns that they have: as lists of (line, value), or with zeros between.
+# Packing of rows for the kernels of `_values.pyx`.
+#
+# The lines are the columns in which one of the rows has an entry other than 0, numbered in order. A packed row is a
+# list of (line, value), or dense: one value for each line.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -13,7 +16,7 @@ ctypedef fused real:
 cdef Py_ssize_t mark_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
 ) noexcept nogil:
-    """Set line[column] = 0 where a row has an entry that is not zero; returns how many."""
+    """Set line[column] = 0 for each nonzero entry of a row; returns the number of these entries."""
     cdef Py_ssize_t j, count = 0
     cdef bint used
     for j in range(n):
@@ -29,6 +32,7 @@ cdef Py_ssize_t mark_entries(
 cdef void pack_row(
     const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values
 ) noexcept nogil:
+    """Write the nonzero entries of a row into a dense packed row of zeros."""
     cdef Py_ssize_t j
     for j in range(n):
         if x[j] != 0:
@@ -38,7 +42,10 @@ cdef void pack_row(
 cdef void pack_list(
     const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values, int32_t* lines
 ) noexcept nogil:
-    """Without branches: what follows an entry is written over it if it is zero. Writes one more than there are."""
+    """Write the nonzero entries of a row as a list, and one number after it.
+
+    There is no branch: a zero entry is written too, and the next one overwrites it.
+    """
     cdef Py_ssize_t j, at = 0
     for j in range(n):
         values[at] = <real> x[j]
@@ -79,9 +86,9 @@ cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, re
 
 
 def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
-    """Number the columns that these rows have in `line` (filled with -1) and count their entries up in `begins`.
+    """Number in `line` (filled with -1) the columns in which one of the rows has a nonzero entry; returns their number.
 
-    Returns the number of such columns.
+    begins: of shape (n_rows + 1,), becomes where the list of each row begins and the last ends.
     """
     cdef matrix_t x = as_matrix(X)
     cdef Py_ssize_t r, j, row, n_lines = 0, n_rows = rows.shape[0], d = x.d
@@ -110,7 +117,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Write the values of some rows, and for lists their lines, into a `Packed` whose lines `mark` has numbered."""
+    """Write the values of the rows, and in lists their lines, into a `Packed`; `mark` has numbered its lines."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line

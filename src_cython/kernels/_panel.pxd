@@ -1,4 +1,7 @@
-# Panels of `_values.pyx`: rows of a matrix side by side, in two halves of HALF vectors a line.
+# A panel for the kernels of `_values.pyx`: some rows of a matrix side by side, in the lines of packed rows.
+#
+# A panel has two halves, one after the other. In a half each line is HALF vectors: the numbers of its rows in one
+# column.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,7 +11,7 @@ from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 cdef enum:
     HALF = 4        # vectors in a line of half a panel
 
-# Packed rows z: `values.Packed` as pointers, which nobody changes. A line is a column that some packed row has.
+# Packed rows z: `values.Packed` as pointers, all only read. The lines are the columns in which one of them is not 0.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
     const int32_t* line      # (n_columns,), the line of each column of the matrix, or -1
@@ -20,6 +23,7 @@ ctypedef struct packed_t:
 
 
 cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
+    """The row of the matrix in column i of a block."""
     return i if columns == NULL else columns[i]
 
 
@@ -27,7 +31,7 @@ cdef inline void put_four(
     const floating* a, const floating* b, const floating* c, const floating* d, const packed_t* Z, vec* panel,
     Py_ssize_t place
 ) noexcept nogil:
-    """Write four dense rows side by side into the panel's lines, from `place` on."""
+    """Write four dense rows side by side into the lines of half a panel, from `place` on."""
     cdef Py_ssize_t at, j
     cdef floating p, q, r, s
     for at in range(Z.n_lines):
@@ -51,7 +55,7 @@ cdef inline void put_dense(
     const floating* x, Py_ssize_t d, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
     vec* panel
 ) noexcept nogil:
-    """Four rows at a time; past the last row comes the last again."""
+    """Write dense rows into the panel, four at a time; the last row is repeated until there are four."""
     cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, last = start + n - 1
     for i in range(start, start + n, 4):
         put_four(
@@ -64,7 +68,7 @@ cdef inline void put_dense(
 cdef inline void put_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
 ) noexcept nogil:
-    """Write the entries of a sparse row into its place of the panel's lines, or zeros (`clear`)."""
+    """Write the entries of a sparse row, or zeros if `clear`, into its place in the lines of half a panel."""
     cdef Py_ssize_t j, at
     for j in range(n):
         at = Z.line[index[j]]
@@ -80,6 +84,7 @@ cdef inline void put_sparse(
     const floating* x, const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
     vec* panel, bint clear
 ) noexcept nogil:
+    """Write the entries of sparse rows, or zeros if `clear`, into the panel."""
     cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, row, first
     for i in range(n):
         row = row_of(columns, start + i)
@@ -93,7 +98,7 @@ cdef inline void put_sparse(
 cdef inline void put_panel(
     const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
 ) noexcept nogil:
-    """Write rows start..start + n (of the list `columns`, if there is one) into the panel, or clear what they wrote."""
+    """Write the rows in columns [start, start + n) of a block into the panel, or zeros where they were (`clear`)."""
     if X.indptr != NULL:
         if X.single != NULL:
             put_sparse(X.single, X, Z, columns, start, n, panel, clear)

@@ -1,14 +1,14 @@
-# Values of a kernel between packed rows z and the rows x of a matrix, in float32 or float64, whatever the matrix is.
+# Values of a kernel between packed rows z and rows x of a matrix, in float32 or float64, whatever type the matrix has.
 #
 #     K(z, x) = k(z.x)  or, for rbf,  exp(2 gamma z.x - gamma |z|^2 - gamma |x|^2)
 #
-# The rows x come in panels of WIDE rows side by side, one line for each column that some z has: a panel is made once
-# and met by all z. A z with many zeros is a list of (line, value): it costs what it has, for WIDE values at a time. The
-# sum of a product runs over z's entries in their order, each step a fused multiply-add where the level has it, so that
-# ranges and threads change no bit.
+# WIDE rows x side by side are a panel, with one line for each column in which one of the z is not 0. A panel is made
+# once and multiplied by all z. A z with many zeros is a list of (line, value), so that WIDE products cost as many steps
+# as the list is long. A product is summed over the entries of z in their order, by fused multiply-adds where the level
+# has them, so that neither ranges nor threads change a bit.
 #
-# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. A cache may have a slot for the values of
-# a row z, from which they are read, or into which they are written.
+# `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. The values of a row z that has a slot in
+# a cache are read from there, or written there once they are computed.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -18,12 +18,12 @@ from kernels._panel cimport HALF, packed_t, put_panel
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen
 
 cdef enum:
-    ROWS = 3        # dense rows z that meet half a panel at once: 12 sums
+    ROWS = 3        # dense rows z that half a panel is multiplied by at once: 12 sums
 
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
 
-# A block of a kernel matrix, between some packed rows z and some rows x: `values.Block` as pointers, which nobody changes.
+# A block of a kernel matrix, between some packed rows z and some rows x: `values.Block` as pointers, all only read.
 ctypedef struct block_t:
     kernel_t kernel
     matrix_t X                 # has the rows x
@@ -32,34 +32,34 @@ ctypedef struct block_t:
     Py_ssize_t n_rows
     const int64_t* columns     # the row of X of each column of the block, or NULL: column i is row i
 
-# Scratch space of one thread: `values.Scratch` as pointers. What a call needs there, it writes there.
+# Scratch space of one thread: `values.Scratch` as pointers. Each call writes what it reads, but for the panel's zeros.
 ctypedef struct scratch_t:
     void* panel                # (n_lines + 1, WIDE), float or double; zeros between calls
-    void* values               # (n_rows + 1, WIDE), of that type: values between rows and one panel
-    void* source               # (n_rows,) pointers: where the values between each row and the panel lie
+    void* values               # (n_rows + 1, WIDE), of the panel's type: values between packed rows and the panel
+    void* source               # (n_rows,) addresses of the values between each packed row and the panel
     int64_t* new_rows          # (n_rows,), the packed rows whose values are not in the cache
     double* tile               # (WIDE,), the sums of one panel
 
-# Values that a cache has, or is to have: `values.Cached` as pointers.
+# The part of a cache for the rows of a block: `values.Cached` as pointers.
 ctypedef struct cached_t:
-    char* table                # slots of `width` numbers, number i for column i of the block; changed
+    char* table                # (n_slots, width), values of rows for the columns of the block; new ones are written
     Py_ssize_t width
-    const int64_t* slot        # (n_rows,), the slot of each row of the block, negative where it has none
-    const unsigned char* ready # (n_rows,), whether its values are there; where not, they are written. NULL: no cache
+    const int64_t* slot        # (n_rows,), the slot of each row of the block, or a negative number: none
+    const unsigned char* ready  # (n_rows,), whether the slot has the row's values already; NULL: there is no cache
 
 # The sums that `add` makes: f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i)
 ctypedef struct sums_t:
     const double* coef         # (n, n_rows)
     double* f                  # (n, ld); changed
-    Py_ssize_t n
-    Py_ssize_t ld
+    Py_ssize_t n               # sums for each column
+    Py_ssize_t ld              # numbers from a row of f to the next
 
 
 cdef inline void meet_sparse(
     const int32_t* index, const vec* values, Py_ssize_t first, Py_ssize_t stop, const vec* panel, Py_ssize_t half,
     vec* out
 ) noexcept nogil:
-    """Products of one row, a list of (line, value), and a panel."""
+    """Inner products of one packed row, a list of (line, value), and the rows of a panel."""
     cdef vec s0, s1, s2, s3, s4, s5, s6, s7, a
     cdef const vec* low
     cdef const vec* high
@@ -90,7 +90,7 @@ cdef inline void meet_sparse(
 cdef inline void meet_dense(
     const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
 ) noexcept nogil:
-    """Products of ROWS rows, whose values begin at z[0], z[1] and z[2], and half a panel."""
+    """Inner products of ROWS dense packed rows, which begin at values[z[k]], and the rows of half a panel."""
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
@@ -129,6 +129,7 @@ cdef inline void meet_dense(
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
+    """a in each lane of a vector of the type of `like`."""
     if vec is vec_f:
         return spread_f(<float> a)
     else:
@@ -136,7 +137,7 @@ cdef inline vec spread_to(double a, vec like) noexcept nogil:
 
 
 cdef inline void transform(const kernel_t* kernel, double norm, const vec* column_terms, vec* k) noexcept nogil:
-    """Products of one row and a panel become values; the column terms are -gamma |x|^2."""
+    """Turn the inner products of one row and a panel into kernel values; column_terms are -gamma |x|^2."""
     cdef vec scale, shift
     cdef int v
     if kernel.kind == LINEAR:
@@ -154,8 +155,10 @@ cdef inline void transform(const kernel_t* kernel, double norm, const vec* colum
         k[v] = power(k[v], kernel.degree) if kernel.kind == POLY else tanh_of(k[v])
 
 
-cdef inline void meet_halves(const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to) noexcept nogil:
-    """Products of n dense rows, ROWS at most, and both halves of a panel; what is met twice is written twice."""
+cdef inline void meet_halves(
+    const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
+) noexcept nogil:
+    """Inner products of ROWS of n dense rows and both halves of a panel; where n is less, the last is repeated."""
     cdef Py_ssize_t half = Z.n_lines * HALF, k, row
     cdef Py_ssize_t z[ROWS]
     cdef vec* out[ROWS]
@@ -172,7 +175,7 @@ cdef inline void meet_halves(const packed_t* Z, const int64_t* r, Py_ssize_t n, 
 cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
-    """out[i, :] = K(z, panel) for the packed rows in the list `rows`."""
+    """out[i, :] = K(z, x) between the packed rows in the list `rows` and the rows of a panel."""
     cdef Py_ssize_t i, half = b.Z.n_lines * HALF
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
@@ -191,7 +194,7 @@ cdef void meet(
 
 
 cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec* out) noexcept nogil:
-    """The terms -gamma |x|^2 of columns [start, start + n) of the block, with zeros to the width of a panel."""
+    """The terms -gamma |x|^2 of columns [start, start + n) of the block, then zeros to the width of a panel."""
     cdef Py_ssize_t i, row
     if b.kernel.kind != RBF:
         return
@@ -205,7 +208,7 @@ cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec
 
 
 cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
-    """LANES_D values, from number i of the array at a."""
+    """LANES_D numbers of the array at a, from number i on, as doubles."""
     if vec is vec_f:
         return widen(<const float*> a + i)
     else:
@@ -216,7 +219,7 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
     """f += sum_r coef[r] k[r], over the width of a panel, r in order."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    while i < wide:  # whose number of vec_d is 8 or 16
+    while i < wide:  # 8 or 16 vectors of doubles
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]
         s2 = (<vec_d*> (f + i))[2]
@@ -251,7 +254,7 @@ cdef inline void meet_panel(
 ) noexcept nogil:
     """out[i, :] = K(z, x) for the packed rows in the list `rows` and columns [start, start + n) of the block.
 
-    panel: scratch space of zeros, left so.
+    panel: zeros, before and after.
     """
     cdef vec terms[2 * HALF]
     put_panel(&b.X, &b.Z, b.columns, start, n, panel, False)
@@ -264,7 +267,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """See `fill`; the rows of out have ld numbers."""
+    """Fill columns [start, stop) of the block into out, whose rows are ld numbers apart; see `fill`."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values
@@ -285,13 +288,17 @@ cdef void fill_range(
 
 
 cdef inline bint is_ready(const cached_t* cached, Py_ssize_t r) noexcept nogil:
+    """Whether the values of row r of the block can be read from the cache."""
     return cached.ready != NULL and cached.ready[r]
 
 
 cdef inline void find_values(
     const cached_t* cached, Py_ssize_t n_rows, Py_ssize_t start, const vec* values, const vec** source_out
 ) noexcept nogil:
-    """Where the values between each row and the panel from column `start` on lie; new `values` are put into slots."""
+    """Find the values between each row and the panel that begins at column `start`, and copy new ones to their slots.
+
+    values: the new ones, row after row.
+    """
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), r
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double)
     cdef vec* slot
@@ -312,7 +319,10 @@ cdef void add_range(
     const block_t* b, const cached_t* cached, const scratch_t* scratch, const sums_t* sums, vec* values,
     Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Make the sums of columns [start, stop) of the block; start is a multiple of WIDE, `values` those of `scratch`."""
+    """Add to the sums of columns [start, stop) of the block; start is a multiple of WIDE.
+
+    values: those of `scratch`.
+    """
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = start, n, r, o, c, n_new = 0
     cdef const vec** source = <const vec**> scratch.source
     cdef double* f
@@ -361,7 +371,7 @@ cdef packed_t as_packed(Z):
 
 
 cdef const int64_t* as_list(numbers):
-    """The pointer into a list of row numbers, which outlives it, or NULL for None."""
+    """The address of a list of row numbers, which must outlive it; NULL for None."""
     cdef const int64_t[::1] view
     if numbers is None:
         return NULL
@@ -392,7 +402,7 @@ cdef scratch_t as_scratch(scratch, Py_ssize_t n_rows):
 
 
 cdef cached_t as_cached(cached, Py_ssize_t n_rows):
-    """The pointers into the arrays of a `Cached`, which outlives them; None is no cache."""
+    """The pointers into the arrays of a `Cached`, which outlives them; None: there is no cache."""
     cdef cached_t out
     cdef const unsigned char[::1] ready
     out.table, out.width, out.slot, out.ready = NULL, 0, NULL, NULL
@@ -405,15 +415,15 @@ cdef cached_t as_cached(cached, Py_ssize_t n_rows):
 
 
 def width(bint single):
-    """Rows of a panel."""
+    """The number of rows in a panel of floats (`single`) or doubles."""
     return 2 * HALF * (LANES_F if single else LANES_D)
 
 
 def fill(block, scratch, Py_ssize_t start, Py_ssize_t stop, out, bint mirrored):
     """out[r, i] = K(z_rows[r], x_i) for columns i in [start, stop) of a `Block`, with a thread's `Scratch`.
 
-    mirrored: each x_i is z_rows[i], so that half of the values are computed, and written to both sides of the diagonal:
-    out is symmetric to the last bit.
+    mirrored: each x_i is z_rows[i]. Half of the values are then computed and written to both sides of the diagonal, so
+    that out is symmetric to the last bit.
     """
     cdef block_t b = as_block(block)
     cdef scratch_t s = as_scratch(scratch, b.n_rows)

@@ -1,35 +1,37 @@
-# The dual of a two-class problem.
+# The dual of a binary support vector machine.
 #
 #     min  1/2 b'Kb - y'b    subject to  1'b = 0,  lower <= b <= upper
 #
-# b_i = y_i alpha_i, so that a row with y_i = 1 has the bounds 0 and C_i, one with y_i = -1 has -C_i and 0. The gradient
-# is f = Kb - y. Optimal is where no row that may rise has a lesser f than one that may fall; the violation is the most
-# f of the rows that may fall less the least of those that may rise.
+# b_i = y_i alpha_i, so that 0 <= b_i <= C_i where y_i = 1, and -C_i <= b_i <= 0 where y_i = -1. The gradient is
+# f = Kb - y. A row may rise if b_i < upper_i, and may fall if b_i > lower_i. The violation is the largest f of the rows
+# that may fall less the smallest f of the rows that may rise; b is optimal where it is at most 0.
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
-    PADDED_TO = 16  # an array of a problem is as long as a multiple of it: of two vectors
-    N_ARRAYS = 8    # of a problem, in this order
+    PADDED_TO = 16  # the length of each array is a multiple of this, so of the length of two vectors
+    N_ARRAYS = 8    # in a problem, in the order below
 
 ctypedef struct dual_t:
     Py_ssize_t n       # rows
-    Py_ssize_t ld      # numbers of an array; beyond n they are of no row, none may rise or fall
-    double* y          # +1 or -1
-    double* lower
+    Py_ssize_t ld      # n, rounded up to a multiple of PADDED_TO; what is after row n may neither rise nor fall
+    # each (ld,):
+    double* y          # +1 or -1; set once
+    double* lower      # the bounds of b; `set_bounds` writes them
     double* upper
-    double* coef       # b
-    double* f          # Kb - y
-    double* diagonal   # of K
-    double* rise       # 0 where b may rise, else infinity
-    double* fall       # 0 where b may fall, else -infinity
+    double* coef       # b; steps change it
+    double* f          # Kb - y, but for rounding; steps change it
+    double* diagonal   # of K; set once by the caller that has K
+    double* rise       # 0 where b may rise, else infinity; `place` keeps it with coef and the bounds
+    double* fall       # 0 where b may fall, else -infinity; likewise
 
+# The ends of f, whose difference is the violation.
 ctypedef struct ends_t:
-    double least       # f of the rows that may rise, or infinity
-    double most        # f of the rows that may fall, or -infinity
-    Py_ssize_t at      # a row with the least f
+    double least       # the smallest f of the rows that may rise, or infinity
+    double most        # the largest f of the rows that may fall, or -infinity
+    Py_ssize_t at      # a row with the smallest f
 
 cdef enum:
-    # the proof of a solution
+    # the places of the numbers that prove a solution
     INTERCEPT
     VIOLATION
     OBJECTIVE
@@ -39,11 +41,12 @@ cdef enum:
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """n, rounded up to a multiple of PADDED_TO."""
     return (n + PADDED_TO - 1) // PADDED_TO * PADDED_TO
 
 
 cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept nogil:
-    """Let the problem have its N_ARRAYS arrays there, one after another."""
+    """Point the N_ARRAYS arrays of a problem of n rows into `arrays`, one after another."""
     cdef Py_ssize_t ld = padded(n)
     d.n, d.ld = n, ld
     d.y, d.lower, d.upper, d.coef = arrays, arrays + ld, arrays + 2 * ld, arrays + 3 * ld
@@ -51,12 +54,13 @@ cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept no
 
 
 cdef inline void place(dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Note whether row i may rise and fall."""
+    """Set rise and fall of row i."""
     d.rise[i] = 0 if d.coef[i] < d.upper[i] else INFINITY
     d.fall[i] = 0 if d.coef[i] > d.lower[i] else -INFINITY
 
 
 cdef inline void place_all(dual_t* d) noexcept nogil:
+    """Set rise and fall of all rows, and zeros after row n."""
     cdef Py_ssize_t i
     for i in range(d.n, d.ld):
         d.y[i] = d.lower[i] = d.upper[i] = d.coef[i] = d.f[i] = d.diagonal[i] = 0
@@ -65,16 +69,18 @@ cdef inline void place_all(dual_t* d) noexcept nogil:
 
 
 cdef inline bint is_free(const dual_t* d, Py_ssize_t i) noexcept nogil:
+    """Whether b_i is between its bounds."""
     return d.lower[i] < d.coef[i] < d.upper[i]
 
 
 cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
+    """Let 0 <= alpha_i <= C."""
     d.lower[i] = 0 if d.y[i] > 0 else -C
     d.upper[i] = C if d.y[i] > 0 else 0
 
 
 cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
-    """The sum of b, if it is more than roundings make it, else 0; and the sum of alpha."""
+    """The sum of b, or 0 if rounding explains it; total: out, the sum of alpha."""
     cdef Py_ssize_t i
     cdef double sum = 0
     total[0] = 0
@@ -85,7 +91,7 @@ cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
 
 
 cdef inline void make_feasible(dual_t* d) noexcept nogil:
-    """Bring b within its bounds, and its sum to 0 by less of the sign that has more, free rows first."""
+    """Clip b to its bounds, and bring its sum to 0: the sign with the larger sum shrinks, free rows first."""
     cdef Py_ssize_t i
     cdef double total, over, free = 0, side = 0
     for i in range(d.n):
@@ -103,7 +109,7 @@ cdef inline void make_feasible(dual_t* d) noexcept nogil:
 
 
 cdef inline void rescale(dual_t* d) noexcept nogil:
-    """After a change of the bounds: b times what is best along it and within them, f with it."""
+    """After a change of the bounds, multiply b by the best factor that keeps it within them, and update f."""
     cdef Py_ssize_t i
     cdef double total = 0, square = 0, factor = INFINITY, C
     for i in range(d.n):
@@ -117,13 +123,13 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
     for i in range(d.n):
         C = d.upper[i] - d.lower[i]
         d.coef[i] *= factor
-        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # but for rounding at its bound: a free row tells the intercept
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # at its bound but for rounding; free rows determine the intercept
             d.coef[i] = d.y[i] * C
         d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
 
 
 cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
-    """The row that can make good the unbalance, or -1; it is farthest from its bounds."""
+    """The row farthest from its bounds, if its b can take up the sum of b, else -1; over: out, that sum."""
     cdef double total, most = 0, least
     cdef Py_ssize_t i, best = -1
     over[0] = unbalance(d, &total)
@@ -135,7 +141,7 @@ cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept no
 
 
 cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nogil:
-    """The intercept, and how far the solution is from the optimum."""
+    """Write the N_PROOFS numbers: the intercept, and how far the solution is from the optimum."""
     cdef Py_ssize_t i, n_free = 0
     cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
     cdef double free = 0, square = 0, total = 0, slack = 0, least = INFINITY, margin
@@ -151,7 +157,7 @@ cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nog
     elif two:
         proof[INTERCEPT] = -0.5 * (ends.least + ends.most)
     else:
-        proof[INTERCEPT] = d.y[0] if d.n else 0  # all rows are of that class
+        proof[INTERCEPT] = d.y[0] if d.n else 0  # all rows are of one class
     for i in range(d.n):
         margin = 1 + d.y[i] * (d.f[i] + proof[INTERCEPT])
         least = min(least, margin)

@@ -1,4 +1,4 @@
-# Scores of machines with support vectors s_j, for one row after the other:
+# Scores of binary classifiers with support vectors s_j, for one row after the other:
 #
 #     score[p] = sum_{j of class a} coef[b - 1, j] k(s_j, x) + sum_{j of class b} coef[a, j] k(s_j, x) + intercept[p]
 #
@@ -44,7 +44,7 @@ cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint 
 
 
 cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double* value) noexcept nogil:
-    """value[j] = k(s_j, x); there is room for whole vectors."""
+    """value[j] = k(s_j, x); `value` is as long as whole vectors need."""
     cdef Py_ssize_t j, _, n = m.n_support
     cdef double inner, power
     for j in range(n):
@@ -64,11 +64,12 @@ cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double*
                 value[j] = power
 
 
-cdef int decide_rows(const model_t* model, const floating* X, Py_ssize_t n, double* out, char* room) noexcept nogil:
+cdef int decide_rows(const model_t* model, const floating* X, Py_ssize_t n, double* out, char* scratch) noexcept nogil:
+    """Write the scores of n rows, (n, pairs); returns FASTCLF_BAD_VALUE if a number is not finite."""
     cdef const machine_t* m = &model.machine
     cdef Py_ssize_t d = model.n_features, K = model.n_classes, P = model.n_outputs, i, j, p, a, b
-    cdef double* wide = <double*> piece(&room, d * <Py_ssize_t> sizeof(double))
-    cdef double* value = <double*> piece(&room, (m.n_support + LANES_D) * <Py_ssize_t> sizeof(double))
+    cdef double* wide = <double*> piece(&scratch, d * <Py_ssize_t> sizeof(double))
+    cdef double* value = <double*> piece(&scratch, (m.n_support + LANES_D) * <Py_ssize_t> sizeof(double))
     cdef double* score = out
     if not all_finite(X, n * d):
         return FASTCLF_BAD_VALUE

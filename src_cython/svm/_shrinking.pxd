@@ -1,6 +1,8 @@
-# Steps of two rows (`_steps.pxd`) with shrinking (Joachims 1998): rows at a bound that look as if they would stay there
-# are left out, and the others are solved as a problem of their own, in which rows may be left out again. What that
-# changes in f is made good for all rows before any is judged again.
+# Sequential minimal optimisation (`_steps.pxd`) with shrinking (Joachims 1998).
+#
+# Rows that will probably stay at their bound are left out. The remaining rows are a problem with arrays and a kernel
+# matrix of its own, which is solved in the same way, so that shrinking goes on inside of it. Then f of all rows is
+# updated for what has changed, and all rows are looked at again.
 from libc.stdint cimport int64_t
 
 from svm._dual cimport N_ARRAYS, dual_t, ends_t, place, place_all, set_arrays
@@ -9,34 +11,36 @@ from _vector cimport LANES_D, fmadd_d, spread_d, vec, vec_d, vec_f
 
 cdef extern from *:
     """
-    #define SHRINK_EVERY 1000   /* steps */
-    #define SHRINK_SHARE 0.5    /* of the rows that are left, at most, for it to be worth it */
-    #define SHRINK_GOAL 0.1     /* the share of the violation to which they are solved */
+    #define SHRINK_EVERY 1000   /* steps between two attempts to shrink */
+    #define SHRINK_SHARE 0.5    /* the largest share of the rows that may remain; copying more does not pay */
+    #define SHRINK_GOAL 0.1     /* the share of the violation at which the smaller problem ends */
     """
     const int SHRINK_EVERY
     const double SHRINK_SHARE
     const double SHRINK_GOAL
 
-# What n rows need for their levels of shrinking, each of which has half of the rows of the one before at most:
-# N_ARRAYS * (n + 16 LEVELS) numbers, 2 n rows and changes, and n (n / 3 + 16) kernel values.
+# A level of shrinking has at most half of the rows of the level before. For all levels below n rows together the
+# scratch space has N_ARRAYS * (n + 16 LEVELS) numbers, 2 n rows and changes, and n (n / 3 + 16) kernel values.
 cdef enum:
     LEVELS = 40
 
+# Scratch space: `dual.Work` as pointers. A level writes the beginning, and the level below has what is after it.
 ctypedef struct scratch_t:
-    double* arrays
-    int64_t* row
-    double* change
-    void* K
+    double* arrays     # those of the smaller problem, one after another
+    int64_t* row       # the row of the larger problem of each row of the smaller one
+    double* change     # of coef, by the smaller problem
+    void* K            # float or double: the kernel matrix of the smaller problem
 
+# Where `solve` ends.
 ctypedef struct limits_t:
-    double tol
-    int64_t steps   # that may still be made
-    int64_t looks   # at a row that may still be made, about a nanosecond each
-    double gained   # of the objective
+    double tol      # in: the violation at which it ends
+    int64_t steps   # changed: the number of steps that remain
+    int64_t looks   # changed: the number of visits of a row that remain, about a nanosecond each
+    double gained   # changed: the gain of the objective
 
 
 cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
-    """What steps cost: the time of one is that of its rows and some 64 more."""
+    """The cost of steps in visits of a row: a step visits all rows, and takes the time of about 64 more."""
     return steps * (d.n + 64)
 
 
@@ -77,7 +81,7 @@ cdef inline void add_rows(
 
 
 cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept nogil:
-    """The rows that are free, or at a bound which they may leave."""
+    """Write the rows that are free, or whose f violates optimality at their bound; returns their number."""
     cdef ends_t ends = find_ends(d)
     cdef Py_ssize_t i, n = 0
     for i in range(d.n):
@@ -89,7 +93,7 @@ cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept n
 cdef inline void take_rows(
     const dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, dual_t* s, vec* K_out
 ) noexcept nogil:
-    """The problem of some rows, and its kernel matrix."""
+    """Copy the problem of some rows, s, and its kernel matrix."""
     cdef Py_ssize_t i, j
     cdef const vec* Ki
     cdef vec* to
@@ -108,7 +112,7 @@ cdef inline void take_rows(
 cdef inline void recover(
     dual_t* d, const vec* K, Py_ssize_t ld, const dual_t* s, const scratch_t* scratch
 ) noexcept nogil:
-    """Take on the coef of the problem of some rows, and make f good for all."""
+    """Copy coef of the smaller problem back, and update f of all rows."""
     cdef Py_ssize_t i, row, n = 0
     for i in range(s.n):
         row = scratch.row[i]
@@ -123,7 +127,7 @@ cdef inline void recover(
 cdef inline void shrink(
     dual_t* d, const vec* K, Py_ssize_t ld, Py_ssize_t n, const scratch_t* scratch, limits_t* limits
 ) noexcept nogil:
-    """Solve the problem of the n rows that `scratch` has, and recover."""
+    """Solve the problem of the n rows in `scratch.row`, and take over its solution."""
     cdef dual_t s
     cdef scratch_t below = scratch[0]
     cdef ends_t ends = find_ends(d)
@@ -142,7 +146,7 @@ cdef inline void shrink(
 cdef inline void solve(
     dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch, limits_t* limits
 ) noexcept nogil:
-    """Make steps until the violation is at most limits.tol, a limit is reached, or rounding ends it."""
+    """Take steps until the violation is at most limits.tol, a limit is reached, or rounding allows no further step."""
     cdef int64_t most, made
     cdef Py_ssize_t n
     while limits.steps > 0 and limits.looks > 0:

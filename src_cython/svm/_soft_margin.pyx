@@ -4,8 +4,8 @@
 #     its dual:    max over 0 <= alpha_i <= U_i of  sum_i alpha_i - |v|^2 / 2 - sum_i r_i alpha_i^2 / 2,
 #                  v = sum_i alpha_i y_i x_i,     p = 1: U_i = c_i, r_i = 0;     p = 2: U_i = inf, r_i = 1 / (2 c_i)
 #
-# Sums are of doubles, in the order of the rows. `indices` and `data` have an entry at least. The plane of `descend` has
-# one number more than the rows have columns: that of a column which is `bias` everywhere.
+# All sums are of doubles, in the order of the rows. `indices` and `data` have at least one entry. The w of `descend`
+# has one number more than the rows have columns: the weight of a column that is `bias` in every row.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -15,6 +15,7 @@ from _vector cimport (
 )
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
+    """LANES_D numbers from x on, as doubles."""
     if floating is float:
         return widen(x)
     else:
@@ -22,6 +23,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcept nogil:
+    """w.x"""
     cdef vec_d s = spread_d(0), t = spread_d(0)
     cdef Py_ssize_t j = 0
     cdef double total
@@ -49,7 +51,7 @@ cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d)
 
 
 def square_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] out):
-    """out[i] = |x_i|^2; not finite where the row is not."""
+    """out[i] = |x_i|^2 for rows [start, stop); not finite where the row is not."""
     cdef Py_ssize_t i, j, d = X.shape[1]
     cdef vec_d s, x
     with nogil:
@@ -70,7 +72,7 @@ def square_norms_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
     double[::1] out
 ):
-    """As `square_norms`."""
+    """As `square_norms`, of sparse rows."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -80,7 +82,7 @@ def square_norms_sparse(
 
 
 def combine(const floating[:, ::1] X, const double[::1] a, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out):
-    """sum_out += sum of a_i x_i; rows of which a_i is 0 are not read."""
+    """sum_out += the sum of a_i x_i over rows [start, stop); a row whose a_i is 0 is not read."""
     cdef Py_ssize_t i, d = X.shape[1]
     with nogil:
         for i in range(start, stop):
@@ -92,7 +94,7 @@ def combine_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] a,
     Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
 ):
-    """As `combine`."""
+    """As `combine`, of sparse rows."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -105,7 +107,7 @@ def add_products_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
 ):
-    """On and right of the diagonal, sum_out += sum of weight_i x_i x_i'; in the last column, of weight_i x_i."""
+    """Add sum_i weight_i x_i x_i' to sum_out on and right of the diagonal, sum_i weight_i x_i to the last column."""
     cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
     cdef double a
     cdef double* row
@@ -124,9 +126,9 @@ def add_products_sparse(
 ctypedef struct line_t:
     Py_ssize_t n               # rows
     const double* z            # (n,), the margins' z where the direction begins
-    const double* q            # (n,), by which z falls for each unit of length
-    const double* centre       # (n,), alpha where z is 0, were there no bounds
-    const double* gain         # (n,), alpha's derivative by z within the bounds
+    const double* q            # (n,), the fall of z for each unit of length
+    const double* centre       # (n,), what alpha would be at z = 0 without bounds
+    const double* gain         # (n,), the derivative of alpha by z, within the bounds
     const double* most         # (n,), the upper bound of alpha
 
 
@@ -201,9 +203,9 @@ cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
 
 
 def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
-    """Rows [start, stop) of the Cholesky factor U of a = U'U, in place; after the last x becomes the solution of a x.
+    """Compute rows [start, stop) of the Cholesky factor U of a = U'U in place; after the last row, x becomes a^-1 x.
 
-    A pivot that rounding has made no larger than 1e-14 of 1 is taken as 1e-14: the diagonal of `a` is 1 on entry.
+    The diagonal of `a` is 1 on entry. A pivot that rounding has left below 1e-14 is replaced by 1e-14.
     """
     cdef Py_ssize_t D = a.shape[0], i, j
     cdef double root
@@ -234,21 +236,21 @@ ctypedef struct descent_t:
     const double* ridge        # (n,), r_i
     const double* square       # (n,), |x_i|^2
     double bias                # the value of the bias column
-    double offset              # b, besides bias * w[d]
+    double offset              # added to each score: the intercept without bias * w[d]
     # needs, set anew for each epoch:
     const int64_t* order       # (n_order,), the rows of the epoch
-    double high                # a row at 0 is left out of later epochs if its gradient is above this,
-    double low                 # one at its upper bound if its gradient is below this
+    double high                # a row whose alpha is 0 leaves the epochs if its gradient is above this,
+    double low                 # a row whose alpha is U_i if its gradient is below this
     # changed:
     double* alpha              # (n,)
     double* w                  # (d + 1,), v; the last number is that of the bias column
-    signed char* kept          # (n_order,), out: whether the row stays in later epochs
-    double largest             # the largest projected gradient met in the epoch, at least 0
-    double least               # the smallest, at most 0
+    signed char* kept          # (n_order,), out: whether the row stays in the next epoch
+    double largest             # the largest projected gradient of the epoch so far, or 0 if that is larger
+    double least               # the smallest one, or 0 if that is smaller
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
-    """The pointers into the arrays of `Epochs`, which outlives them; its rows have d columns."""
+    """The pointers into the arrays of `Epochs`, which outlives them; rows have d columns, a range ends at `stop`."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most
@@ -269,7 +271,10 @@ cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
 
 
 cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* kept_out) noexcept nogil:
-    """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y_i times its change."""
+    """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y_i times the change of alpha_i.
+
+    score: w.x_i with the bias column.
+    """
     cdef double old = s.alpha[i], gradient = s.y[i] * (score + s.offset) - 1 + s.ridge[i] * old, projected = gradient
     cdef double bend = s.square[i] + s.bias * s.bias + s.ridge[i], new
     kept_out[0] = True
@@ -296,7 +301,7 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* k
 
 
 def descend(const floating[:, ::1] X, epochs, Py_ssize_t start, Py_ssize_t stop):
-    """One step on each of the rows epochs.order[start:stop], of `Epochs`."""
+    """Take a step on each of the rows epochs.order[start:stop] of `Epochs`."""
     cdef Py_ssize_t k, i, d = X.shape[1]
     cdef double change
     cdef descent_t s = as_descent(epochs, d, stop)
@@ -314,7 +319,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t start,
     Py_ssize_t stop
 ):
-    """As `descend`, over sparse rows."""
+    """As `descend`, of sparse rows."""
     cdef Py_ssize_t k, i, e, d = len(epochs.w) - 1
     cdef double change
     cdef descent_t s = as_descent(epochs, d, stop)

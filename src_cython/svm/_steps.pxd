@@ -1,5 +1,5 @@
-# Steps of two rows that solve a problem whose kernel matrix is in memory: sequential minimal optimisation with the
-# second-order choice of Fan, Chen, Lin (2005), WSS 2. `_dual.pxd` has the problem.
+# Sequential minimal optimisation of a problem (`_dual.pxd`) whose kernel matrix is in memory. Each step changes the
+# coefficients of two rows, which are chosen by second order: WSS 2 of Fan, Chen, Lin (2005).
 from cython cimport cdivision
 from libc.math cimport INFINITY
 
@@ -10,7 +10,7 @@ cdef extern from * nogil:
     """
     #include "simd.h"
 
-    #define LEAST_CURVATURE 1e-12 /* that a step takes, as in LIBSVM */
+    #define LEAST_CURVATURE 1e-12 /* a smaller second derivative is replaced by this, as in LIBSVM */
 
     static inline vec_d lane_numbers(void)
     {
@@ -18,8 +18,8 @@ cdef extern from * nogil:
         return *(const vec_d *)numbers;
     }
 
-    /* In each lane the least value and its place; the largest quotient and its place, which products compare, as
-     * divisions take four times as long. */
+    /* In each lane, the least value and its place, and the largest quotient and its place. Quotients are compared by
+     * products, as divisions take four times as long. */
     typedef struct { vec_d value, place; } least_t;
     typedef struct { vec_d above, below, place; } quotient_t;
 
@@ -80,6 +80,7 @@ cdef extern from * nogil:
 
 
 cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
+    """LANES_D numbers of the array at K, from number i on, as doubles."""
     if vec is vec_f:
         return widen(<const float*> K + i)
     else:
@@ -87,15 +88,17 @@ cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double entry(const vec* K, Py_ssize_t i) noexcept nogil:
+    """Number i of the array at K."""
     return (<const float*> K)[i] if vec is vec_f else (<const double*> K)[i]
 
 
 cdef inline const vec* row_of(const vec* K, Py_ssize_t i, Py_ssize_t ld) noexcept nogil:
+    """Row i of a matrix whose rows are ld numbers apart."""
     return <const vec*> (<const char*> K + i * ld * <Py_ssize_t> (sizeof(float) if vec is vec_f else sizeof(double)))
 
 
 cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
-    """The ends of all lanes."""
+    """The ends of f, from those of each lane."""
     cdef ends_t ends
     ends.least, ends.most = -largest_d(-rise.value), largest_d(fall)
     ends.at = <Py_ssize_t> (<const double*> &rise.place)[lowest_bit(at_most_d(rise.value, spread_d(ends.least)))]
@@ -103,6 +106,7 @@ cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
 
 
 cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
+    """The ends of f over all rows."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers()
@@ -118,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """f += t (K_i - K_j); its ends."""
+    """f += t (K_i - K_j); returns the ends of f."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -138,7 +142,7 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """Keep the rows of vector v that row i gains more with: (f_j - f_i)^2 / |x_i - x_j|^2, were there no bounds."""
+    """Keep the rows j of vector v whose step with row i gains more: (f_j - f_i)^2 / |x_i - x_j|^2, bounds apart."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
@@ -146,9 +150,9 @@ cdef inline void compare(
 
 @cdivision(True)  # the debug build's check is not for vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
-    """The row that may fall and that row i gains most with, or -1."""
+    """The row that may fall whose step with row i gains most, or -1."""
     cdef Py_ssize_t v = 0
-    cdef quotient_t even, odd  # of vectors in turn, as a comparison waits for the one before
+    cdef quotient_t even, odd  # of every other vector each, as each comparison waits for the last one's result
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), quotient
     cdef double most
     even.above, even.below, even.place = spread_d(0), spread_d(1), at
@@ -168,10 +172,10 @@ cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t
 
 
 cdef inline double take_step(dual_t* d, Py_ssize_t i, Py_ssize_t j, double kij, double* gained) noexcept nogil:
-    """Let b_i rise and b_j fall as far as the objective or a bound lets them.
+    """Raise b_i and lower b_j by the length that is best for the objective, or to a bound; returns that length.
 
-    Returns how far: 0 if it is below the last digit of one of them, and not what is left to a bound, which is reached
-    whatever the other's digits.
+    A length below the last digit of b_i or b_j is not taken, and 0 is returned, unless it brings one to its bound.
+    gained: the gain of the objective is added.
     """
     cdef double bend = max(d.diagonal[i] + d.diagonal[j] - 2 * kij, LEAST_CURVATURE), slope = d.f[j] - d.f[i]
     cdef double left_i = d.upper[i] - d.coef[i], left_j = d.coef[j] - d.lower[j]
@@ -189,9 +193,9 @@ cdef inline double take_step(dual_t* d, Py_ssize_t i, Py_ssize_t j, double kij, 
 cdef inline Py_ssize_t descend(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """Steps taken until the violation is at most tol, `most` are taken, or rounding ends it; adds up their gain.
+    """Take `most` steps, or fewer if the violation gets to tol or rounding allows no further one; returns their number.
 
-    K: the kernel matrix, whose rows have ld numbers.
+    K: the kernel matrix, whose rows are ld numbers apart. gained: the gain of the objective is added.
     """
     cdef Py_ssize_t step = 0, i, j
     cdef ends_t ends = find_ends(d)

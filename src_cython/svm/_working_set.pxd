@@ -1,21 +1,22 @@
-# The choice of a working set: half of it the rows that violate most, of both sides, half the last that were chosen
-# before.
+# The choice of a working set: half of it are the rows that violate optimality most, on both sides; the other half stays
+# from the working set before.
 from libc.stdint cimport int64_t
 
+# The rows with the largest keys among those offered. The caller sets n to 0, and `offer` changes the rest.
 ctypedef struct heap_t:
-    Py_ssize_t n
-    Py_ssize_t most      # entries that it keeps, those of the largest keys, of equal keys those that came first
-    double* key          # once it has that many a heap: the first is the next to go
-    int64_t* row
+    Py_ssize_t n         # entries
+    Py_ssize_t most      # the most entries that it keeps: those with the largest keys, of equal keys the first offered
+    double* key          # (most,); with `most` entries a heap, whose entry 0 is the next to be replaced
+    int64_t* row         # (most,), the row of each entry
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:
-    """Whether entry a is to go before one of this key and row."""
+    """Whether entry a is to be replaced before an entry of this key and row."""
     return heap.key[a] < key or (heap.key[a] == key and heap.row[a] > row)
 
 
 cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
-    """Let the entry `at` sink to its place."""
+    """Move the entry `at` down the heap to its place."""
     cdef Py_ssize_t child
     cdef double key = heap.key[at]
     cdef int64_t row = heap.row[at]
@@ -33,6 +34,7 @@ cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
+    """Keep the row if its key is among the largest."""
     cdef Py_ssize_t at
     if heap.n == heap.most:
         if key > heap.key[0]:
@@ -49,9 +51,10 @@ cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
 cdef inline Py_ssize_t gather_set(
     const heap_t* rise, const heap_t* fall, unsigned char* taken, int64_t* rows, Py_ssize_t n_before, Py_ssize_t most
 ) noexcept nogil:
-    """The rows of both heaps in turn, then those that `rows` begins with, each once; in `rows`, `most` at most.
+    """Write into `rows` the rows of both heaps in turn, then those of the set before, each once; returns their number.
 
-    taken: zeros, one for each row, and left so. rows: 2 most numbers.
+    rows: of shape (2 most,), begins with the n_before rows of the set before. taken: of shape (n,), zeros before and
+    after.
     """
     cdef Py_ssize_t i, n = 0, first = most
     for i in range(n_before):
