@@ -55,9 +55,10 @@ def _with_tables(method):
         if name == "default":
             return rows
         if hasattr(rows, "tocsr"):
-            dense = f"Set sparse_output=False to output {name} dataframes or" if hasattr(self, "sparse_output") else ""
+            dense = "sparse_output" in self.get_params(deep=False)
+            instead = f"Set sparse_output=False to output {name} dataframes" if dense else "Pass dense rows"
             raise ValueError(
-                f"{name.capitalize()} output does not support sparse data. {dense or 'Pass dense rows or'} disable"
+                f"{name.capitalize()} output does not support sparse data. {instead} or disable"
                 f' {name.capitalize()} output via `set_output(transform="default")`'
             )
         columns = self.get_feature_names_out().tolist()
