@@ -275,6 +275,11 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
     if sample_weight is None:
         return None
     weight = as_array(sample_weight, "sample_weight")
+    if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        raise TypeError(
+            "Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar"
+            f" `{weight.astype(float)!r}` instead."
+        )
     if weight.ndim == 0:
         weight = np.full(n_samples, weight)
     if weight.shape != (n_samples,):

@@ -29,8 +29,10 @@ from .pruning import (
 from .sorted_columns import Packed, Sorted
 
 _SHARED = """
-splitter : {'best'}, default='best'
-    'random' is not supported.
+splitter : {'best', 'random'}, default='best'
+    'random': a node tries one split of each feature that it searches, and takes the best of them: at a number drawn
+    between the feature's least and largest value in the node, missing values on a side that is drawn; of categories at
+    a drawn place of their order. The threshold is the middle of the two values beside the number.
 max_depth : int >= 1, default=None
     A node of this depth is a leaf; None: no limit.
 min_samples_split : int >= 2 or float in (0, 1], default=2
@@ -43,7 +45,7 @@ max_features : int, float in (0, 1], 'sqrt', 'log2' or None, default=None
     The number of features, drawn anew at each node, that are searched; features that are constant in the node do not
     count.
 random_state : int, RandomState, Generator or None, default=None
-    Seed of this draw. Nothing else is random.
+    Seed of this draw and of the draws of splitter='random'. Nothing else is random.
 max_leaf_nodes : int >= 2, default=None
     The largest number of leaves. The nodes with the largest improvement are split first; for this the whole tree is
     grown.
@@ -281,7 +283,7 @@ class DecisionTree(PrunedTree):
     def _limits(self, criterion, data):
         """The checked parameters as Limits."""
         n, d = len(data), data.X.shape[1]
-        require_choice("splitter", self.splitter, ["best"])
+        require_choice("splitter", self.splitter, ["best", "random"])
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
         min_split = as_row_count("min_samples_split", self.min_samples_split, n, 2, 1.0)
         min_leaf = as_row_count("min_samples_leaf", self.min_samples_leaf, n, 1, np.nextafter(1.0, 0))
@@ -306,6 +308,7 @@ class DecisionTree(PrunedTree):
             max_features=n_features_drawn(self.max_features, d),
             seed=as_seed(self.random_state),
             monotonic=as_monotonic(self.monotonic_cst, d, len(data.target.first_value) - 1, n_classes),
+            drawn=self.splitter == "random",
         )
 
     def _features(self, X):
@@ -346,7 +349,7 @@ class DecisionTree(PrunedTree):
     @staticmethod
     def _is_plain(criterion, limits, data):
         """Whether lists may leave out rows: `_plain_split.pxd` must have a loop for the criterion."""
-        if data.weight is not None or limits.monotonic is not None:
+        if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
             return data.target.n_values == 1
@@ -364,7 +367,7 @@ class DecisionTree(PrunedTree):
         """
         criteria = ("gini", "entropy", "log_loss", "squared_error")
         weighted = getattr(self, "class_weight", None) is not None
-        if self.criterion not in criteria or weighted or self.monotonic_cst is not None:
+        if self.criterion not in criteria or weighted or self.monotonic_cst is not None or self.splitter == "random":
             return None
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
             return None

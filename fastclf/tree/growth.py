@@ -46,6 +46,7 @@ class Limits(NamedTuple):
     max_features: int
     seed: int
     monotonic: np.ndarray | None  # (n_features,), int8
+    drawn: bool = False  # whether a node tries one cut a feature, a random one
 
 
 class Scratch:

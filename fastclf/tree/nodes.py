@@ -10,6 +10,7 @@ import numpy as np
 from .._state_table import Array, Dict
 from .._threads import n_threads, ranges, run
 from . import _descend, _prune
+from .categories import as_features
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 
 # Number of rows that descend a tree in 30 ms, as a first guess.
@@ -320,11 +321,16 @@ class Tree:
         total = np.bincount(self.feature[inner], np.maximum(gain, 0), minlength=self.n_features)
         return total / total.sum() if normalize and total.sum() > 0 else total
 
-    def apply(self, X):
-        """The leaf of each row of a C-contiguous array of float32 or float64, in which codes replace categories."""
-        if X.ndim != 2 or X.shape[1] != self.n_features:
+    def _rows(self, X):
+        """X as the kernels take it."""
+        X = as_features(X, type(self).__name__, None)
+        if X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
-        return leaves_of(self._nodes, X, 1)
+        return X
+
+    def apply(self, X):
+        """The leaf of each row of X, dense or sparse, in which codes replace categories."""
+        return leaves_of(self._nodes, self._rows(X), 1)
 
     def predict(self, X):
         """The value of each row's leaf."""
@@ -334,5 +340,6 @@ class Tree:
         """A CSR matrix of SciPy with 1 where a row's path has a node: one matrix row per row, one column per node."""
         from scipy.sparse import csr_matrix
 
-        indptr, indices = paths_of(self._nodes, self.depths, X, self.apply(X))
+        X = self._rows(X)
+        indptr, indices = paths_of(self._nodes, self.depths, X, leaves_of(self._nodes, X, 1))
         return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), self.node_count))

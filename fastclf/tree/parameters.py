@@ -49,15 +49,15 @@ def as_monotonic(value, d, n_outputs, n_classes):
     """monotonic_cst as int8, or None if no feature is constrained."""
     if value is None:
         return None
+    unsupported = "multiple output" if n_outputs > 1 else "multiclass classification" if n_classes > 2 else None
+    if unsupported:
+        raise ValueError(f"Monotonicity constraints are not supported with {unsupported}")
     cst = np.asarray(value)
     if cst.shape != (d,):
-        raise ValueError(f"monotonic_cst has shape {cst.shape}; ({d},), one a feature, is wanted")
+        size = len(cst) if cst.ndim == 1 else cst.shape
+        raise ValueError(f"monotonic_cst has shape {size} but the input data X has {d} features.")
     if not np.isin(cst, (-1, 0, 1)).all():
-        raise ValueError(f"monotonic_cst is {value!r}; None or -1, 0 or 1 for each feature is wanted")
-    if n_classes > 2:
-        raise ValueError(f"monotonic_cst is set and y has {n_classes} classes; at most two are wanted")
-    if n_outputs > 1:
-        raise ValueError(f"monotonic_cst is set and y has {n_outputs} outputs; one is wanted")
+        raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1. Got {cst.tolist()}")
     return np.ascontiguousarray(cst, np.int8) if cst.any() and n_classes != 1 else None
 
 
@@ -77,11 +77,13 @@ def as_cost_matrix(value, n_classes, n_outputs):
 
 def as_row_count(name, value, n, low, high):
     """The number of rows for a parameter that is a whole number, or a share of n rows in (0, high]."""
-    if isinstance(value, Real) and not hasattr(value, "__index__"):
-        if not 0 < value <= high:
-            raise ValueError(f"{name} is {value}; a whole number of at least {low} or a share from 0 to 1 is wanted")
-        return max(low, math.ceil(value * n))
-    return require_integer(name, value, low)
+    share = isinstance(value, Real) and not hasattr(value, "__index__")
+    if not (0 < value <= high if share else require_integer(name, value, -np.inf, np.inf) >= low):
+        raise ValueError(
+            f"The {name!r} parameter must be an int in the range [{low}, inf) or a float in the range (0.0,"
+            f" 1.0{']' if high == 1 else ')'}. Got {value} instead."
+        )
+    return max(low, math.ceil(value * n)) if share else int(value)
 
 
 def n_features_drawn(value, d):
@@ -103,7 +105,10 @@ def class_weighted(class_weight, classes, codes, weight):
         return weight
     listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
     if len(listed) != len(classes):
-        raise ValueError(f"class_weight has {len(listed)} entries; {len(classes)}, one an output, are wanted")
+        raise ValueError(
+            "number of elements in class_weight should match number of outputs. It has"
+            f" {len(listed)} and y {len(classes)}"
+        )
     if isinstance(class_weight, dict) and len(classes) > 1:
         raise ValueError("class_weight is a dict and y has several outputs; a list of dicts or 'balanced' is wanted")
     for given, labels, column in zip(listed, classes, codes):

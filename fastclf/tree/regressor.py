@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._estimator import Regressor
+from .._exceptions import warn
 from .._state_table import Size, declare
 from .._validation import as_numbers, as_sample_weight, as_targets, require_choice
 from .base import DecisionTree, Rule, document
@@ -19,7 +20,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     ----------
     criterion : {'squared_error', 'absolute_error', 'poisson'}, default='squared_error'
         The loss that splits reduce. 'absolute_error' takes O(n log n) per feature and level, and leaves predict
-        medians; 'poisson' is half the deviance, for numbers from 0 up that are not all 0.
+        medians; 'poisson' is half the deviance, for numbers from 0 up that are not all 0. scikit-learn's former
+        'friedman_mse' means 'squared_error', with a FutureWarning.
     {shared}
     {end}
 
@@ -63,6 +65,13 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         verbose=0,
         callback=None,
     ):
+        if isinstance(criterion, str) and criterion == "friedman_mse":
+            criterion = "squared_error"
+            warn(
+                'Value `"friedman_mse"` for `criterion` is deprecated. It maps to `"squared_error"` as both were always'
+                ' equivalent. Use `criterion="squared_error"` to remove this warning.',
+                FutureWarning,
+            )
         self._take(locals())
 
     @property
@@ -82,9 +91,13 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         weight = as_sample_weight(sample_weight, len(matrix))
         n_outputs = y.shape[1]
         counted = y if weight is None else y[weight > 0]
-        if criterion == "poisson" and ((y < 0).any() or not counted.any(axis=0).all()):
-            raise ValueError("y has a negative entry or is all 0; for criterion='poisson' numbers from 0 up are wanted")
-        unit, centre, scale = scaled(y, centred=criterion == "squared_error")
+        if criterion == "poisson" and (y < 0).any():
+            raise ValueError("Some value(s) of y are negative which is not allowed for Poisson regression.")
+        if criterion == "poisson" and not counted.any(axis=0).all():
+            raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
+        _, centre, scale = scaled(counted, centred=criterion == "squared_error")
+        with np.errstate(over="ignore"):  # of rows that do not count
+            unit = (y - centre) / scale
         data = training(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
         rule = _NumberRule(criterion, y if data.rows is None else y[data.rows], centre, scale)
         grown = self._grow(data, rule, orders)

@@ -17,8 +17,8 @@ import numpy as np
 
 from tree._node_summary cimport describe
 from tree._growth cimport (
-    ABSOLUTE_ERROR, ENTROPY, SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, list_of, node_t,
-    rank_of, row_of, scratch_t, set_bits,
+    ABSOLUTE_ERROR, ENTROPY, SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, list_of, mixed,
+    node_t, rank_of, row_of, scratch_t, set_bits,
 )
 from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, split_t, try_feature
@@ -107,12 +107,29 @@ cdef class Growth:
             self.most_codes = data.n_codes.max()
             self.most_words = 1 + (self.most_codes + 63) // 64
         g.total_weight = total_weight
+        if limits.drawn:
+            read_values(g, data)
         table = set_limits(g, limits)
         self.kept = lists.items, lists.common, side, data, limits, table
         lists.items = None
         self.n_rows, self.n_features, self.n_values = g.n, g.n_features, g.n_values
         self.needs_losses = g.criterion == ABSOLUTE_ERROR
         self.n_numbers = VALUES + g.n_values + (2 if g.monotonic != NULL else 0)
+
+
+cdef void read_values(growth_t* g, data):
+    """Let cuts be drawn from the values of X."""
+    cdef const float[:, ::1] x_single
+    cdef const double[:, ::1] x_double
+    cdef const Py_ssize_t[::1] rows = data.rows
+    g.drawn = True
+    if data.X.dtype == np.float32:
+        x_single = data.X
+        g.x_single = &x_single[0, 0]
+    else:
+        x_double = data.X
+        g.x_double = &x_double[0, 0]
+    g.x_rows = NULL if rows is None else &rows[0]
 
 
 cdef object fixed_log_table(Py_ssize_t n):
@@ -199,13 +216,6 @@ cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
     node.values = numbers + VALUES
     p.n_nodes += 1
     p.n_waiting -= 1
-
-
-cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """The finaliser of the random number generator splitmix64."""
-    x = (x ^ x >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
-    x = (x ^ x >> 27) * <uint64_t> 0x94D049BB133111EB
-    return x ^ x >> 31
 
 
 cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best) noexcept nogil:

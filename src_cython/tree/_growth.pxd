@@ -38,6 +38,10 @@ ctypedef struct growth_t:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
+    bint drawn  # whether one cut a feature is drawn, from the values of X (of float32 or float64), in place of the best
+    const float* x_single  # (all rows, n_features), or NULL
+    const double* x_double
+    const Py_ssize_t* x_rows  # (n,): the row of X of each row; NULL: the same
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
@@ -112,6 +116,22 @@ cdef inline bint is_constant(
 ) noexcept nogil:
     cdef Py_ssize_t length = length_of(g, list, n) if is_short(g, feature) else n
     return length == 0 or (length == n and same_value(g, list[0], list[n - 1]))
+
+
+cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item) noexcept nogil:
+    """The number in X, where cuts are drawn."""
+    cdef Py_ssize_t row = row_of(g, item)
+    if g.x_rows != NULL:
+        row = g.x_rows[row]
+    row = row * g.n_features + feature
+    return g.x_double[row] if g.x_single == NULL else g.x_single[row]
+
+
+cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
+    """The finaliser of the random number generator splitmix64."""
+    x = (x ^ x >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
+    x = (x ^ x >> 27) * <uint64_t> 0x94D049BB133111EB
+    return x ^ x >> 31
 
 
 cdef inline double weight_of(const growth_t* g, Py_ssize_t row) noexcept nogil:

@@ -39,11 +39,13 @@ from tree._growth cimport (
     is_short,
     length_of,
     list_of,
+    mixed,
     node_t,
     rank_of,
     row_of,
     same_value,
     scratch_t,
+    value_of,
     weight_of,
 )
 from tree._general_split cimport (
@@ -442,6 +444,68 @@ cdef inline void scan(
         split.score, split.feature, split.cut, split.how = best.score, order.feature, best.cut, how
 
 
+cdef inline Py_ssize_t draw_threshold(
+    const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
+) noexcept nogil:
+    """Leave one cut of a list: at a number drawn between the least and the largest value. Returns the kind of order.
+
+    Missing values go to a side that is drawn.
+    """
+    cdef Py_ssize_t n = node.stop - node.start, known = n, cut = 0, high, middle, how = IN_ORDER
+    cdef double least, largest, at, share = <double> (bits >> 11) * 1.1102230246251565e-16
+    while known > 1 and rank_of(g, order.items[known - 1]) == g.missing:
+        known -= 1
+    least = value_of(g, order.feature, order.items[0])
+    largest = value_of(g, order.feature, order.items[known - 1])
+    at = (1 - share) * least + share * largest
+    if not least <= at < largest:
+        at = least
+    high = known
+    while cut < high:
+        middle = (cut + high) >> 1
+        if value_of(g, order.feature, order.items[middle]) <= at:
+            cut = middle + 1
+        else:
+            high = middle
+    if cut < known < n and bits & 1:
+        cut += arrange(g, node, order.feature, MISSING_FIRST, scratch)
+        order.items, how = scratch.items, MISSING_FIRST
+    order.first, order.last = max(order.first, cut), min(order.last, cut)
+    return how
+
+
+cdef inline Py_ssize_t draw_subset(
+    const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
+) noexcept nogil:
+    """Leave one cut of the categories in the order of a value that is drawn. Returns the kind of order."""
+    cdef Py_ssize_t n = node.stop - node.start, cut
+    cdef Py_ssize_t how = BY_RESPONSE + <Py_ssize_t> (bits % <uint64_t> g.n_values)
+    arrange(g, node, order.feature, how, scratch)
+    order.items = scratch.items
+    cut = 1 + <Py_ssize_t> (mixed(bits) % <uint64_t> (n - 1))
+    while cut < n and same_value(g, order.items[cut - 1], order.items[cut]):
+        cut += 1
+    if cut == n:  # the last category goes right
+        cut -= 1
+        while same_value(g, order.items[cut - 1], order.items[cut]):
+            cut -= 1
+    order.first, order.last = max(order.first, cut), min(order.last, cut)
+    return how
+
+
+cdef inline void try_drawn(
+    const growth_t* g, const node_t* node, const scratch_t* scratch, order_t* order, split_t* split
+) noexcept nogil:
+    """Take a cut of the feature that the node's random numbers draw, if it is better than the best one so far."""
+    cdef uint64_t bits = mixed(g.seed ^ node.path ^ <uint64_t> (order.feature + 1) * <uint64_t> 0x9E3779B97F4A7C15)
+    cdef Py_ssize_t how
+    if g.n_codes == NULL or g.n_codes[order.feature] == 0:
+        how = draw_threshold(g, node, bits, scratch, order)
+    else:
+        how = draw_subset(g, node, bits, scratch, order)
+    scan(g, node, order, how, scratch, split)
+
+
 cdef inline void try_feature(
     const growth_t* g, const node_t* node, Py_ssize_t feature, const scratch_t* scratch, split_t* split
 ) noexcept nogil:
@@ -451,6 +515,9 @@ cdef inline void try_feature(
     order.items, order.feature = list_of(g, feature, node.start), feature
     order.first, order.last = g.min_leaf, n - g.min_leaf
     if is_constant(g, feature, order.items, n):
+        return
+    if g.drawn:
+        try_drawn(g, node, scratch, &order, split)
         return
     if g.n_codes == NULL or g.n_codes[feature] == 0:
         scan(g, node, &order, IN_ORDER, scratch, split)

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
@@ -331,19 +332,19 @@ REFUSED = {
     "cv": ({"ccp_alpha": "cv", "cv": 3}, "cv is 3 and n_samples=2; at most one fold for each row that counts"),
     "folds": ({"ccp_alpha": "cv", "cv": 1}, "cv is 1; at least 2"),
     "alpha name": ({"ccp_alpha": "best"}, "ccp_alpha is 'best'; one of 'cv'"),
-    "splitter": ({"splitter": "random"}, "splitter is 'random'; one of"),
+    "splitter": ({"splitter": "worst"}, "splitter is 'worst'; one of"),
     "depth": ({"max_depth": 0}, "max_depth is 0; at least 1"),
-    "split": ({"min_samples_split": 1}, "min_samples_split is 1; at least 2"),
-    "split share": ({"min_samples_split": 1.5}, "min_samples_split is 1.5; a whole number of at least 2 or a share"),
-    "leaf": ({"min_samples_leaf": 0}, "min_samples_leaf is 0; at least 1"),
-    "leaf share": ({"min_samples_leaf": 1.0}, "min_samples_leaf is 1.0; a whole number"),
+    "split": ({"min_samples_split": 1}, "an int in the range [2, inf) or a float in the range (0.0, 1.0]. Got 1"),
+    "split share": ({"min_samples_split": 1.5}, "or a float in the range (0.0, 1.0]. Got 1.5"),
+    "leaf": ({"min_samples_leaf": 0}, "int in the range [1, inf) or a float in the range (0.0, 1.0). Got 0"),
+    "leaf share": ({"min_samples_leaf": 1.0}, "a float in the range (0.0, 1.0). Got 1.0"),
     "weight": ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf is 0.6; a number from 0 to 0.5"),
     "decrease": ({"min_impurity_decrease": -1.0}, "min_impurity_decrease is -1.0; a number of at least 0"),
     "leaves": ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1; at least 2"),
     "features": ({"max_features": 0}, "max_features is 0; at least 1"),
     "features share": ({"max_features": 0.0}, "max_features is 0.0; a whole number, a share"),
     "features name": ({"max_features": "auto"}, "max_features is 'auto'; one of 'sqrt', 'log2'"),
-    "monotonic": ({"monotonic_cst": [3]}, "monotonic_cst is [3]; None or -1, 0 or 1"),
+    "monotonic": ({"monotonic_cst": [3]}, "monotonic_cst must be None or an array-like of -1, 0 or 1. Got [3]"),
     "seed": ({"random_state": -1}, "random_state is -1; at least 0"),
 }
 
@@ -354,7 +355,7 @@ def test_wrong_parameters_are_refused_and_nothing_is_changed(case, kind):
     parameters, message = REFUSED[case]
     model = kind().fit([[0.0], [1.0]], [0, 1])
     model.set_params(**parameters)
-    with pytest.raises((TypeError, ValueError), match=message.replace("[", r"\[")):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         model.fit([[5.0], [6.0]], [0, 1])
     assert model.tree_.threshold[0] == 0.5
 
