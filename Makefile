@@ -3,6 +3,7 @@
 # make check  the same at the best SIMD level alone; ROOM=svm: the tests of that room
 # make adult  the published errors on the Adult data beside ours
 # make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
+# make interrupts  how long Ctrl-C waits in every public method, at sizes at which it takes seconds; CASES="SVC roc" picks
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
 # make docs   the documentation as a site, in build/docs; docs-check fails on all that is wrong with it, docs-look
 #             photographs every page with Chromium into build/docs-look
@@ -33,7 +34,7 @@ PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM)
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz interrupts lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -58,6 +59,9 @@ test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
 
 fuzz: $(VENV)/.test $(VENV)/.installed
 	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES)
+
+interrupts: $(VENV)/.test $(VENV)/.installed
+	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/interrupts.py $(CASES)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

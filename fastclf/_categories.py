@@ -2,6 +2,11 @@
 
 import numpy as np
 
+from ._threads import map_rows, ranges
+
+# Labels that are sorted at a time, at first.
+_LABELS = 1 << 16
+
 
 def sorted_categories(labels, name="X", missing=False):
     """The distinct labels of an array, ascending; error messages call the array `name`.
@@ -10,7 +15,8 @@ def sorted_categories(labels, name="X", missing=False):
     themselves (NaN, NaT, pandas.NA).
     """
     if labels.dtype.kind != "O":
-        found = np.unique(labels)
+        parts = [np.unique(labels[start:stop]) for start, stop in ranges(0, len(labels), _LABELS)]
+        found = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)) if parts else np.unique(labels)
         return found if missing else found[found == found]
     try:
         distinct = set(labels.tolist())
@@ -38,11 +44,15 @@ def codes_of(labels, categories):
         return np.full(len(labels), -1)
     order = np.argsort(categories, kind="stable")
     ascending = categories[order]
-    near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
-    known = ascending[near] == labels
-    if ascending[-1] != ascending[-1]:  # NaN is sorted to the end
-        known |= (near == len(order) - 1) & (labels != labels)
-    return np.where(known, order[near], -1)
+
+    def codes(labels):
+        near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
+        known = ascending[near] == labels
+        if ascending[-1] != ascending[-1]:  # NaN is the last
+            known |= (near == len(order) - 1) & (labels != labels)
+        return np.where(known, order[near], -1)
+
+    return map_rows(codes, labels)
 
 
 def float_codes(labels, categories):

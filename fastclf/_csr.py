@@ -87,7 +87,9 @@ class Csr(DeclaredState):
 
     def __array__(self, dtype=None, copy=None):
         dense = np.zeros(self.shape, dtype or self.dtype)
-        dense[self.row_numbers(), self.indices] = self.data
+        for start, stop in ranges(0, len(self), max(1, _SORT_ENTRIES * len(self) // (self.size + 1))):
+            rows = self[start:stop]
+            dense[start:stop][rows.row_numbers(), rows.indices] = rows.data
         return dense
 
     @classmethod

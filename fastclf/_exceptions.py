@@ -3,6 +3,8 @@
 import sys
 import warnings
 
+from ._threads import frame_of_caller
+
 
 class _NotFittedError(ValueError, AttributeError):
     """The estimator is used before `fit`. With scikit-learn loaded, its NotFittedError is raised instead."""
@@ -22,8 +24,9 @@ def warn(message, category=UserWarning):
 
     A category given as a string is scikit-learn's warning of that name.
     """
-    frame, depth = sys._getframe(), 1
+    frame = frame_of_caller() or sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        frame, depth = frame.f_back, depth + 1
+        frame = frame.f_back
     category = _class_named(category, UserWarning) if isinstance(category, str) else category
-    warnings.warn(message, category, stacklevel=depth)
+    told, name = frame.f_globals.setdefault("__warningregistry__", {}), frame.f_globals.get("__name__", "<unknown>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, told, frame.f_globals)

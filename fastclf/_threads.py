@@ -5,15 +5,18 @@ so that every thread obeys Ctrl-C within the time of a range (30 ms).
 """
 
 import contextlib
+import contextvars
 import functools
 import operator
 import os
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from math import ceil
 from pathlib import Path
+
+import numpy as np
 
 # The largest number of threads that work is cut for: a user's 10^30 would never end.
 _MOST_THREADS = 1024
@@ -180,21 +183,71 @@ def run(work, items, threads):
         worker.result()
 
 
-def aside(function, *arguments):
+# The number of rows above which a call of NumPy may take a tenth of a second, so that another thread makes it.
+_MANY_ROWS = 1 << 21
+
+# The number of values in a block of rows of `map_rows`; a block fits a cache.
+_BLOCK_NUMBERS = 1 << 18
+
+
+def aside(function, *arguments, **options):
     """function(*arguments), for a function that may be slow and cannot be cut into ranges, such as LAPACK's.
 
-    The main thread waits while another thread runs it, so that Ctrl-C is obeyed; the abandoned call then ends
-    unnoticed.
+    The main thread waits while another thread runs it, so that Ctrl-C is obeyed. The abandoned call ends unnoticed, and
+    Python exits without waiting for it.
     """
     if threading.current_thread() is not threading.main_thread():
-        return function(*arguments)
+        return function(*arguments, **options)
+    outcome = Future()
+    given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
     try:
-        future = _get_pool().submit(function, *arguments)
-    except RuntimeError:  # no thread can be started
-        return function(*arguments)
-    while wait([future], timeout=0.1).not_done:
+        threading.Thread(target=_do_aside, args=given, daemon=True).start()
+    except RuntimeError:  # no threads are to be had
+        return function(*arguments, **options)
+    finally:
+        del given  # which has this frame
+    while wait([outcome], timeout=0.1).not_done:
         pass
-    return future.result()
+    return outcome.result()
+
+
+def _do_aside(outcome, context, caller, function, arguments, options):
+    _own.caller = caller
+    try:
+        outcome.set_result(context.run(function, *arguments, **options))
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+def frame_of_caller():
+    """The frame that waits for the work of this thread, or None."""
+    return getattr(_own, "caller", None)
+
+
+def aside_if_many(n_rows, function, *arguments, **options):
+    """function(*arguments), by `aside` if there are many rows."""
+    return (aside if n_rows > _MANY_ROWS else _called)(function, *arguments, **options)
+
+
+def _called(function, *arguments, **options):
+    return function(*arguments, **options)
+
+
+def map_rows(function, *arrays):
+    """function(*arrays) of arrays that have the same rows, a block of them after the other, so that Ctrl-C is obeyed.
+
+    The result has a row, or a number, for each row; the blocks follow from the shape of the first array alone.
+    """
+    n = len(arrays[0])
+    size = max(1, _BLOCK_NUMBERS // max(1, arrays[0][:1].size))
+    first = function(*(array[:size] for array in arrays))
+    if n <= size:
+        return first
+    out = np.empty((n, *first.shape[1:]), first.dtype)
+    out[:size] = first
+    for start in range(size, n, size):
+        out[start : start + size] = function(*(array[start : start + size] for array in arrays))
+    return out
 
 
 def ranges(start, stop, size, limit=None):

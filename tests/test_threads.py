@@ -6,13 +6,15 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 
 import numpy as np
 import pytest
 from conftest import seconds_to_obey_ctrl_c
 
+import fastclf
 from fastclf import NearestNeighbors, _threads
-from fastclf._threads import Progress, n_cpus, n_threads, ranges, run
+from fastclf._threads import Progress, aside, map_rows, n_cpus, n_threads, ranges, run
 from fastclf.neighbors import search as neighbor_search
 
 pytestmark = pytest.mark.once
@@ -298,3 +300,32 @@ def test_progress_is_told_by_tqdm(capsys):
     with Progress(10, "work", verbose=1) as progress:
         progress.advance(10)
     assert "work: 100%" in capsys.readouterr().err
+
+
+def test_what_is_done_aside_answers_raises_and_warns_as_a_call_does(monkeypatch):
+    assert aside(divmod, 7, 4) == (1, 3)
+    with pytest.raises(ZeroDivisionError):
+        aside(divmod, 7, 0)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        aside(np.divide, np.ones(2), 0)
+    for many in (1, 10**9):
+        monkeypatch.setattr(_threads, "_MANY_ROWS", many)
+        with pytest.warns(UserWarning, match="No negative samples") as caught:
+            fastclf.roc_curve(np.ones(4), np.arange(4.0))
+        assert caught[0].filename == __file__
+
+
+def test_python_exits_while_something_is_done_aside():
+    code = "import fastclf._threads, signal, time\nsignal.alarm(1)\nfastclf._threads.aside(time.sleep, 60)"
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import signal\nsignal.signal(14, signal.default_int_handler)\n" + code],
+                   stderr=subprocess.DEVNULL, check=False)  # fmt: skip
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 1000])
+def test_blocks_of_rows_have_the_answer_of_all_rows(monkeypatch, n):
+    monkeypatch.setattr(_threads, "_BLOCK_NUMBERS", 12)
+    X, y = np.random.default_rng(0).random((n, 3)), np.arange(n)
+    np.testing.assert_array_equal(map_rows(lambda X, y: X[:, :2] + y[:, None], X, y), X[:, :2] + y[:, None])
+    np.testing.assert_array_equal(map_rows(lambda X: X.argmax(axis=1), X), X.argmax(axis=1))

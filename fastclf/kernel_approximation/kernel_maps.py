@@ -219,8 +219,7 @@ class Nystroem(_RandomMap):
         inner = self._kernel(components, components)
         if not np.isfinite(inner).all():
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
-        U, values, Vt = aside(np.linalg.svd, inner)
-        normalization = (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
+        normalization = aside(_inverse_root, inner)
         return self._become(
             **columns,
             components_=components,
@@ -284,6 +283,12 @@ class Nystroem(_RandomMap):
 
     def _n_out(self):
         return len(self.components_)
+
+
+def _inverse_root(inner):
+    """The root of the inverse of a kernel matrix."""
+    U, values, Vt = np.linalg.svd(inner)
+    return (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
 
 
 def _squares(X):

@@ -23,7 +23,7 @@ BLOCK = 256
 _THREAD_WORK = 1 << 23
 
 # The number of multiplications in the first range of a thread.
-_RANGE_WORK = 1 << 26
+_RANGE_WORK = 1 << 24
 
 # Rows are packed as dense ones where more than this share of their values in those columns that they use is not 0.
 _DENSE = 0.4

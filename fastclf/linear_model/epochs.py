@@ -14,7 +14,7 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._csr import Csr
-from .._threads import ranges, run
+from .._threads import aside_if_many, ranges, run
 from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
@@ -361,7 +361,10 @@ class _Group:
         members, order = self.members, self.plan.order
         if order in ("cyclic", "batch"):
             return members
-        drawn = self.rng.permutation(self.n) if order == "shuffled" else self.rng.integers(self.n, size=self.n)
+        if order == "shuffled":
+            drawn = aside_if_many(self.n, self.rng.permutation, self.n)
+        else:
+            drawn = self.rng.integers(self.n, size=self.n)
         return drawn if members is None else members[drawn]
 
 

@@ -9,6 +9,7 @@ from .._labels import as_labels
 from .._threads import Progress, advance, aside
 from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
+from .row_gram import Centred, Unsure, solved
 from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
 
 # The normal equations are solved if the condition of their matrix, after its columns are scaled to length 1, is at most
@@ -20,6 +21,10 @@ _SAMPLE = 256
 
 # Number of entries of a temporary array of rows.
 _BLOCK_NUMBERS = 1 << 20
+
+# Sparse rows of more columns, or of more than there are rows, are not made dense, unless the rank asks for it and the
+# dense rows have no more numbers.
+_MANY_COLUMNS, _DENSE_NUMBERS = 4096, 1 << 26
 
 _EPS = np.finfo(float).eps
 
@@ -77,10 +82,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     relative 1e-9, or to the rounding error that the condition of X causes in any method. Scaling a column does not
     change the rank, which is found after scaling.
 
-    With fewer rows than columns X is factored in its row space, with n^2 d multiply-adds.
+    With fewer rows than columns X is factored in its row space, at n^2 d. A sparse X of more columns than rows, or than
+    4096, stays sparse: the products of its rows, or of its columns if those are fewer, have a Cholesky factor, and the
+    solution is refined until that changes nothing; beyond 12,000 of both, conjugate gradients solve.
 
-    Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more. With fewer rows than columns: three float64 copies of X;
-    for a sparse X, of its columns that have an entry.
+    Memory beyond X: 64 MB or 8 d^2 bytes, if more; with fewer rows than columns three float64 copies of X, or of a
+    sparse X 32 m^2 bytes, m being the smaller of n and d.
 
     References
     ----------
@@ -118,7 +125,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         self
         """
         columns, rows, codes, classes, weight, _ = self._checked(X, y, sample_weight)
-        return self._become(**columns, **self._solved(rows, codes, classes, weight)[0])
+        return self._become(**columns, **self._solved(rows, codes, classes, weight, with_inverse=False)[0])
 
     _changing = LinearClassifier._changing | {"leave_one_out"}
 
@@ -162,7 +169,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     _path_parameters = ("alpha",)
 
     def _answers_without(self, name, values, X, y, fold):
-        if not keeps_classes(fold, y):
+        if not keeps_classes(fold, y) or (is_sparse(X) and X.shape[0] * X.shape[1] > _DENSE_NUMBERS):
             return None
         return [model._predict_folds(X, y, fold) for model in variants(self, name, values)]
 
@@ -204,10 +211,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         rows, weight = counted(rows, labels, name)
         return columns, rows, labels.codes, labels.classes, weight, labels.rows
 
-    def _solved(self, X, codes, classes, weight):
-        """(attributes of the fit, L with LL' = (X'X + alpha I)^+, mean)."""
+    def _solved(self, X, codes, classes, weight, with_inverse=True):
+        """(attributes of the fit, L with LL' = (X'X + alpha I)^+ or None, mean)."""
         name = type(self).__name__
         solve = self._in_row_space if X.shape[0] < X.shape[1] else self._by_products
+        if isinstance(X, Csr) and not with_inverse and X.shape[1] > min(len(X), _MANY_COLUMNS):
+            solve = self._sparse
         with Progress(len(X), f"{name}.fit", self.verbose, self.callback) as progress:
             coef, rank, condition, inverse, mean, level = solve(X, codes, len(classes), weight, progress)
         with np.errstate(all="ignore"):
@@ -312,6 +321,37 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         condition = (values[0] ** 2 + self.alpha) / smallest if smallest > 0 and len(values) else np.inf
         return coef, rank, condition, inverse, mean, level
 
+    def _sparse(self, X, codes, n_classes, weight, progress):
+        """As `_in_row_space`, without L, of rows that stay sparse."""
+        n, d = X.shape
+        used = np.unique(X.indices[: X.size])
+        w = np.ones(n) if weight is None else weight
+        target = _targets(codes, n_classes)
+        mean, level = np.zeros(d), np.zeros(target.shape[1])
+        coef = np.zeros((len(level), d))
+        rows = _only(X, used) if len(used) else X
+        if self.fit_intercept:
+            share = w / w.sum()
+            level = share @ target
+            with np.errstate(all="ignore"):
+                mean[used] = np.bincount(rows.indices[: X.size], share[X.row_numbers()] * X.data[: X.size], len(used))
+        if not len(used):
+            return coef, d if self.alpha > 0 else 0, np.inf, None, mean, level
+        root = np.sqrt(w)
+        with np.errstate(all="ignore"):
+            A = Centred(rows, mean[used], root, self.n_jobs)
+            large = n * len(used) > _DENSE_NUMBERS
+            try:
+                found = solved(A, (target - level) * root[:, None], self.alpha, exact=large)
+            except Unsure:
+                return self._in_row_space(X, codes, n_classes, weight, progress)
+        coef[:, used] = found.coef
+        advance(progress, n)
+        condition = found.condition if found.rank == len(used) == d else np.inf
+        if self.alpha > 0 and len(used) < d:
+            condition = found.condition if n <= len(used) else np.inf
+        return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
+
     def _leverage(self, X, weight, inverse, mean):
         """Leverages h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): the share of y_i in the prediction of row i."""
         n = len(X)
@@ -327,7 +367,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     def _solved_without(self, test, X, codes, classes, weight):
         """(coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
         rest = np.delete(np.arange(len(X)), test)
-        solved = self._solved(X[rest], codes[rest], classes, None if weight is None else weight[rest])[0]
+        own = None if weight is None else weight[rest]
+        solved = self._solved(X[rest], codes[rest], classes, own, with_inverse=False)[0]
         return solved["coef_"], solved["intercept_"]
 
 

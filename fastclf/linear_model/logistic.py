@@ -6,7 +6,7 @@ from .._csr import as_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, declare
-from .._threads import Progress, n_threads
+from .._threads import Progress, map_rows, n_threads
 from .._validation import (
     require_choice,
     require_integer,
@@ -269,18 +269,25 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         scores = self._scores(X)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
-        return scores - scores.max(axis=1, keepdims=True)
+        return map_rows(lambda rows: rows - rows.max(axis=1, keepdims=True), scores)
 
     def predict_proba(self, X):
         """Probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
-        scores = np.exp(self._softmax_scores(X))
-        scores /= scores.sum(axis=1, keepdims=True)
-        return scores
+        return map_rows(_shares, self._softmax_scores(X))
 
     def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`, finite even if the probability is rounded to 0."""
-        scores = self._softmax_scores(X)
-        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
+        return map_rows(_log_shares, self._softmax_scores(X))
+
+
+def _shares(scores):
+    shares = np.exp(scores)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _log_shares(scores):
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
 def _is_native(X):

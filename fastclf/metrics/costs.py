@@ -4,6 +4,7 @@ import numpy as np
 
 from .._estimator import Classifier, clone
 from .._state_table import Array, Instance, declare, require_same
+from .._threads import map_rows
 from .classification import averaged
 from .contingency import as_costs
 from .curves import count_by_threshold, read_scored
@@ -41,7 +42,7 @@ def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=No
 
 def cheapest(proba, cost_matrix):
     """The code of the class of least expected cost for each row of probabilities; the first of equal ones."""
-    return (proba @ cost_matrix).argmin(axis=1)
+    return map_rows(lambda rows: (rows @ cost_matrix).argmin(axis=1), proba)
 
 
 @documented
@@ -201,7 +202,7 @@ class CostSensitiveClassifier(Classifier):
 
     def expected_costs(self, X):
         """What each answer is expected to cost, of shape (n_samples, n_classes)."""
-        return self.predict_proba(X) @ self.cost_matrix_
+        return map_rows(lambda rows: rows @ self.cost_matrix_, self.predict_proba(X))
 
     def predict(self, X):
         """The label of least expected cost of each row, of shape (n_samples,); the first of equal ones."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._validation import as_numbers, as_sample_weight, encode_labels
-from .targets import as_scores, as_targets, documented, positive_label, require_same_length
+from .targets import as_scores, as_targets, documented, positive_label, require_same_length, stoppable
 
 
 class Scored(NamedTuple):
@@ -248,6 +248,7 @@ def det_curve(y_true, y_score, pos_label=None, sample_weight=None, drop_intermed
     return fpr[::-1], fnr[::-1], threshold[shown][::-1]
 
 
+@stoppable
 def auc(x, y):
     """The area under a curve through points, by trapezoids.
 

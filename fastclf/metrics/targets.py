@@ -1,11 +1,14 @@
 """What the metrics are given: labels, indicators of several labels a row, scores and weights, checked together."""
 
+import functools
+
 import numpy as np
 
 from .._document import document
+from .._threads import aside_if_many
 from .._validation import as_array, as_numbers, as_sample_weight, encode_labels
 
-documented = document(
+_described = document(
     y_true="""\
 y_true : array-like of shape (n_samples,)
     The right labels.""",
@@ -50,6 +53,23 @@ average : {"binary", "micro", "macro", "weighted", "samples"} or None, default="
     of all labels together. "macro": the mean over the labels. "weighted": the mean weighted by the true rows of each
     label. "samples": the mean over the rows, of indicators.""",
 )
+
+
+def stoppable(metric):
+    """A metric that obeys Ctrl-C: of many rows it is computed aside, as what it calls of NumPy is long."""
+
+    @functools.wraps(metric)
+    def call(*args, **options):
+        shapes = [getattr(each, "shape", None) for each in (*args, *options.values())]
+        n_rows = max((shape[0] for shape in shapes if type(shape) is tuple and shape), default=0)
+        return aside_if_many(n_rows, metric, *args, **options)
+
+    return call
+
+
+def documented(metric):
+    """A metric with the descriptions of its parameters, which obeys Ctrl-C."""
+    return stoppable(_described(metric))
 
 
 def as_targets(y, name):

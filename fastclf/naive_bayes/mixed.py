@@ -6,6 +6,7 @@ from .._columns import as_columns
 from .._csr import as_csr, is_sparse
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
+from .._threads import copy_rows
 from .._validation import as_list, feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
@@ -292,7 +293,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
                 drawn = distribution.sample(state, k, len(own), rng, self._options(places))
                 X[np.ix_(own, places)] = drawn.reshape(len(own), len(places))
         texts = any(isinstance(value, str) for value in X[0])
-        return X if texts else X.astype(np.float64), self.classes_[codes]
+        return X if texts else copy_rows(X, np.empty(X.shape)), self.classes_[codes]
 
     def _check_rest(self, sizes, entries):
         if sorted(place for places in self.factors_ for place in places) != list(range(self.n_features_in_)):

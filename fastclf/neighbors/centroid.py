@@ -7,7 +7,7 @@ from .._estimator import only_if
 from .._exceptions import warn
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
-from .._threads import Progress
+from .._threads import Progress, map_rows
 from .._validation import (
     as_array,
     as_unchecked_matrix,
@@ -237,15 +237,18 @@ class NearestCentroid(LinearClassifier):
 
     @only_if(_is_euclidean)
     def predict_proba(self, X):
-        """Posterior probabilities, of shape (n_samples, n_classes): the softmax of the scores, as in scikit-learn."""
-        return np.exp(self.predict_log_proba(X))
+        """Posterior probabilities, of shape (n_samples, n_classes), as scikit-learn has them: softmax of the scores."""
+        return map_rows(np.exp, self.predict_log_proba(X))
 
     @only_if(_is_euclidean)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
-        scores = self._scores(X)
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return map_rows(_log_shares, self._scores(X))
+
+
+def _log_shares(scores):
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
 def _is_uniform(prior):

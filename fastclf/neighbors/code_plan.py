@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _simd
-from .._threads import Progress
+from .._threads import Progress, aside
 from .code_filter import Coder, rotated
 from .scan import Scan
 from .search import Search
@@ -104,7 +104,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
         return
     offset = sought @ (scale * center)  # mu'q for each query, for dot
     rng = np.random.default_rng(0)
-    axes = _principal_axes(sample, max(_WIDTHS))
+    axes = aside(_principal_axes, sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
         if not worth(width):
             break

@@ -6,6 +6,7 @@ from .._categories import codes_of, sorted_categories
 from .._csr import Csr, as_rows, is_sparse
 from .._exceptions import warn
 from .._state_table import Array, List, declare
+from .._threads import map_rows
 from .._validation import (
     as_array,
     as_list,
@@ -271,9 +272,10 @@ class OneHotEncoder(FeatureMap):
             )
         size = [len(self._labels(j)) for j in range(len(columns))]
         first = np.concatenate([[0], np.cumsum(size)])
-        kept = place >= 0
-        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        indices = (place + first[:-1])[kept].astype(np.int32)
+        indptr = np.concatenate([[0], np.cumsum(map_rows(lambda rows: (rows >= 0).sum(axis=1), place))])
+        indices = np.empty(indptr[-1], np.int32)
+        for start, stop, rows in self._blocks(place, place.shape[1]):
+            indices[indptr[start] : indptr[stop]] = (rows + first[:-1])[rows >= 0]
         dtype = np.float32 if np.dtype(self.dtype) == np.float32 else np.float64
         rows = Csr(indptr, indices, np.ones(len(indices), dtype), int(first[-1]))
         return rows if self.sparse_output else rows.__array__(self.dtype)

@@ -166,8 +166,11 @@ class PolynomialFeatures(FeatureMap):
         size = later[:, 0]
         made, left_out = size[1:].sum(), size[1:low].sum()
         out = np.empty((n, self.n_output_features_), X.dtype, order=self.order)
-        out[:, :bias] = 1
-        for start, stop, rows in self._blocks(X, made) if high else ():
+        for start, stop, rows in self._blocks(X, made):
+            # block by block, as each page of a large array takes its time when it is first written
+            out[start:stop, :bias] = 1
+            if not high:
+                continue
             block = np.empty((made, stop - start), X.dtype)
             block[:d] = rows.T
             end, at = 0, d

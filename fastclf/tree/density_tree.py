@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._state_table import Array, declare
-from .._threads import advance, n_threads
+from .._threads import advance, map_rows, n_threads
 from .._validation import as_float64, as_matrix, require_integer
 from . import _density
 from .base import PrunedTree, document
@@ -179,8 +179,12 @@ class DensityTree(PrunedTree):
         self._require_fitted()
         X = self._new_samples(X)
         leaf = leaves_of(self._nodes, X, self.n_jobs)
-        inside = ((self.bounds_[0] <= X) & (self.bounds_[1] >= X)).all(axis=1)
-        return np.where(inside, self._nodes["value"][leaf, 0], -np.inf)
+        value, (low, high) = self._nodes["value"][:, 0], self.bounds_
+
+        def density(X, leaf):
+            return np.where(((low <= X) & (high >= X)).all(axis=1), value[leaf], -np.inf)
+
+        return map_rows(density, X, leaf)
 
     def score(self, X, y=None):
         """The sum of `score_samples`."""

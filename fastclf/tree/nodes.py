@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._state_table import Array, Dict
-from .._threads import n_threads, ranges, run
+from .._threads import aside_if_many, n_threads, ranges, run
 from . import _descend, _prune
 from .categories import as_features
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
@@ -342,4 +342,5 @@ class Tree:
 
         X = self._rows(X)
         indptr, indices = paths_of(self._nodes, self.depths, X, leaves_of(self._nodes, X, 1))
-        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), self.node_count))
+        ones = aside_if_many(len(X), np.ones, len(indices), np.int64)
+        return aside_if_many(len(X), csr_matrix, (ones, indices, indptr), shape=(len(X), self.node_count))

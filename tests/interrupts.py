@@ -1,0 +1,286 @@
+"""How long Ctrl-C waits in every public method of every estimator, and in functions of many rows: `make interrupts`.
+
+    python tests/interrupts.py                   all, each at a size at which it takes SECONDS
+    python tests/interrupts.py roc_curve SVC     the cases whose names begin so
+    python tests/interrupts.py --seconds 1       sooner, at smaller sizes
+
+Python obeys a signal between two of its own instructions, so that the wait is the longest time without one. A timer
+knocks every 5 ms, and the longest time between two answers is that wait, wherever a run would be interrupted. At last
+the run is interrupted, and the time until it has ended counts too. The table also names the line that was being done.
+"""
+
+import argparse
+import gc
+import inspect
+import linecache
+import signal
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from every_estimator import ESTIMATORS
+from scipy.sparse import random_array
+
+import fastclf
+from fastclf import metrics
+
+# What is promised, in seconds.
+PROMISED = 0.2
+
+# Numbers that an array of a case holds at most.
+MOST_NUMBERS = 6e7
+
+RNG = np.random.default_rng(5)
+WORDS = np.array(["red", "green", "blue", "grey", "black"])
+
+
+class Knocks:
+    """A timer during a call, and how long it was not answered; after `limit` seconds it interrupts."""
+
+    def __init__(self, limit):
+        self.limit, self.worst, self.where, self.interrupted = limit, 0.0, "", None
+
+    def __enter__(self):
+        self.began = self.last = time.perf_counter()
+        signal.signal(signal.SIGALRM, self.answer)
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        return self
+
+    def __exit__(self, kind, *error):
+        now = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if kind is KeyboardInterrupt:
+            self.note(now - self.interrupted, "to end once interrupted")
+        else:
+            self.note(now - self.last, "the end")
+        self.seconds = now - self.began
+        return kind is KeyboardInterrupt
+
+    def note(self, wait, where):
+        if wait > self.worst:
+            self.worst, self.where = wait, where
+
+    def answer(self, number, frame):
+        now = time.perf_counter()
+        if now - self.last > self.worst:
+            self.note(now - self.last, line_of(frame))
+        self.last = time.perf_counter()
+        if now - self.began > self.limit and self.interrupted is None:
+            self.interrupted = now
+            raise KeyboardInterrupt
+
+
+def line_of(frame):
+    """The line of the library that was being done."""
+    package = Path(fastclf.__file__).parent
+    while frame.f_back is not None and package not in Path(frame.f_code.co_filename).parents:
+        frame = frame.f_back
+    name = frame.f_code.co_filename
+    if package in Path(name).parents:
+        name = Path(name).relative_to(package)
+    return f"{name}:{frame.f_lineno} {linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()[:70]}"
+
+
+# Numbers of the output for a row, where that has more than X.
+WIDE = {"PolynomialFeatures": 1800, "RBFSampler": 500, "Nystroem": 1500, "NaiveBayes.sample": 80}
+
+
+def width_of(name):
+    """About the numbers that a case holds for a row."""
+    for wide, width in WIDE.items():
+        if name.startswith(wide):
+            return width
+    if "." not in name:
+        return 1
+    return 50 if "sparse" in name else 200 if "LeastSquares" in name else 20
+
+
+def rows_for(name, n):
+    """(X, y, ...) of n rows for an estimator."""
+    if name == "OneHotEncoder":
+        return WORDS[RNG.integers(5, size=(n, 4))], None
+    if name.startswith("TableClassifier"):
+        columns = [RNG.standard_normal(n), RNG.standard_normal(n), WORDS[RNG.integers(5, size=n)].astype(object)]
+        return fastclf.table.Table(columns, ["age", "size", "colour"]), WORDS[RNG.integers(2, size=n)]
+    if name == "CategoricalNB":
+        return RNG.integers(4, size=(n, 20)), RNG.integers(3, size=n)
+    if name.endswith("sparse"):
+        X = random_array((n, 20_000), density=50 / 20_000, rng=RNG, format="csr")
+        return X, RNG.integers(5, size=n)
+    d = 200 if name == "LeastSquaresClassifier" else 20
+    X = np.abs(RNG.standard_normal((n, d)))
+    y = (
+        X[:, 0] + RNG.random(n)
+        if name.endswith("Regressor")
+        else (X[:, 0] > X[:, 1] + 0.5 * RNG.standard_normal(n)) * 1
+    )
+    return X, y
+
+
+MAKE = {
+    "CostSensitiveClassifier": lambda: fastclf.CostSensitiveClassifier(
+        fastclf.GaussianNB(), cost_matrix=[[0, 1], [3, 0]]
+    ),
+    "LogisticRegression, sparse": fastclf.LogisticRegression,
+    "LinearSVC, sparse": fastclf.LinearSVC,
+    "MultinomialNB, sparse": fastclf.MultinomialNB,
+    "KNeighborsClassifier, sparse": fastclf.KNeighborsClassifier,
+    "LeastSquaresClassifier, sparse": fastclf.LeastSquaresClassifier,
+    "SVC, sparse": lambda: fastclf.SVC(kernel="linear"),
+    "BayesOptimalClassifier": lambda: fastclf.BayesOptimalClassifier([fastclf.GaussianNB(), fastclf.BernoulliNB()]),
+    "Nystroem": lambda: fastclf.Nystroem(n_components=1500, random_state=0),
+    "RBFSampler": lambda: fastclf.RBFSampler(n_components=500, random_state=0),
+    "PolynomialFeatures": lambda: fastclf.PolynomialFeatures(3),
+    "SVC": lambda: fastclf.SVC(probability=True, random_state=0),
+    "DecisionTreeClassifier, exact": lambda: fastclf.DecisionTreeClassifier(max_depth=8),
+}
+
+# Methods that take no time, or are measured by others of the same work.
+QUICK = {"get_params", "set_params", "get_metadata_routing", "set_output", "get_depth", "get_n_leaves"}
+QUICK |= {"set_fit_request", "set_score_request", "set_predict_request", "set_partial_fit_request", "takes_as_is"}
+QUICK |= {"get_feature_names_out", "predict_folds", "kkt_violation"}
+
+
+NOT_SPARSE = {("KNeighborsClassifier, sparse", "partial_fit"), ("KNeighborsClassifier, sparse", "leave_one_out")}
+
+
+def arguments(name, method, model, n):
+    """What a method is called with, of n rows."""
+    X, y = rows_for(name, n)
+    if method == "merge":
+        return [model]
+    if method == "sample":
+        return [n]
+    if method == "remove":
+        return [np.arange(min(n, getattr(model, "n_samples_fit_", 0)) // 2)]
+    if method == "inverse_transform":
+        return [model.transform(X)]
+    if method == "leave_one_out" and name.startswith("KNeighbors"):
+        return [X, y, 3]
+    taken = inspect.signature(getattr(type(model), method)).parameters
+    return [X, y] if "y" in taken and y is not None else [X] if "X" in taken or "queries" in taken else []
+
+
+def method_cases(name, make):
+    """(name, function of n that gives a call) of all public methods."""
+    cls = type(make())
+    methods = [key for key in dir(cls) if not key.startswith("_") and key not in QUICK and callable(getattr(cls, key))]
+    methods = [key for key in methods if hasattr(make(), key) and (name, key) not in NOT_SPARSE]
+    for method in sorted(methods, key=lambda key: (key != "fit", key)):
+        afresh = method in ("fit", "fit_transform", "leave_one_out", "cost_complexity_pruning_path")
+
+        def case(n, method=method, afresh=afresh):
+            model = make()
+            if not afresh:
+                model.fit(*rows_for(name, n if method == "remove" else 2000))
+            given = arguments(name, method, model, n)
+            return lambda: getattr(model, method)(*given)
+
+        yield f"{name}.{method}", case
+
+
+def drawn(function, *draws, **options):
+    """The case of a function of two arrays, each by a function of the number of rows."""
+
+    def case(n):
+        y, z = (draw(n) for draw in draws)
+        return lambda: function(y, z, **options)
+
+    return case
+
+
+def labels(n):
+    return RNG.integers(5, size=n)
+
+
+def words(n):
+    return WORDS[RNG.integers(5, size=n)]
+
+
+def of_labels(function, **options):
+    return drawn(function, labels, labels, **options)
+
+
+def of_words(function, **options):
+    return drawn(function, words, words, **options)
+
+
+def of_scores(function, **options):
+    return drawn(function, lambda n: RNG.integers(2, size=n), RNG.random, **options)
+
+
+def of_matrix(function):
+    return drawn(function, lambda n: RNG.integers(3, size=n), lambda n: RNG.dirichlet([1.0] * 3, n))
+
+
+FUNCTIONS = {
+    "accuracy_score": of_labels(metrics.accuracy_score),
+    "accuracy_score of words": of_words(metrics.accuracy_score),
+    "confusion_matrix": of_labels(metrics.confusion_matrix),
+    "f1_score": of_labels(metrics.f1_score, average="macro"),
+    "matthews_corrcoef": of_labels(metrics.matthews_corrcoef),
+    "classification_report of words": of_words(metrics.classification_report),
+    "roc_curve": of_scores(metrics.roc_curve),
+    "roc_auc_score": of_scores(metrics.roc_auc_score),
+    "precision_recall_curve": of_scores(metrics.precision_recall_curve),
+    "average_precision_score": of_scores(metrics.average_precision_score),
+    "det_curve": of_scores(metrics.det_curve),
+    "brier_score_loss": of_scores(metrics.brier_score_loss),
+    "log_loss": of_matrix(metrics.log_loss),
+    "calibration_curve": of_scores(metrics.calibration_curve),
+    "top_k_accuracy_score": of_matrix(metrics.top_k_accuracy_score),
+    "best_threshold": of_scores(lambda y, z: metrics.best_threshold(y, z, [[0, 1], [2, 0]])),
+}
+
+
+def cases():
+    """Name: function of a number of rows that gives a call."""
+    found = {}
+    for name, (make, *_) in ESTIMATORS.items():
+        if name in fastclf.__all__:
+            found.update(method_cases(name, MAKE.get(name, make)))
+    for name in MAKE:
+        if name.endswith("sparse"):
+            found.update(method_cases(name, MAKE[name]))
+    return found | {name: FUNCTIONS[name] for name in FUNCTIONS}
+
+
+def measured(case, seconds, most):
+    """(wait, seconds, rows, line) at a size at which the call takes so long, or else at the largest size."""
+    n = min(2000, most)
+    while True:
+        call = case(n)
+        gc.collect()
+        with Knocks(2 * seconds) as knocks:
+            call()
+        if knocks.seconds > seconds or 2 * n > most:
+            return knocks.worst, knocks.seconds, n, knocks.where
+        n = int(min(most, n * min(16, max(2, 1.3 * seconds / max(knocks.seconds, 1e-6)))))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=float, default=4.0)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    late = 0
+    for name, case in cases().items():
+        if args.names and not name.startswith(tuple(args.names)):
+            continue
+        try:
+            wait, seconds, n, where = measured(case, args.seconds, int(MOST_NUMBERS / width_of(name)))
+        except Exception as error:
+            print(f"{name:45} {type(error).__name__}: {error}"[:200], flush=True)
+            late += 1
+            continue
+        late += wait > PROMISED
+        print(f"{name:45} {wait:6.3f} s of {seconds:5.1f}, {n:>10} rows  {where if wait > 0.1 else ''}", flush=True)
+    print(f"{late} later than {PROMISED} s")
+    sys.exit(1 if late else 0)
+
+
+if __name__ == "__main__":
+    main()

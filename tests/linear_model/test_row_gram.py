@@ -1,0 +1,85 @@
+"""Least squares on sparse rows: the dense path's answer, without dense rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fastclf import LeastSquaresClassifier
+from fastclf._csr import Csr, as_csr
+from fastclf.linear_model import least_squares, row_gram
+
+SHAPES = [(60, 300), (300, 60), (40, 41), (30, 30)]
+
+
+def text(rng, n, d, n_classes=3, rare=0.1):
+    """Rows of counts, of which no two are the same."""
+    X = rng.poisson(rare + 2.0 / (1 + np.arange(d)), size=(n, d)).astype(float)
+    X[np.arange(n), rng.integers(d, size=n)] += rng.random(n)
+    return sparse.csr_array(X), rng.permutation(np.arange(n) % n_classes)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_are_those_of_dense_rows(rng, shape, monkeypatch):
+    monkeypatch.setattr(row_gram, "_NUMBERS", 500)
+    X = text(rng, *shape)[0]
+    rows = as_csr(X, "test")
+    np.testing.assert_allclose(row_gram.products_of(rows, row_gram.transposed(rows)), (X @ X.T).toarray(), rtol=1e-13)
+    root, mean = rng.random(shape[0]), rng.random(shape[1])
+    A = root[:, None] * (X.toarray() - mean)
+    centred = row_gram.Centred(rows, mean, root, 1)
+    products = A @ A.T if shape[0] <= shape[1] else A.T @ A
+    np.testing.assert_allclose(centred.products(), products, atol=1e-10 * np.abs(products).max())
+    W = rng.random((shape[1], 3))
+    np.testing.assert_allclose(centred.times(W), A @ W, rtol=1e-10)
+    np.testing.assert_allclose(centred.back(A @ W), A.T @ (A @ W), atol=1e-10 * np.abs(A.T @ (A @ W)).max())
+
+
+@pytest.mark.parametrize("way", ["eigenvectors", "factor", "gradients"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sparse_rows_have_the_weights_of_dense_ones(rng, monkeypatch, way, shape, alpha, fit_intercept):
+    monkeypatch.setattr(least_squares, "_MANY_COLUMNS", 10)
+    if way != "eigenvectors":
+        monkeypatch.setattr(row_gram, "_FEW", 0)
+    if way == "gradients":
+        monkeypatch.setattr(row_gram, "MOST", 0)
+    X, y = text(rng, *shape)
+    weight = rng.random(shape[0]) + 0.5
+    found = LeastSquaresClassifier(alpha, fit_intercept=fit_intercept).fit(X, y, weight)
+    expected = LeastSquaresClassifier(alpha, fit_intercept=fit_intercept).fit(X.toarray(), y, weight)
+    size = np.abs(expected.coef_).max()
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-8 * size)
+    np.testing.assert_allclose(found.intercept_, expected.intercept_, rtol=0, atol=1e-8 * (1 + size))
+    if way != "gradients":
+        assert found.rank_ == expected.rank_
+    if way != "gradients" and shape[0] < shape[1]:
+        np.testing.assert_allclose(found.condition_, expected.condition_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("few", [0, 512])
+def test_rows_that_occur_twice_take_nothing_from_the_answer(rng, monkeypatch, few):
+    monkeypatch.setattr(row_gram, "_FEW", few)
+    X, y = text(rng, 50, 200)
+    X, y = sparse.vstack([X, X[:10]]).tocsr(), np.concatenate([y, (y[:10] + 1) % 3])
+    found, expected = LeastSquaresClassifier().fit(X, y), LeastSquaresClassifier().fit(X.toarray(), y)
+    assert found.rank_ == expected.rank_ == 49
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())
+
+
+def test_many_columns_are_never_made_dense(rng, monkeypatch):
+    X, y = text(rng, 600, 5000, rare=0.003)
+    made = []
+    dense = Csr.__array__
+    monkeypatch.setattr(Csr, "__array__", lambda self, *args, **options: made.append(len(self)) or dense(self, *args))
+    model = LeastSquaresClassifier().fit(X, y)
+    assert sum(made) < 600  # columns that most rows have, and nothing else
+    assert model.rank_ == 599
+    assert np.abs(model.decision_function(X) - np.where(y[:, None] == np.arange(3), 1, -1)).max() < 1e-9
+
+
+def test_sparse_rows_without_an_entry_have_weights_of_zero():
+    X = sparse.csr_array((4, 9))
+    model = LeastSquaresClassifier().fit(X, [0, 0, 1, 1])
+    assert not model.coef_.any()
+    assert model.rank_ == 0
