@@ -36,6 +36,7 @@ KERNELS = {
     "neighbors._kdtree_search",
     "neighbors._missing_scan",
     "neighbors._scan",
+    "preprocessing._products",
     "sums._class_sums",
     "sums._moments",
     "svm._cholesky",

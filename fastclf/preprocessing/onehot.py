@@ -133,9 +133,12 @@ class OneHotEncoder(FeatureMap):
                 )
             categories = [_given_categories(given[j], j, column) for j, column in enumerate(columns)]
         groups, infrequent = [], np.full(len(columns), -1)
+        counts = self.min_frequency is not None or self.max_categories is not None
         for j, column in enumerate(columns):
-            place = _positions(column, categories[j], j, "fit" if self.handle_unknown == "error" else "ignore")
-            rare = self._infrequent(np.bincount(place[place >= 0], minlength=len(categories[j])), len(column))
+            rare = np.zeros(len(categories[j]), bool)
+            if counts or not isinstance(self.categories, str):
+                place = _positions(column, categories[j], j, "fit" if self.handle_unknown == "error" else "ignore")
+                rare = self._infrequent(np.bincount(place[place >= 0], minlength=len(rare)), len(column))
             if rare.any():
                 infrequent[j] = len(rare) - rare.sum()
             groups.append(np.where(rare, infrequent[j], np.cumsum(~rare) - 1))

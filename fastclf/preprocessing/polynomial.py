@@ -9,9 +9,12 @@ from numbers import Integral
 
 import numpy as np
 
+from .. import _simd
 from .._csr import Csr, as_rows
 from .._validation import require_choice, require_integer
 from .base import FeatureMap
+
+_products = _simd.load("preprocessing._products")
 
 # Columns that an output has at most: the greatest number of an index.
 _MOST = 2**63 - 1
@@ -166,24 +169,19 @@ class PolynomialFeatures(FeatureMap):
         size = later[:, 0]
         made, left_out = size[1:].sum(), size[1:low].sum()
         out = np.empty((n, self.n_output_features_), X.dtype, order=self.order)
+        if not high:
+            out[:] = 1
+            return out
+        # x_j times those products of one degree less whose first feature is j or, if `distinct`, comes after j
+        count = later[1:high, int(distinct) : d + distinct]
+        first = np.cumsum(size[1:high])[:, None] - count
+        count, first, row = count.ravel(), first.ravel(), np.empty(made, X.dtype)
         for start, stop, rows in self._blocks(X, made):
-            # block by block, as each page of a large array takes its time when it is first written
-            out[start:stop, :bias] = 1
-            if not high:
-                continue
-            block = np.empty((made, stop - start), X.dtype)
-            block[:d] = rows.T
-            end, at = 0, d
-            for degree in range(2, high + 1):
-                end += size[degree - 1]
-                for j in range(d):
-                    # x_j times those products of one degree less whose first feature is j or, if `distinct`, comes
-                    # after j
-                    n_rest = later[degree - 1, j + distinct]
-                    np.multiply(block[end - n_rest : end], block[j], out=block[at : at + n_rest])
-                    at += n_rest
-            _require_finite(block)
-            out[start:stop, bias:] = block[left_out:].T
+            block = out[start:stop] if self.order == "C" else np.empty((stop - start, out.shape[1]), X.dtype)
+            if not _products.fill(np.ascontiguousarray(rows), first, count, left_out, bias, row, block):
+                raise ValueError(f"X has products beyond {X.dtype}; smaller values or a smaller degree are wanted")
+            if self.order != "C":
+                out[start:stop] = block
         return out
 
     def _sparse(self, X):

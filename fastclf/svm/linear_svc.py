@@ -1,6 +1,7 @@
 """The linear support vector machine."""
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 
@@ -204,7 +205,9 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
                 own = codes == k
                 factor = np.where(own, factors[k], factors[0] if len(classes) == 2 else 1.0)
                 signs = np.where(own, 1.0, -1.0)
-                plane = Plane(self, rows, squares, signs, weights * factor, small, threads_each, progress, seed)
+                plane = Plane(
+                    self, Samples(rows, squares, small), signs, weights * factor, threads_each, progress, seed
+                )
                 if Cs[0] is None:
                     found[0, k] = yield from plane.within(self.budget)
                 else:
@@ -272,33 +275,40 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         warn(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
 
 
+class Samples(NamedTuple):
+    """The rows that all hyperplanes of a fit are for."""
+
+    X: np.ndarray  # or Csr
+    squares: np.ndarray  # (n,), of the rows' lengths
+    small: small_planes.SmallRows | None  # the rows, if they are few
+
+
 class Plane:
     """The search for one plane, and what it ends with: coef, intercept, C, primal, dual, violation, n_iter.
 
     Parameters
     ----------
     model : LinearSVC
-    X : ndarray or Csr
-    squares, signs, weights : ndarray of shape (n,)
-        Squared lengths of the rows, +1.0 or -1.0, factors of C.
-    small : SmallRows or None
-        The rows, if they are few.
+    samples : Samples
+    signs, weights : ndarray of shape (n,)
+        +1.0 or -1.0, and factors of C.
     threads : int
     progress : Progress
     seed : int
     """
 
-    def __init__(self, model, X, squares, signs, weights, small, threads, progress, seed):
-        self.model, self.X, self.squares, self.signs, self.weights = model, X, squares, signs, weights
-        self.small, self.threads, self.progress, self.seed = small, threads, progress, seed
+    def __init__(self, model, samples, signs, weights, threads, progress, seed):
+        self.model, self.signs, self.weights = model, signs, weights
+        self.X, self.squares, self.small = samples
+        self.threads, self.progress, self.seed = threads, progress, seed
         self.called_off, self.n_iter, self.last = False, 0, None
-        n, d = X.shape
+        n, d = self.X.shape
         self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
         self.newton = self.few_rows or d <= _NEWTON_SIZE
         self.free = not model._intercept_is_penalised
-        if self.few_rows and small is None:
+        if self.few_rows:
             # rows of n numbers with the same products
-            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
+            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(self.X, np.float64).T, "r").T)
 
     def at(self, C):
         """A generator that finds the plane at C, from that of the last one."""

@@ -1,7 +1,7 @@
 # What the binary SVMs of all pairs of classes say of new rows.
 #
-# S[i, c, o] is the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. The pair p = (a, b), a < b, in
-# the order (0, 1), (0, 2), ..., (1, 2), ..., has the score
+# S[i, c, o] is the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. The pair p = (a, b), a < b,
+# in the order (0, 1), (0, 2), ..., (1, 2), ..., has the score
 #
 #     S[i, a, b - 1] + S[i, b, a] + intercept[p],
 #
@@ -20,7 +20,8 @@ ctypedef fused value:
 
 
 cdef void add_products(
-    const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n, double* out
+    const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n,
+    double* out
 ) noexcept nogil:
     """out[o] += the sum of coef[o, j] K[j] over start <= j < stop in order, for n <= SUMS outputs, as `_values.add`."""
     cdef vec_d sum[SUMS]

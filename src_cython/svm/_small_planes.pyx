@@ -240,8 +240,8 @@ def descend(
 
 
 def prove(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, double[::1] alpha, double[::1] z):
-    """Take alpha from the z of work, its p, a hyperplane too, from alpha, and z from this; of alpha and p the primal and
-    dual objective and the violation.
+    """Take alpha from the z of work, its p, a hyperplane too, from alpha, and z from this; return of alpha and p the
+    primal and the dual objective and the violation.
 
     The violation is the largest less the smallest projected gradient of the dual, as LIBLINEAR has it.
     """

@@ -11,7 +11,7 @@ from svm._dual cimport (
 from svm._shrinking cimport LEVELS, add_rows, limits_t, scratch_t, solve
 from svm._steps cimport descend, find_ends
 from svm._working_set cimport gather_set, heap_t, offer
-from _vector cimport fmadd_d, require, spread_d, vec_d, vec_f
+from _vector cimport require, vec_d, vec_f
 
 PAD, ARRAYS, DEPTH = PADDED_TO, N_ARRAYS, LEVELS
 
