@@ -1,4 +1,4 @@
-"""What predictions are worth: tables of counts, curves, probabilities, costs."""
+"""Metrics of predictions: tables of counts, curves, probabilities, costs."""
 
 from .._lazy import attach
 

@@ -1,4 +1,4 @@
-"""One figure of all scores: areas under curves, and how often the right label is among the first."""
+"""Single figures of scores: areas under curves, and how often the right label has one of the largest scores."""
 
 from itertools import combinations
 
@@ -13,7 +13,7 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 
 def _indicators(y_true, classes):
-    """A column of bools for each class."""
+    """One column of bools for each class: whether a row has this label."""
     return y_true[:, None] == classes
 
 
@@ -25,7 +25,7 @@ def _read(y_true, y_score, sample_weight):
 
 
 def _over_columns(area, indicators, score, average, weight):
-    """The area(Scored) of each column of indicators and scores, averaged; with "samples" of each row."""
+    """area(Scored) for each column of indicators and scores, averaged; with "samples" for each row."""
     if indicators.shape != score.shape:
         raise ValueError(
             f"y_score has shape {score.shape}; {indicators.shape}, as the indicators of y_true have, is wanted"
@@ -45,7 +45,7 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # which may be NaN
+        areas[column_weight == 0] = 0  # their areas may be NaN
     return float(np.average(areas, weights=column_weight))
 
 
@@ -56,7 +56,7 @@ def _weighted(rows):
 
 
 def _roc_area(rows, max_fpr=None):
-    """The area under the ROC curve of Scored rows, exact without weights; NaN where all rows are of one class."""
+    """The area under the ROC curve of Scored rows, exact without weights; NaN if all rows are of one class."""
     n_positive = np.count_nonzero(rows.positive)
     if n_positive in (0, len(rows.positive)):
         warn(
@@ -67,7 +67,8 @@ def _roc_area(rows, max_fpr=None):
         return _partial_area(*roc_points(rows, True)[:2], require_number("max_fpr", max_fpr, 0, open_low=True))
     if rows.weight is not None:
         return auc(*roc_points(rows, True)[:2])
-    # The pairs of a positive and a negative row in the right order, ties for a half; searched from the smaller side.
+    # Count the pairs of a positive and a negative row in the right order (ties count half), searching with the smaller
+    # side.
     sides = np.sort(rows.score[rows.positive]), np.sort(rows.score[~rows.positive])
     few, many = sorted(sides, key=len)
     twice = sum(int(np.searchsorted(many, few, side).sum()) for side in ("left", "right"))
@@ -76,7 +77,7 @@ def _roc_area(rows, max_fpr=None):
 
 
 def _partial_area(fpr, tpr, max_fpr):
-    """The area up to max_fpr, scaled so that chance has 0.5 and the most is 1 (McClish)."""
+    """The area up to max_fpr, rescaled so that random scores have 0.5 and the maximum is 1 (McClish)."""
     if max_fpr > 1:
         raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     stop = np.searchsorted(fpr, max_fpr, side="right")
@@ -90,33 +91,34 @@ def _partial_area(fpr, tpr, max_fpr):
 def roc_auc_score(
     y_true, y_score, *, average="macro", sample_weight=None, max_fpr=None, multi_class="raise", labels=None
 ):
-    """The area under the ROC curve: how likely a positive row has a larger score than a negative one.
+    """The area under the ROC curve: the probability that a positive row has a larger score than a negative one.
 
     Parameters
     ----------
     {y_true_or_indicators}
     y_score : array-like of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-        Scores of the second of two sorted labels; of more than two labels the probability of each; of indicators a
+        Scores of the second of two sorted labels; for more than two labels the probability of each; for indicators a
         score for each.
     average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
-        Of several classes or indicators: of all together, the mean, the mean weighted by the true rows, the mean over
-        the rows, or one value for each.
+        For several classes or indicators: the area of all together, the mean, the mean weighted by the number of true
+        rows, the mean over the rows, or one value for each.
     {sample_weight}
     max_fpr : float in (0, 1], default=None
-        Only the curve up to this share of false positives counts, scaled so that chance has 0.5; of two classes.
+        Only the curve up to this share of false positives counts, rescaled so that random scores have 0.5; for two
+        classes.
     multi_class : {"raise", "ovr", "ovo"}, default="raise"
-        More than two classes are refused, or each is taken against the rest, or each pair of classes by itself.
+        More than two classes are refused, or each class is compared with the rest, or each pair of classes separately.
     labels : array-like of shape (n_classes,), default=None
-        The sorted labels of the columns of `y_score`; None means those of `y_true`.
+        The sorted labels of the columns of `y_score`; None means the labels in `y_true`.
 
     Returns
     -------
     float, or ndarray of shape (n_labels,) if `average` is None
-        NaN, with a warning, where all rows are of one class.
+        NaN, with a warning, if all rows are of one class.
 
     Notes
     -----
-    O(n log n). Of two classes without weights the area is exact: it is counted, not summed up.
+    O(n log n). For two classes without weights the area is exact: pairs are counted, no areas are summed.
 
     References
     ----------
@@ -167,7 +169,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean area of each pair of classes, of rows of these two alone, by the scores of one and of the other."""
+    """The mean over pairs of classes of the area on their rows, by the scores of the first and of the second class."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)
@@ -176,7 +178,7 @@ def _over_pairs(codes, score, average):
     return float(np.average(areas, weights=shares if average == "weighted" else None))
 
 
-_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # the first not of pairs
+_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # "micro" is not for pairs
 
 _ONE_COLUMN = (
     "`y_score` needs to be of shape `(n_samples, n_classes)`, as y_true is multiclass; it has shape ({},), and y_true"
@@ -191,7 +193,7 @@ def _require_average(average, known, kind=None):
 
 
 def column_labels(y_true, score, labels, classes):
-    """The label of each column of scores, sorted: `labels`, or the classes of y_true."""
+    """The sorted labels of the columns of scores: `labels`, or the classes of y_true."""
     n = score.shape[1]
     if labels is None:
         if len(classes) != n:
@@ -222,12 +224,12 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
     ----------
     {y_true_or_indicators}
     y_score : array-like of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-        Scores of the positive one of two labels; of more than two labels, or of indicators, a score for each.
+        Scores of the positive class of two; for more than two labels, or for indicators, a score for each.
     average : {"micro", "macro", "weighted", "samples"} or None, default="macro"
-        Of several classes or indicators: of all together, the mean, the mean weighted by the true rows, the mean over
-        the rows, or one value for each.
+        For several classes or indicators: the value of all together, the mean, the mean weighted by the number of true
+        rows, the mean over the rows, or one value for each.
     pos_label : label, default=1
-        The positive one of two labels.
+        The positive label of two.
     {sample_weight}
 
     Returns
@@ -263,27 +265,27 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
 
 
 def precision_area(rows):
-    """The precision of Scored rows, averaged over the positive ones."""
+    """The precision of Scored rows, averaged over the positive rows."""
     precision, recall, _ = precision_recall_points(rows)
     return float(max(0.0, -np.sum(np.diff(recall) * precision[:-1])))
 
 
 @documented
 def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=None, labels=None):
-    """The share of the rows whose label is among the k of the largest scores.
+    """The share of the rows whose label has one of the k largest scores.
 
     Parameters
     ----------
     {y_true}
     y_score : array-like of shape (n_samples,) or (n_samples, n_classes)
-        A score for each label; of two labels scores of the second. Of equal scores the last label's counts as the
-        largest.
+        A score for each label; for two labels scores of the second. Of equal scores the one of the last label counts as
+        the largest.
     k : int >= 1, default=2
     normalize : bool, default=True
-        Whether to return the share; else the number, or weight, of the rows.
+        Whether to return the share; otherwise the number, or weight, of the rows.
     {sample_weight}
     labels : array-like of shape (n_classes,), default=None
-        The sorted labels of the columns of `y_score`; None means those of `y_true`.
+        The sorted labels of the columns of `y_score`; None means the labels in `y_true`.
 
     Returns
     -------

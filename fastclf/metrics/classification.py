@@ -1,4 +1,4 @@
-"""How well predicted labels agree with the right ones: shares, agreement beyond chance, tables of counts."""
+"""Agreement of predicted with true labels: shares, agreement beyond chance, tables of counts."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from .targets import as_target_pair, documented, encode_pair
 
 
 def averaged(values, weight, normalize=True):
-    """The mean of the values, or their sum, weighted."""
+    """The weighted mean of the values, or their weighted sum."""
     if normalize:
         return float(np.average(values, weights=weight))
     return float(values.sum() if weight is None else (values * weight).sum())
 
 
 def _as_label_pair(y_true, y_pred, sample_weight):
-    """As `as_target_pair`, of labels alone."""
+    """`as_target_pair` for labels only; indicators are refused."""
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if y_true.ndim == 2:
         raise ValueError("multilabel-indicator is not supported; labels, one a row, are wanted")
@@ -26,14 +26,14 @@ def _as_label_pair(y_true, y_pred, sample_weight):
 
 @documented
 def accuracy_score(y_true, y_pred, *, normalize=True, sample_weight=None):
-    """The share of the rows whose label, or whose labels all, are predicted right.
+    """The share of the rows that are predicted correctly, with all their labels if they have several.
 
     Parameters
     ----------
     {y_true_or_indicators}
     {y_pred_or_indicators}
     normalize : bool, default=True
-        Whether to return the share; else the number, or weight, of the rows.
+        Whether to return the share; otherwise the number, or weight, of the rows.
     {sample_weight}
 
     Returns
@@ -53,14 +53,14 @@ def accuracy_score(y_true, y_pred, *, normalize=True, sample_weight=None):
 
 @documented
 def zero_one_loss(y_true, y_pred, *, normalize=True, sample_weight=None):
-    """The share of the rows of which a label is predicted wrong.
+    """The share of the rows with a wrongly predicted label.
 
     Parameters
     ----------
     {y_true_or_indicators}
     {y_pred_or_indicators}
     normalize : bool, default=True
-        Whether to return the share; else the number, or weight, of the rows.
+        Whether to return the share; otherwise the number, or weight, of the rows.
     {sample_weight}
 
     Returns
@@ -80,7 +80,7 @@ def zero_one_loss(y_true, y_pred, *, normalize=True, sample_weight=None):
 
 @documented
 def hamming_loss(y_true, y_pred, *, sample_weight=None):
-    """The share of the labels that are predicted wrong: of indicators each counts, else there is one a row.
+    """The share of the labels that are predicted wrongly: every indicator counts; otherwise there is one label per row.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def hamming_loss(y_true, y_pred, *, sample_weight=None):
 
 @documented
 def balanced_accuracy_score(y_true, y_pred, *, sample_weight=None, adjusted=False):
-    """The mean of the recalls of the classes that `y_true` has.
+    """The mean of the recalls of the classes that occur in `y_true`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def balanced_accuracy_score(y_true, y_pred, *, sample_weight=None, adjusted=Fals
     {y_pred}
     {sample_weight}
     adjusted : bool, default=False
-        Whether to rescale the mean, so that guessing has 0 and perfect answers have 1.
+        Whether to rescale the mean, so that random predictions have 0 and perfect ones 1.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def balanced_accuracy_score(y_true, y_pred, *, sample_weight=None, adjusted=Fals
 
 @documented
 def matthews_corrcoef(y_true, y_pred, *, sample_weight=None):
-    """Matthews' correlation of two classes, or that of Gorodkin of more: 1 is perfect, 0 is no better than chance.
+    """Matthews' correlation for two classes, Gorodkin's for more: 1 is perfect, 0 is no better than chance.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def matthews_corrcoef(y_true, y_pred, *, sample_weight=None):
     Returns
     -------
     float
-        0 where all rows have one label, or all predictions are one label.
+        0 if all rows have one label, or all predictions are one label.
 
     References
     ----------
@@ -169,7 +169,7 @@ def matthews_corrcoef(y_true, y_pred, *, sample_weight=None):
 
 @documented
 def cohen_kappa_score(y1, y2, *, labels=None, weights=None, sample_weight=None, replace_undefined_by=np.nan):
-    """How much two sets of labels of the same rows agree beyond chance: 1 is all, 0 is chance.
+    """Agreement beyond chance of two sets of labels for the same rows: 1 is complete, 0 is chance.
 
     Parameters
     ----------
@@ -178,13 +178,13 @@ def cohen_kappa_score(y1, y2, *, labels=None, weights=None, sample_weight=None, 
     y2 : array-like of shape (n_samples,)
         Labels of the same type.
     labels : array-like of shape (n_classes,), default=None
-        The labels whose rows count; None means all that occur.
+        The labels whose rows count; None means all labels that occur.
     weights : {"linear", "quadratic"} or None, default=None
-        How much a pair of different labels disagrees: by the distance of their places among the labels, by its square,
-        or, with None, all pairs alike.
+        The disagreement of a pair of different labels: the distance of their places among the labels, its square, or,
+        with None, the same for all pairs.
     {sample_weight}
     replace_undefined_by : float, default=nan
-        The value where agreement is not defined, as all labels are equal.
+        The value where agreement is not defined, because all labels are equal.
 
     Returns
     -------
@@ -230,22 +230,22 @@ def cohen_kappa_score(y1, y2, *, labels=None, weights=None, sample_weight=None, 
 
 @documented
 def confusion_matrix(y_true, y_pred, *, labels=None, sample_weight=None, normalize=None):
-    """The number of rows of each true label (rows) with each predicted one (columns).
+    """The number of rows for each pair of a true label (rows) and a predicted label (columns).
 
     Parameters
     ----------
     {y_true}
     {y_pred}
     labels : array-like of shape (n_classes,), default=None
-        The order of rows and columns; other labels are left out. None means all that occur, sorted.
+        The order of rows and columns; other labels are left out. None means all labels that occur, sorted.
     {sample_weight}
     normalize : {"true", "pred", "all"} or None, default=None
-        Divide by the sum of the row, of the column, or of all.
+        Divide by the sum of the row, of the column, or of the whole matrix.
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes)
-        int64, but for weights that are not whole, or shares, float64.
+        int64; float64 for shares, and for weights that are not whole.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def confusion_matrix(y_true, y_pred, *, labels=None, sample_weight=None, normali
 
 
 def _whole_weight(given, weight):
-    """The weights as int64 where whole numbers were given, so that their sums are exact; else as they are."""
+    """The weights as int64 if the given ones are whole numbers, so that sums are exact; otherwise unchanged."""
     given = None if given is None else as_array(given, "sample_weight")
     whole = given is not None and given.dtype.kind in "biu"
     return np.broadcast_to(given, weight.shape).astype(np.int64) if whole else weight
@@ -298,7 +298,7 @@ def _whole_weight(given, weight):
 
 @documented
 def multilabel_confusion_matrix(y_true, y_pred, *, sample_weight=None, labels=None, samplewise=False):
-    """A table of two classes for each label: rows that have it or not by those that it is predicted for or not.
+    """A 2 x 2 table for each label: rows with or without the label, by rows predicted with or without it.
 
     Parameters
     ----------
@@ -306,9 +306,9 @@ def multilabel_confusion_matrix(y_true, y_pred, *, sample_weight=None, labels=No
     {y_pred_or_indicators}
     {sample_weight}
     labels : array-like, default=None
-        The labels, in the order of the result; None means all that occur, sorted. Of indicators the numbers of columns.
+        The labels, in the order of the result; None means all that occur, sorted. For indicators, numbers of columns.
     samplewise : bool, default=False
-        Whether to return a table for each row, of indicators.
+        Whether to return a table for each row, for indicators.
 
     Returns
     -------
@@ -334,7 +334,8 @@ def multilabel_confusion_matrix(y_true, y_pred, *, sample_weight=None, labels=No
 
 @documented
 def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, replace_undefined_by=np.nan):
-    """By how much a positive and a negative answer change the odds that a row is positive, of two classes.
+    """The factors by which a positive and a negative prediction change the odds that a row is positive; for two
+    classes.
 
     Parameters
     ----------
@@ -349,8 +350,8 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
     Returns
     -------
     (float, float)
-        LR+, the recall over the share of the negative rows that are called positive; and LR-, the share of the
-        positive rows that are called negative over that of the negative rows.
+        LR+, the recall divided by the share of negative rows predicted as positive; and LR-, the share of positive rows
+        predicted as negative divided by the share of negative rows predicted as negative.
 
     Examples
     --------
@@ -394,7 +395,7 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
 
 
 def _undefined_ratios(given):
-    """The values of LR+ and of LR- where they are not defined."""
+    """The values of LR+ and LR- where they are not defined."""
     if not isinstance(given, dict):
         return float(given), float(given)
     positive, negative = (given.get(name) for name in ("LR+", "LR-"))

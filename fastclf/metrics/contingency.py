@@ -1,4 +1,4 @@
-"""Tables of true against predicted labels, and the figures that follow from one."""
+"""Tables of true against predicted labels, and figures computed from them."""
 
 import numpy as np
 
@@ -22,14 +22,17 @@ def divided(a, b):
 
 
 def agreement(table, cost):
-    """Cohen's kappa: 1 - the cost of a table of counts over that of independent answers with its shares, or None."""
+    """Cohen's kappa: 1 - the cost of a table of counts / the cost of independent answers with the same shares.
+
+    Or None.
+    """
     table = table.astype(float)
     by_chance = (cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum()
     return float(1 - (cost * table).sum() * table.sum() / by_chance) if by_chance > 0 else None
 
 
 def correlation(right, true, predicted):
-    """Matthews' (or Gorodkin's) correlation, by the numbers of right, of true and of predicted rows of each class."""
+    """Matthews' (or Gorodkin's) correlation, from the numbers of right, of true and of predicted rows of each class."""
     right, true, predicted = float(right), true.astype(float), predicted.astype(float)
     n = true.sum()
     spread = (n * n - true @ true) * (n * n - predicted @ predicted)
@@ -37,7 +40,7 @@ def correlation(right, true, predicted):
 
 
 def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
-    """Count how often each label was predicted for each true one.
+    """Count the rows for each pair of true and predicted labels.
 
     Parameters
     ----------
@@ -46,9 +49,9 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
     y_pred : array-like of shape (n_samples,)
         Labels of the same type.
     labels : array-like of shape (n_classes,), default=None
-        The order of rows and columns, with all labels that occur; None: those that occur, sorted.
+        The order of rows and columns, with all labels that occur; None: the labels that occur, sorted.
     sample_weight : array-like of shape (n_samples,), default=None
-        What each row counts, from 0 up; None: 1.
+        The weight of each row, from 0 up; None: 1.
 
     Returns
     -------
@@ -82,12 +85,12 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
 
 
 class ContingencyTable:
-    """Counts of true (rows) against predicted labels (columns), and what follows from them.
+    """Counts of true (rows) against predicted labels (columns), and figures computed from them.
 
     Parameters
     ----------
     counts : array-like of shape (n_classes, n_classes)
-        From 0 up; weights where rows have weights.
+        From 0 up; sums of weights if rows have weights.
     labels : array-like of shape (n_classes,), default=None
         None: 0, 1, ...
 
@@ -97,21 +100,22 @@ class ContingencyTable:
     labels : ndarray of shape (n_classes,)
     n : the sum of all counts
     TP, FP, FN, TN : numbers
-        With two classes, of which `labels[1]` is the positive one.
+        For two classes; `labels[1]` is the positive one.
     accuracy, error : float
     balanced_accuracy : float
         The mean recall of the classes that occur.
     kappa : float
-        Cohen's: the accuracy beyond that of independent answers with the same shares, over the largest possible one.
+        Cohen's kappa: the accuracy beyond that of independent answers with the same shares, relative to the largest
+        possible one.
     mcc : float
         Matthews' correlation; for more than two classes that of Gorodkin.
     majority_error, uniform_error, proportional_error : float
-        What has to be beaten: the error of always answering the most frequent label, 1 - max p; of answering each of K
-        labels equally often, 1 - 1/K; of answering each as often as it occurs, 1 - sum p^2.
+        Baselines: the error of always predicting the most frequent label, 1 - max p; of predicting each of K labels
+        with equal probability, 1 - 1/K; of predicting each label as often as it occurs, 1 - sum p^2.
 
     Notes
     -----
-    A share of nothing, such as the precision of a label that was never predicted, is 0, as in scikit-learn.
+    A share of zero rows, such as the precision of a label that was never predicted, is 0, as in scikit-learn.
 
     References
     ----------
@@ -222,7 +226,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """value(right, total) by class, or averaged."""
+        """value(right, total) for each class, or averaged."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)
@@ -237,13 +241,14 @@ class ContingencyTable:
         return float(shares.mean() if average == "macro" else divided(shares @ self._true, self.n))
 
     def precision(self, average=None):
-        """Of the rows with a predicted label, the share that have it.
+        """The share of rows with a predicted label that really have it.
 
         Parameters
         ----------
         average : {'binary', 'macro', 'micro', 'weighted'} or None, default=None
-            None: an array, one entry a class; 'binary': that of `labels[1]`, with two classes; 'macro': the mean;
-            'weighted': the mean weighted by the true rows; 'micro': of all rows together.
+            None: an array with one entry for each class; 'binary': the value of `labels[1]`, for two classes; 'macro':
+            the mean; 'weighted': the mean weighted by the number of true rows; 'micro': the value for all rows
+            together.
 
         Returns
         -------
@@ -252,7 +257,7 @@ class ContingencyTable:
         return self._averaged(divided, self._predicted, average)
 
     def recall(self, average=None):
-        """Of the rows with a true label, the share that were given it; `average` as for `precision`."""
+        """The share of rows with a true label that are predicted to have it; `average` as for `precision`."""
         return self._averaged(divided, self._true, average)
 
     def f1(self, average=None):
@@ -260,12 +265,12 @@ class ContingencyTable:
         return self._averaged(lambda right, total: divided(2 * right, total), self._true + self._predicted, average)
 
     def specificity(self):
-        """Of the rows with another true label, the share that were not given this one, of shape (n_classes,)."""
+        """The share of rows with another true label that are not predicted to have this one, of shape (n_classes,)."""
         others = self.n - self._true
         return divided(others - self._predicted + self.counts.diagonal(), others)
 
     def figures(self):
-        """All figures by name, the errors that have to be beaten beside, as a dict of numbers."""
+        """A dict of all figures, and the baselines that a classifier should beat, by name."""
         names = ["accuracy", "error", "majority_error", "uniform_error", "proportional_error", "balanced_accuracy"]
         found = {name: getattr(self, name) for name in [*names, "kappa", "mcc"]}
         for name in ("precision", "recall", "f1"):

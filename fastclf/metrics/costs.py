@@ -1,4 +1,4 @@
-"""Decisions by cost: what answers cost, the cheapest answer from probabilities, the best threshold."""
+"""Decisions by cost: the cost of answers, the cheapest answer from probabilities, the best threshold."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .targets import documented
 
 @documented
 def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=None):
-    """The mean cost of the decisions that cost least by the given probabilities.
+    """The mean cost of the decisions with the least expected cost for the given probabilities.
 
     Parameters
     ----------
@@ -41,21 +41,21 @@ def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=No
 
 
 def cheapest(proba, cost_matrix):
-    """The code of the class of least expected cost for each row of probabilities; the first of equal ones."""
+    """The code of the class with the least expected cost for each row of probabilities; of equal ones the first."""
     return map_rows(lambda rows: (rows @ cost_matrix).argmin(axis=1), proba)
 
 
 @documented
 def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=None, sample_weight=None):
-    """The threshold of a score from which on to answer with the positive class, so that the answers cost least.
+    """The threshold of the score, from which on the positive class is predicted, with the least total cost.
 
     Parameters
     ----------
     {y_true_of_two}
     y_score : array-like of shape (n_samples,)
-        Scores or probabilities of the positive class, of rows that the classifier has not been fitted on.
+        Scores or probabilities of the positive class, for rows that the classifier was not fitted on.
     cost_matrix : array-like of shape (2, 2), default=((0, 1), (1, 0))
-        `cost_matrix[true, predicted]`, the negative class first; by default the cost is the error.
+        `cost_matrix[true, predicted]`, the negative class first; by default the cost is the error rate.
     pos_label : label, default=None
         None means the second of the sorted labels.
     {sample_weight}
@@ -63,10 +63,10 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     Returns
     -------
     threshold : float
-        Rows whose score is at least this are to be called positive; of equally good ones the largest, so that it may be
-        infinite. Between two scores it is the middle.
+        Rows with a score of at least this are to be predicted as positive; of equally good thresholds the largest,
+        which may be infinite. A threshold lies in the middle between two scores.
     cost : float
-        The mean cost of a row with it.
+        The mean cost of a row at this threshold.
 
     Notes
     -----
@@ -82,7 +82,7 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     """
     rows = read_scored(y_true, y_score, pos_label, sample_weight, of_two=_second_label)
     costs = as_costs(cost_matrix, 2)
-    # No row reaches the first threshold, and all reach the last.
+    # The first threshold is above all scores, the last is not above any.
     wrong, right, threshold = (np.append(first, own) for first, own in zip((0, 0, np.inf), count_by_threshold(rows)))
     negative, total = wrong[-1], right[-1]
     paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
@@ -99,16 +99,16 @@ def _second_label(pos_label, classes):
 
 
 class CostSensitiveClassifier(Classifier):
-    """Decides by cost: of the labels, the one of least expected cost by the probabilities of any classifier.
+    """Decisions by cost: the label with the least expected cost, by the probabilities of any classifier.
 
         argmin over k of    sum_j p(j | x) cost_matrix[j, k]
 
     Parameters
     ----------
     estimator : estimator with `predict_proba`
-        Fitted as a clone.
+        A clone of it is fitted.
     cost_matrix : array-like of shape (n_classes, n_classes), default=None
-        `cost_matrix[true, predicted]`, classes in the order of their sorted labels; None: every error costs 1.
+        `cost_matrix[true, predicted]`, in the order of the sorted labels; None: every error costs 1.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class CostSensitiveClassifier(Classifier):
 
     Notes
     -----
-    As good as the probabilities are: `calibration_curve` shows it.
+    The decisions are as good as the probabilities, which `calibration_curve` can show.
 
     References
     ----------
@@ -165,9 +165,9 @@ class CostSensitiveClassifier(Classifier):
 
         Parameters
         ----------
-        X, y : what the estimator takes
+        X, y : as for the estimator
         sample_weight : array-like of shape (n_samples,), default=None
-            Handed on, if given.
+            Passed on to the estimator, if given.
 
         Returns
         -------
@@ -201,10 +201,10 @@ class CostSensitiveClassifier(Classifier):
         return self.estimator_.predict_proba(X)
 
     def expected_costs(self, X):
-        """What each answer is expected to cost, of shape (n_samples, n_classes)."""
+        """The expected cost of each answer, of shape (n_samples, n_classes)."""
         return map_rows(lambda rows: rows @ self.cost_matrix_, self.predict_proba(X))
 
     def predict(self, X):
-        """The label of least expected cost of each row, of shape (n_samples,); the first of equal ones."""
+        """The label with the least expected cost for each row, of shape (n_samples,); of equal ones the first."""
         self._require_fitted()
         return self.classes_[cheapest(self.predict_proba(X), self.cost_matrix_)]

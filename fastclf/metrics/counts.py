@@ -1,4 +1,4 @@
-"""How many rows have a label, are given it, and both: what the figures of predicted labels are made of."""
+"""Numbers of rows that have a label, that are predicted to have it, and both: the data for figures of predictions."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,12 @@ AVERAGES = (None, "micro", "macro", "weighted", "samples")
 
 
 class Counts(NamedTuple):
-    """Of each label, or of each row of indicators: integers, or with weights float64, of one shape."""
+    """Counts for each label, or for each row of indicators: integers, or with weights float64, all of one shape."""
 
-    right: np.ndarray  # the weight of the rows that have the label and are given it
+    right: np.ndarray  # the weight of the rows that have the label and are predicted to have it
     true: np.ndarray  # the weight of the rows that have the label
-    predicted: np.ndarray  # the weight of the rows that are given the label
-    total: object  # the weight of all rows; of one row's labels, of that row
+    predicted: np.ndarray  # the weight of the rows that are predicted to have the label
+    total: object  # the weight of all rows; for a row's indicators the weight of the row
 
     def together(self):
         """The counts of all labels added up, each of shape (1,)."""
@@ -25,13 +25,13 @@ class Counts(NamedTuple):
 
 
 def places_among(known, labels):
-    """The place of each of some labels among the known ones, or -1; labels of another type are not among them."""
+    """The index of each label among the known ones, or -1; labels of another type are not known."""
     place = {label: i for i, label in enumerate(known.tolist())}
     return np.array([place.get(label, -1) for label in as_array(labels, "labels").ravel().tolist()], np.intp)
 
 
 def _require_columns(labels, n):
-    """The numbers of columns that `labels` names, of n columns of indicators."""
+    """The column numbers in `labels`, for n columns of indicators."""
     columns = as_array(labels, "labels")
     low, high = columns.min(initial=0), columns.max(initial=0)
     if low < 0 or high >= n:
@@ -41,7 +41,7 @@ def _require_columns(labels, n):
 
 
 def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
-    """The Counts of the columns of two matrices of bools, or of the columns `labels`; `samplewise`: of the rows."""
+    """The Counts of the columns of two matrices of bools, or of the columns `labels`; with `samplewise` of the rows."""
     if labels is not None:
         columns = _require_columns(labels, y_true.shape[1])
         y_true, y_pred = y_true[:, columns], y_pred[:, columns]
@@ -57,14 +57,14 @@ def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
 
 
 def column_sums(indicators, weight):
-    """The number of True in each column of bools, or the sum of their weights."""
+    """The number of True values in each column of bools, or the sum of their weights."""
     if weight is None:
         return np.count_nonzero(indicators, axis=0)
     return np.array([weight[column].sum() for column in indicators.T])
 
 
 def count_labels(y_true, y_pred, weight, labels=None):
-    """The Counts of all labels that occur in one of two vectors, sorted, or of the `labels` given."""
+    """The Counts of all labels that occur in one of two vectors, sorted, or of the given `labels`."""
     known, true, predicted = encode_pair(y_true, y_pred)
     return _picked(_count_codes(len(known), true, predicted, weight), known, labels)
 
@@ -84,7 +84,10 @@ def _picked(counts, known, labels):
 
 
 def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight):
-    """(Counts, weights of the average or None) of what `average` says, as `documented` explains the arguments."""
+    """(Counts, weights for the average or None) for the labels that `average` refers to.
+
+    `documented` explains the arguments.
+    """
     if average not in (*AVERAGES, "binary"):
         raise ValueError(f"average is {average!r}; one of {[*AVERAGES, 'binary']} is wanted")
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
@@ -113,7 +116,7 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
 
 
 def _as_positive(pos_label, known):
-    """`pos_label`, which has to be one of two labels that occur."""
+    """`pos_label`, after a check that it is one of two labels that occur."""
     if len(known) > 2:
         raise ValueError(_other_average("multiclass", AVERAGES[:-1]))
     require_known(pos_label, known)
@@ -121,7 +124,7 @@ def _as_positive(pos_label, known):
 
 
 def require_known(pos_label, known):
-    """Refuse a positive label that is neither of the two labels that occur; where one occurs, it may be the other."""
+    """Refuse a positive label that does not occur; it may be any label if only one label occurs."""
     if len(known) >= 2 and pos_label not in known.tolist():
         raise ValueError(f"pos_label={pos_label} is not a valid label. It should be one of {known}")
 

@@ -1,4 +1,4 @@
-"""What happens along all thresholds of a score: counts, ROC, precision and recall, detection errors."""
+"""Curves over all thresholds of a score: counts, ROC, precision and recall, detection errors."""
 
 from typing import NamedTuple
 
@@ -10,15 +10,15 @@ from .targets import as_scores, as_targets, documented, positive_label, require_
 
 
 class Scored(NamedTuple):
-    """The rows of a metric of scores; rows of weight 0 are left out."""
+    """The rows of a metric of scores, without rows of weight 0."""
 
     positive: np.ndarray  # (n_samples,) bool
     score: np.ndarray  # (n_samples,) float64
-    weight: np.ndarray | None  # (n_samples,) float64; None means 1 each
+    weight: np.ndarray | None  # (n_samples,) float64; None: all are 1
 
 
 def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label):
-    """The Scored rows; of_two(pos_label, classes) is the positive label where there are two classes or fewer."""
+    """The Scored rows; of_two(pos_label, classes) gives the positive label if there are at most two classes."""
     y_true = as_targets(y_true, "y_true")
     score = as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
@@ -39,13 +39,13 @@ def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label
 
 
 def count_by_threshold(rows):
-    """(wrong, right, threshold), descending: the positive and negative rows whose score is at least a threshold.
-
-    `right` and `wrong` are the numbers of positive and of negative rows, or with weights their sums.
+    """(wrong, right, threshold), for descending thresholds: numbers of rows whose score is at least the threshold.
+    
+    `right` counts positive and `wrong` negative rows; with weights they are sums of weights.
     """
     positive, score, weight = rows
     if weight is None:
-        # Two runs are sorted, by vectors, and then merged: 10M rows in 0.4 s, where a sort of places takes 1.7 s.
+        # Two runs are sorted, by vector instructions, and then merged: 10M rows in 0.4 s; an argsort takes 1.7 s.
         runs = np.concatenate([np.sort(score[positive]), np.sort(score[~positive])])
         order = np.argsort(runs, kind="stable")[::-1]
         score, positive = runs[order], order < np.count_nonzero(positive)
@@ -61,7 +61,7 @@ def count_by_threshold(rows):
 
 
 def _share(part, name, rate):
-    """The parts of their total, which is the last; NaN, with a warning, where that is 0."""
+    """The parts divided by their total, the last part; NaN, with a warning, if it is 0."""
     if part[-1] > 0:
         return part / part[-1]
     warn(
@@ -73,7 +73,8 @@ def _share(part, name, rate):
 
 @documented
 def confusion_matrix_at_thresholds(y_true, y_score, *, pos_label=None, sample_weight=None):
-    """The counts of the table of two classes at each threshold, from which on a row is called positive.
+    """The counts of the 2 x 2 table at each threshold; rows with a score of at least the threshold are predicted as
+    positive.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def confusion_matrix_at_thresholds(y_true, y_score, *, pos_label=None, sample_we
 
 @documented
 def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_intermediate=True):
-    """The receiver operating characteristic of scores: false against true positives, by threshold.
+    """The receiver operating characteristic (ROC) of scores: false against true positives, by threshold.
 
     Parameters
     ----------
@@ -111,13 +112,13 @@ def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_inter
     {pos_label}
     {sample_weight}
     drop_intermediate : bool, default=True
-        Leave out points on the line between their neighbours.
+        Whether to leave out points on a straight line between their neighbours.
 
     Returns
     -------
     fpr, tpr, thresholds : ndarray of shape (n_points,)
-        Shares of the negative and of the positive rows whose score is at least the threshold; the first threshold is
-        infinite. The share of no rows is NaN, and a warning says so.
+        Shares of the negative and of the positive rows with a score of at least the threshold; the first threshold is
+        infinite. A share of zero rows is NaN, with a warning.
 
     Notes
     -----
@@ -153,7 +154,7 @@ def roc_points(rows, drop_intermediate):
 
 
 def _where_right_changes(right):
-    """Where the number of true positives is another than before, or will be another next; and both ends."""
+    """Mask of points at which the number of true positives differs from that of a neighbour, and of both ends."""
     changes = np.diff(right) != 0
     return np.concatenate([[True], changes[:-1] | changes[1:], [True]]) if len(right) > 2 else slice(None)
 
@@ -169,12 +170,12 @@ def precision_recall_curve(y_true, y_score, *, pos_label=None, sample_weight=Non
     {pos_label}
     {sample_weight}
     drop_intermediate : bool, default=False
-        Leave out thresholds whose neighbours both have the same recall.
+        Whether to leave out thresholds whose neighbours both have the same recall.
 
     Returns
     -------
     precision, recall : ndarray of shape (n_thresholds + 1,)
-        At ascending thresholds, and at last 1 and 0. Without a positive row recall is 1, and a warning says so.
+        At ascending thresholds, followed by 1 and 0. If there is no positive row, recall is 1, with a warning.
     thresholds : ndarray of shape (n_thresholds,)
 
     Examples
@@ -213,13 +214,13 @@ def det_curve(y_true, y_score, pos_label=None, sample_weight=None, drop_intermed
     {pos_label}
     {sample_weight}
     drop_intermediate : bool, default=False
-        Leave out thresholds whose neighbours both have the same share of false negatives.
+        Whether to leave out thresholds whose neighbours both have the same share of false negatives.
 
     Returns
     -------
     fpr, fnr, thresholds : ndarray of shape (n_points,)
-        Shares of the negative rows that are called positive and of the positive rows that are not, by ascending
-        thresholds, from the last that misses no positive row to the first that mistakes no negative one.
+        Shares of the negative rows predicted as positive, and of the positive rows predicted as negative, at ascending
+        thresholds: from the last without a false negative to the first without a false positive.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What probabilities and decision values are worth: log loss, Brier score, hinge loss, calibration."""
+"""Metrics of probabilities and decision values: log loss, Brier score, hinge loss, calibration."""
 
 import numpy as np
 
@@ -25,7 +25,10 @@ def _require_probabilities(proba):
 
 
 def read_probabilities(y_true, y_proba, labels, sample_weight=None):
-    """(the code of each row's label, probabilities of all labels, weight); one column is the second of two labels."""
+    """(the code of each row's label, probabilities of all labels, weight).
+
+    A single column belongs to the second of two labels.
+    """
     y_true, given = as_targets(y_true, "y_true"), as_array(y_proba, "y_proba")
     proba = as_scores(given, "y_proba")
     _require_probabilities(proba)
@@ -47,7 +50,7 @@ def read_probabilities(y_true, y_proba, labels, sample_weight=None):
 
 
 def _all_labels(y_true, labels, n):
-    """The sorted labels of n columns of probabilities: those given, else those of y_true."""
+    """The sorted labels of n columns of probabilities: the given ones, otherwise those in y_true."""
     found = encode_labels(y_true)[0]
     if labels is None:
         if len(found) == 1:
@@ -82,7 +85,7 @@ def _all_labels(y_true, labels, n):
 
 
 def _one_name(y_proba, y_pred):
-    """The probabilities, which have been called y_pred too."""
+    """The probabilities, passed as `y_proba` or under their former name `y_pred`."""
     if isinstance(y_pred, str) and y_pred == "deprecated":
         return y_proba
     if y_proba is not None:
@@ -98,16 +101,16 @@ def _one_name(y_proba, y_pred):
 
 @documented
 def log_loss(y_true, y_proba=None, *, normalize=True, sample_weight=None, labels=None, y_pred="deprecated"):
-    """Minus the mean logarithm of the probability that a row's label was given.
+    """Minus the mean logarithm of the probability given to each row's label.
 
     Parameters
     ----------
     {y_true}
     y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Probabilities of the sorted labels; one number a row is the probability of the second of two labels. 0 counts
-        as the smallest step from 1 of its type, so that the result is finite.
+        Probabilities of the sorted labels; one number per row is the probability of the second of two labels. 0 is
+        replaced by the machine epsilon of its type, so that the result is finite.
     normalize : bool, default=True
-        Whether to return the mean; else the sum.
+        Whether to return the mean; otherwise the sum.
     {sample_weight}
     {all_labels}
     y_pred : array-like
@@ -132,7 +135,7 @@ def log_loss(y_true, y_proba=None, *, normalize=True, sample_weight=None, labels
 
 @documented
 def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, y_pred="deprecated"):
-    """1 minus the log loss over that of always giving the shares of the labels: at most 1, 0 for just these.
+    """1 minus the log loss divided by that of constant predictions, the shares of the labels; at most 1.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
     Returns
     -------
     float
-        NaN, with a warning, of a single row.
+        NaN, with a warning, for a single row.
 
     Examples
     --------
@@ -159,7 +162,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
 
 
 def _over_shares(loss, y_true, y_proba, labels, sample_weight):
-    """1 - loss / loss of the shares of the labels."""
+    """1 - loss / (loss of the shares of the labels as probabilities)."""
     if len(y_proba) < 2:
         warn("D^2 score is not well-defined with less than two samples.", "UndefinedMetricWarning")
         return float("nan")
@@ -181,11 +184,11 @@ def brier_score_loss(y_true, y_proba, *, sample_weight=None, pos_label=None, lab
     {y_proba}
     {sample_weight}
     pos_label : label, default=None
-        The label that one column of probabilities is of; None means the second, where labels are numbers.
+        The label of a single column of probabilities; None means the second, if labels are numbers.
     {all_labels}
     scale_by_half : bool or "auto", default="auto"
-        Whether to halve the sum over the labels of (p_k - [y is k])^2, which is in [0, 2]; "auto" means for two labels,
-        for which the half is (p - [y is the second])^2.
+        Whether to halve the sum over the labels of (p_k - [y is k])^2, which is in [0, 2]; "auto" halves it for two
+        labels, which gives (p - [y is the second])^2.
 
     Returns
     -------
@@ -218,7 +221,7 @@ def brier_score_loss(y_true, y_proba, *, sample_weight=None, pos_label=None, lab
 
 
 def _is_positive(y_true, proba, pos_label):
-    """Whether each row's label is the one that a column of probabilities is of."""
+    """Mask of the rows with the label that a single column of probabilities refers to."""
     y_true = as_targets(y_true, "y_true")
     require_same_length(y_true=y_true, y_proba=proba)
     kind = target_kind(y_true)
@@ -238,7 +241,7 @@ def _is_positive(y_true, proba, pos_label):
 
 @documented
 def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None):
-    """1 minus the Brier score over that of always giving the shares of the labels: at most 1, 0 for just these.
+    """1 minus the Brier score divided by that of constant predictions, the shares of the labels; at most 1.
 
     Parameters
     ----------
@@ -246,13 +249,13 @@ def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, label
     {y_proba}
     {sample_weight}
     pos_label : label, default=None
-        The label that one column of probabilities is of; None means the second, where labels are numbers.
+        The label of a single column of probabilities; None means the second, if labels are numbers.
     {all_labels}
 
     Returns
     -------
     float
-        NaN, with a warning, of a single row.
+        NaN, with a warning, for a single row.
 
     Examples
     --------
@@ -271,13 +274,13 @@ def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, label
 
 @documented
 def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
-    """The mean of max(0, 1 - margin), the margin being how far a row's score is above that of the best other label.
+    """The mean of max(0, 1 - margin), where the margin is a row's own score minus the best score of another label.
 
     Parameters
     ----------
     {y_true}
     pred_decision : array-like of shape (n_samples,) or (n_samples, n_classes)
-        What `decision_function` gives: of two labels the score of the second, whose negative is the first's.
+        The result of `decision_function`: for two labels the score of the second, whose negative is the first's score.
     {all_labels}
     {sample_weight}
 
@@ -325,14 +328,14 @@ def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
     else:
         if scores.ndim == 2:
             raise ValueError(f"pred_decision has shape {shape}; one score a row is wanted of two labels")
-        # as in scikit-learn the rows of an only class are negative
+        # as in scikit-learn, rows are negative if there is only one class
         margin = np.where(y_true == classes[-1], scores, -scores) if n == 2 else -scores
     return averaged(np.maximum(1 - margin, 0), weight)
 
 
 @documented
 def calibration_curve(y_true, y_prob, *, pos_label=None, n_bins=5, strategy="uniform"):
-    """How often rows with about the same probability of being positive are positive.
+    """The share of positive rows among rows with similar predicted probabilities.
 
     Parameters
     ----------
@@ -342,12 +345,12 @@ def calibration_curve(y_true, y_prob, *, pos_label=None, n_bins=5, strategy="uni
     {pos_label}
     n_bins : int >= 1, default=5
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal widths, or of equally many rows.
+        Bins of equal widths, or with equal numbers of rows.
 
     Returns
     -------
     prob_true, prob_pred : ndarray of shape (n_bins or fewer,)
-        Of each bin with a row, the share of positive rows and the mean probability.
+        For each bin that has a row, the share of positive rows and the mean probability.
 
     Examples
     --------

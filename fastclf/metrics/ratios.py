@@ -1,4 +1,4 @@
-"""Precision, recall, the F-scores and Jaccard's index, by label and averaged, and the report of them."""
+"""Precision, recall, F-scores and Jaccard's index, for each label and averaged, and a report of them."""
 
 import numpy as np
 
@@ -17,7 +17,10 @@ def _as_zero_division(zero_division):
 
 
 def _divided(part, whole, zero_division, told, average):
-    """part / whole, `zero_division` where whole is 0; `told` are the words of a warning, or None for none."""
+    """part / whole, or `zero_division` where whole is 0.
+
+    `told` has the words of a warning, or is None for no warning.
+    """
     empty = whole == 0
     ratio = np.divide(part, whole, out=np.zeros(np.shape(part)), where=~empty)
     if not empty.any():
@@ -37,7 +40,7 @@ def _divided(part, whole, zero_division, told, average):
 
 
 def _mean(values, weight):
-    """The mean of the values that are not NaN, by their weights where these are not all 0."""
+    """The mean of the values that are not NaN, weighted unless all weights are 0."""
     there = ~np.isnan(values)
     if not there.any():
         return float("nan")
@@ -46,7 +49,7 @@ def _mean(values, weight):
 
 
 def _ratios(counts, beta, zero_division, warn_for, average):
-    """(precision, recall, F-score), an array each."""
+    """(precision, recall, F-score), an array for each."""
 
     def told(key, name, rows):
         return (name, rows) if key in warn_for else None
@@ -83,17 +86,17 @@ def precision_recall_fscore_support(
     sample_weight=None,
     zero_division="warn",
 ):
-    """Precision, recall, F-score, and the number of true rows, of each label or averaged.
+    """Precision, recall, F-score, and the number of true rows, for each label or averaged.
 
     Parameters
     ----------
     {y_true_or_indicators}
     {y_pred_or_indicators}
     beta : float >= 0, default=1.0
-        How many times as much as precision recall counts in the F-score.
+        The weight of recall relative to precision in the F-score.
     {labels_to_average}
     warn_for : collection of {"precision", "recall", "f-score"}, default=all of them
-        The figures whose denominator 0 is warned of.
+        The figures that cause a warning if their denominator is 0.
     {sample_weight}
     {zero_division}
 
@@ -101,7 +104,7 @@ def precision_recall_fscore_support(
     -------
     precision, recall, fbeta_score : float, or ndarray of shape (n_labels,)
     support : None, or ndarray of shape (n_labels,)
-        The number, or weight, of the rows that have the label; None if `average` is not.
+        The number, or weight, of the rows with the label; None if there is an `average`.
 
     Examples
     --------
@@ -121,7 +124,7 @@ def precision_recall_fscore_support(
 
 # Arguments: those of the public functions below, handed on as they are.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
-    """One of the figures of `precision_recall_fscore_support`, which alone is warned of."""
+    """One of the figures of `precision_recall_fscore_support`; only this figure can cause a warning."""
     found = precision_recall_fscore_support(
         y_true,
         y_pred,
@@ -140,7 +143,7 @@ def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, 
 def precision_score(
     y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
 ):
-    """Of the rows that are given a label, the share that have it.
+    """The share of rows predicted to have a label that really have it.
 
     Parameters
     ----------
@@ -167,7 +170,7 @@ def precision_score(
 def recall_score(
     y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
 ):
-    """Of the rows that have a label, the share that are given it.
+    """The share of rows with a label that are predicted to have it.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def recall_score(
 def fbeta_score(
     y_true, y_pred, *, beta, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
 ):
-    """The harmonic mean of precision and recall, weighted: recall counts `beta` times as much as precision.
+    """The weighted harmonic mean of precision and recall: recall has `beta` times the weight of precision.
 
     Parameters
     ----------
@@ -252,7 +255,7 @@ def f1_score(y_true, y_pred, *, labels=None, pos_label=1, average="binary", samp
 def jaccard_score(
     y_true, y_pred, *, labels=None, pos_label=1, average="binary", sample_weight=None, zero_division="warn"
 ):
-    """Of the rows that have a label or are given it, the share of those of which both are true.
+    """The share of rows that both have a label and are predicted to have it, among those with either.
 
     Parameters
     ----------
@@ -291,16 +294,16 @@ def classification_report(
     output_dict=False,
     zero_division="warn",
 ):
-    """Precision, recall, F1 and the number of true rows of each label, and their averages, as a table.
+    """A table of precision, recall, F1 and the number of true rows of each label, and their averages.
 
     Parameters
     ----------
     {y_true_or_indicators}
     {y_pred_or_indicators}
     labels : array-like, default=None
-        The labels of the table, in its order; None means all that occur, sorted. Of indicators the numbers of columns.
+        The labels of the table, in its order; None means all that occur, sorted. For indicators, numbers of columns.
     target_names : list of str, default=None
-        What the labels are called.
+        Names for the labels.
     {sample_weight}
     digits : int >= 0, default=2
         The number of decimal places in the text.

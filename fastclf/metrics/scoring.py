@@ -1,4 +1,4 @@
-"""Figures of a fitted model by scikit-learn's names, the larger the better."""
+"""Figures of a fitted model under scikit-learn's names; larger values are better."""
 
 import contextlib
 import sys
@@ -17,16 +17,16 @@ from .ratios import jaccard_score
 
 
 class Scorer(NamedTuple):
-    """One figure of a fitted model on some rows, the larger the better.
+    """One figure of a fitted model on some rows; larger values are better.
 
-    `kind` says what `function` takes: "table", the ContingencyTable of all labels; "table of what occurs", that of the
-    labels of these rows; "answers", (y, predictions); "probabilities" and "scores", (y, what the model gives for the
-    rows, the sorted labels); "call", (model, X, y); "own", nothing: it is the model's `score`.
+    `kind` names the arguments of `function`. "table": the ContingencyTable of all labels. "table of what occurs": the
+    table of the labels of these rows. "answers": (y, predictions). "probabilities" and "scores": (y, the model's
+    probabilities or scores, the sorted labels). "call": (model, X, y). "own": none, the figure is the model's `score`.
     """
 
     kind: str
     function: object
-    by_row: object = None  # by_row(y, predictions) is an array whose mean is the figure, where there is one
+    by_row: object = None  # by_row(y, predictions), if it exists, is an array whose mean is the figure
 
     @property
     def wants_answers(self):
@@ -42,7 +42,7 @@ def _by_answers(function):
 
 
 def _averages(name):
-    """Pairs (name of the figure, Scorer) for a method of ContingencyTable."""
+    """Pairs (name of the figure, Scorer), one for each average, for a method of ContingencyTable."""
     yield name, Scorer("table", lambda table: getattr(table, name)("binary"))
     for average in ("macro", "micro", "weighted"):
         scorer = Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average))
@@ -54,7 +54,7 @@ def _of_probabilities(loss, sign=-1, **options):
 
 
 def _of_second(area):
-    """A Scorer of scores of the second of two labels, or of all of more."""
+    """A Scorer of scores of the second of two labels, or of all labels if there are more."""
 
     def function(y, scores, labels):
         return area(y == labels[-1], scores) if len(labels) == 2 else area(y, scores)
@@ -114,7 +114,7 @@ _SCORERS = {
 
 
 def cost_scorer(cost_matrix):
-    """For `scoring`: minus the mean cost of the answers.
+    """A value for `scoring`: minus the mean cost of the answers.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def cost_scorer(cost_matrix):
 
 
 def as_scorers(scoring):
-    """A dict of name to Scorer; the one of a single figure is named "score"."""
+    """A dict of name to Scorer; a single figure has the name "score"."""
     if isinstance(scoring, list | tuple | set) and not isinstance(scoring, Scorer):
         names = list(scoring)
         strings = all(isinstance(name, str) for name in names)
@@ -163,7 +163,10 @@ def _as_scorer(scoring):
 
 
 def settled(scorers, estimator):
-    """The scorers, with the estimator's own `score` in terms of its predictions where it is the usual one."""
+    """The scorers.
+
+    The estimator's own `score`, if it is the usual one, is replaced by a function of its predictions.
+    """
     own = getattr(type(estimator), "score", None)
     usual = {Classifier.score: _SCORERS["accuracy"], Regressor.score: _SCORERS["r2"]}
     if "sklearn.base" in sys.modules:
@@ -172,21 +175,21 @@ def settled(scorers, estimator):
 
 
 def from_answers(scorers):
-    """Whether predictions are all that these scorers want."""
+    """Whether all of these scorers need only predictions."""
     return all(scorer.wants_answers for scorer in scorers.values())
 
 
 class Part(NamedTuple):
-    """The rows that models are fitted to, or asked about."""
+    """Rows for a fit or for a prediction."""
 
-    X: object  # as estimators take it
-    y: object  # as estimators take it; None where there are no targets
+    X: object  # in a form that estimators take
+    y: object  # in a form that estimators take; None if there are no targets
     targets: np.ndarray | None  # y as an array
-    params: dict | None = None  # further arguments of a function that scores
+    params: dict | None = None  # further arguments for a function as scorer
 
 
 def judge_folds(scorers, y, tests, answers, labels):
-    """{name: the figure of each fold} of predictions for the test rows of all folds, one fold after the other."""
+    """{name: the figure of each fold}, from predictions for the test rows of all folds, one fold after another."""
     ends = np.cumsum([len(test) for test in tests])
     figures = {}
     by_fold = None
@@ -204,10 +207,10 @@ def judge_folds(scorers, y, tests, answers, labels):
 
 
 def judge(scorers, part, answers, labels, model=None, otherwise=None):
-    """{name: figure} of one model on some rows; of a function that returns a dict, its names and figures.
+    """{name: figure} of one model on some rows; for a function that returns a dict, its names and figures.
 
-    `answers` are the model's predictions, or the exception that it raised, where a scorer wants them; otherwise(error)
-    is the figure where a scorer fails, or raises.
+    `answers` are the model's predictions (or the exception that it raised), if a scorer needs them. If a scorer fails,
+    the figure is otherwise(error), which may raise.
     """
     tables, figures = {}, {}
     for name, scorer in scorers.items():
@@ -225,7 +228,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
 
 
 def _figure(scorer, part, answers, labels, model, tables):
-    """What a scorer says; `tables` keeps the ContingencyTables that scorers share."""
+    """The figure of a scorer; `tables` holds the ContingencyTables that scorers share."""
     kind, function, _ = scorer
     if kind in ("table", "table of what occurs"):
         if kind not in tables:
@@ -252,7 +255,7 @@ def _as_number(value, scorer):
 
 
 def _scores(kind, model, X):
-    """(probabilities or scores, the labels of their columns)."""
+    """(probabilities or scores, the labels of the columns)."""
     if kind == "scores" and hasattr(model, "decision_function"):
         scores = model.decision_function(X)
     elif hasattr(model, "predict_proba"):

@@ -1,4 +1,4 @@
-"""What the metrics are given: labels, indicators of several labels a row, scores and weights, checked together."""
+"""Input of metrics: labels, indicators of several labels per row, scores and weights, checked together."""
 
 import functools
 
@@ -17,7 +17,7 @@ y_pred : array-like of shape (n_samples,)
     The predicted labels, of the same type.""",
     y_true_or_indicators="""\
 y_true : array-like of shape (n_samples,), or array-like or sparse matrix of shape (n_samples, n_labels)
-    The right labels; or of each row which of several labels are right, as zeros and ones.""",
+    The true labels; or, for several labels per row, whether each is true, as zeros and ones.""",
     y_pred_or_indicators="""\
 y_pred : array-like of shape (n_samples,), or array-like or sparse matrix of shape (n_samples, n_labels)
     The predicted labels, in the same form.""",
@@ -26,16 +26,16 @@ y_true : array-like of shape (n_samples,)
     Labels of two classes.""",
     y_score="""\
 y_score : array-like of shape (n_samples,)
-    A row looks the more positive the larger its score is.""",
+    A larger score makes the positive class more likely.""",
     pos_label="""\
 pos_label : label, default=None
-    The positive class. None means 1, where the labels are among {0, 1} or among {-1, 1}; other labels need one.""",
+    The positive class. None means 1 if the labels are among {0, 1} or among {-1, 1}; otherwise it must be given.""",
     y_proba="""\
 y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
-    Probabilities of the sorted labels; one number a row is the probability of the second of two labels.""",
+    Probabilities of the sorted labels; one number per row is the probability of the second of two labels.""",
     all_labels="""\
 labels : array-like of shape (n_classes,), default=None
-    All labels, which are wanted where `y_true` does not have each.""",
+    All labels; required if some do not occur in `y_true`.""",
     sample_weight="""\
 sample_weight : array-like of shape (n_samples,), default=None
     The weight of each row; None means 1.""",
@@ -44,14 +44,13 @@ zero_division : {"warn", 0, 1, nan}, default="warn"
     The value of a ratio whose denominator is 0; "warn" means 0 and an UndefinedMetricWarning.""",
     labels_to_average="""\
 labels : array-like, default=None
-    The labels that the result is about, in its order; None means all that occur, sorted. Of indicators the numbers of
-    columns.
+    The labels of the result, in its order; None means all that occur, sorted. For indicators, numbers of columns.
 pos_label : label, default=1
-    The label that the result is about where `average` is "binary".
+    The label of the result if `average` is "binary".
 average : {"binary", "micro", "macro", "weighted", "samples"} or None, default="binary"
-    None: one value for each label. "binary": the value of `pos_label`, of two labels. "micro": the value of the counts
-    of all labels together. "macro": the mean over the labels. "weighted": the mean weighted by the true rows of each
-    label. "samples": the mean over the rows, of indicators.""",
+    None: one value for each label. "binary": the value of `pos_label`, for two labels. "micro": the value for the
+    summed counts of all labels. "macro": the mean over the labels. "weighted": the mean weighted by the number of true
+    rows of each label. "samples": the mean over the rows, for indicators.""",
 )
 
 
@@ -73,7 +72,7 @@ def documented(metric):
 
 
 def as_targets(y, name):
-    """Labels as a vector, or the indicators of several labels a row as a matrix of bools."""
+    """Labels as a vector, or indicators of several labels per row as a matrix of bools."""
     if hasattr(y, "nnz") and hasattr(y, "toarray"):
         if y.shape[1] == 1:
             raise TypeError(
@@ -103,7 +102,7 @@ def as_targets(y, name):
 
 
 def as_label_vector(y, name):
-    """Labels of shape (n_samples,), at least one, none of them missing."""
+    """Labels of shape (n_samples,), at least one, without missing labels."""
     y = as_targets(y, name)
     if y.ndim != 1:
         raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label a row, is wanted")
@@ -115,7 +114,7 @@ def _is_continuous(y):
 
 
 def target_kind(y):
-    """What scikit-learn calls targets of this kind."""
+    """scikit-learn's name for this type of target."""
     if _is_continuous(y):
         return "continuous-multioutput" if y.ndim == 2 else "continuous"
     if y.ndim == 1:
@@ -125,7 +124,7 @@ def target_kind(y):
 
 
 def require_same_length(**arrays):
-    """Refuse arrays, given by name, of different numbers of rows."""
+    """Refuse arrays, passed by name, with different numbers of rows."""
     sizes = [len(array) for array in arrays.values()]
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -156,7 +155,7 @@ def as_target_pair(y_true, y_pred, sample_weight=None):
 
 
 def _require_same_type(y_true, y_pred):
-    """Refuse strings beside labels of another type."""
+    """Refuse a mix of strings and labels of another type."""
     are_strings = [y.dtype.kind in "UT" or isinstance(y[0], str) for y in (y_true, y_pred)]
     if are_strings[0] != are_strings[1]:
         raise ValueError(
@@ -166,7 +165,7 @@ def _require_same_type(y_true, y_pred):
 
 
 def encode_pair(y_true, y_pred):
-    """(labels, codes of y_true, codes of y_pred) of two vectors of labels; `labels` are those of either, sorted."""
+    """(labels, codes of y_true, codes of y_pred) for two vectors of labels; `labels` has the labels of both, sorted."""
     (first, true), (second, predicted) = encode_labels(y_true), encode_labels(y_pred)
     if len(first) == len(second) and (first == second).all():
         return first, true, predicted
@@ -175,7 +174,7 @@ def encode_pair(y_true, y_pred):
 
 
 def positive_label(pos_label, classes):
-    """The label that is positive, of which scores are: `pos_label`, or 1 where the classes tell so."""
+    """The positive label: `pos_label`, or 1 if the classes are among {0, 1} or {-1, 1}."""
     if pos_label is not None:
         return pos_label
     usual = ([0, 1], [-1, 1], [0], [-1], [1])
