@@ -1,4 +1,4 @@
-"""How well probabilities agree with frequencies: names of other rooms, where scikit-learn has them."""
+"""Agreement of probabilities with frequencies: names from other rooms, in the module where scikit-learn has them."""
 
 from .._lazy import attach
 

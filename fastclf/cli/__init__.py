@@ -1,7 +1,7 @@
 """The command line: ``fastclf COMMAND ...``, or ``python -m fastclf COMMAND ...``.
 
-Results go to stdout, progress and errors to stderr. Exit status: 0 done, 1 the work could not be finished (Ctrl-C, no
-room), 2 a mistake in the request or in a file, told in one sentence.
+Results go to stdout, progress and errors to stderr. Exit status: 0 for success; 1 if the work could not be finished
+(Ctrl-C, not enough memory); 2 for a mistake in the request or in a file, described in one sentence.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import fastclf
 from . import compare, demo, evaluate, explain, info, search, train, tune
 from .files import RequestError, blame
 
-# In the order of the help.
+# The modules of the commands, in the order of the help.
 _ROOMS = (compare, tune, evaluate, train, explain, search, demo, info)
 
 _EPILOG = """\
@@ -34,15 +34,15 @@ kernels.
 
 
 def main(argv=None):
-    """Run one command and return its exit status; a command returns False where it did not finish."""
+    """Run one command and return its exit status. A command returns False if it did not finish."""
     parser = make_parser()
     try:
         args = parser.parse_args(argv)
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # which are compared before
-        warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # which is said for developers
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # names are compared before
+        warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # a message for developers
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
             with blame("the kernels can't be loaded"):
@@ -61,7 +61,7 @@ def main(argv=None):
         except RequestError as error:
             _tell("error", error)
             return 2
-        except BrokenPipeError:  # whoever reads the results has enough of them
+        except BrokenPipeError:  # the reader of the results has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except UnicodeEncodeError as error:

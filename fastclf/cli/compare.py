@@ -1,4 +1,4 @@
-"""fastclf compare, and what it shares with the demo"""
+"""fastclf compare; the demo uses its functions, too."""
 
 import sys
 
@@ -9,7 +9,7 @@ from .methods import listed, make, offered
 from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
 from .pictures import add_picture, check_picture
 
-# What is compared: (name, method, parameters); those that the build does not have are left out.
+# The methods to compare: (name, method, parameters). Methods that this build lacks are skipped.
 CANDIDATES = [
     ("1-NN", "knn", ["n_neighbors=1"]),
     ("5-NN", "knn", ["n_neighbors=5"]),
@@ -64,10 +64,10 @@ def run(args):
 
 
 def candidates(names=None, n_jobs=None):
-    """name -> unfitted classifier, of all methods or of those in a list "a,b,..."."""
+    """name -> unfitted classifier, for all methods or for those in a list "a,b,..."."""
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     for name in wanted or ():
-        make(name)  # which refuses a wrong one
+        make(name)  # raises an error for an unknown method
     chosen = [entry for entry in CANDIDATES if entry[1] in (offered() if wanted is None else wanted)]
     found = {shown: make(method, settings, n_jobs) for shown, method, settings in chosen}
     for name in wanted or ():
@@ -77,9 +77,9 @@ def candidates(names=None, n_jobs=None):
 
 
 def compare(models, data, how, verbose=0):
-    """CrossValidations: each method on the same folds, one fold at a time, so that its times are its own.
+    """CrossValidations of all methods on the same folds, one fold at a time, so that measured times are undisturbed.
 
-    A method that refuses the data is left out, with a word about it.
+    A method that refuses the data is left out, with a message.
     """
     from ..model_selection import CrossValidations, cross_validate
 
@@ -106,7 +106,7 @@ def _table(results):
 
 
 def text(data, results):
-    """The table of errors and times, best first."""
+    """The table of errors and times, with the best method first."""
     table = _table(results)
     lines = []
     for name in sorted(results, key=lambda name: results[name].error):
@@ -120,7 +120,7 @@ def text(data, results):
 
 
 def verdict(results):
-    """The winner, and which of the others could be as good."""
+    """The winner, and the other methods that could be as good."""
     winner = results.winner
     if any(len(result["test_score"]) < 2 for result in results.values()):
         return f"least error: {winner}"

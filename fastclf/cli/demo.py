@@ -10,7 +10,7 @@ from .files import FORMATS, RequestError
 from .options import Data, add_running, check_out, command, show
 from .pictures import ENDINGS
 
-# Files of the data folder that are tried where they are.
+# Files of the data folder that are used if they exist.
 _FILES = ("spambase.npz", "adult_train.csv.gz", "usps.npz")
 
 
@@ -104,6 +104,6 @@ def _bundled(reading):
 
 
 def _files():
-    """The files of the data folder that are there."""
+    """The files of the data folder that exist."""
     folder = Path(os.environ.get("FASTCLF_DATA", Path("..", "shared", "data")))
     return [folder / name for name in _FILES if (folder / name).is_file()]

@@ -95,7 +95,7 @@ def _cross_validated(args, model, data, costs):
 
 
 def _scoring(model, data, n_folds):
-    """Figures beside the error, where the folds are large enough for them."""
+    """Further figures, if the folds are large enough for them."""
     if not hasattr(model, "predict_proba"):
         return None
     scoring = {"accuracy": "accuracy", "log loss": "neg_log_loss", "Brier score": "neg_brier_score"}
@@ -106,7 +106,7 @@ def _scoring(model, data, n_folds):
 
 
 def _tested(args, model, data, costs):
-    """A method, learned from DATA, on test rows."""
+    """Test a method, fitted to DATA, on test rows."""
     test = Data(args, args.test, like=data)
     with blame(data.name):
         own = data.classifier(model).fit(data.X, data.y)
@@ -115,7 +115,7 @@ def _tested(args, model, data, costs):
 
 
 def _try_trained(args):
-    """A trained model on the rows of DATA."""
+    """Test a fitted model on the rows of DATA."""
     from .train import read_new
 
     if args.set or args.test is not None:
@@ -132,7 +132,7 @@ def _try_trained(args):
 
 
 def _judged(title, model, X, y, costs):
-    """The report on a fitted model's answers for rows of known labels."""
+    """A report on a fitted model's predictions for rows with known labels."""
     from ..metrics import brier_score_loss, contingency_table, log_loss, roc_auc_score
 
     y = y.astype(model.classes_.dtype) if y.dtype.kind != model.classes_.dtype.kind else y

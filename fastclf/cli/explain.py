@@ -1,4 +1,4 @@
-"""fastclf explain: what a model has learned, in words."""
+"""fastclf explain: a description of a fitted model in words."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -51,7 +51,7 @@ def _draw(saved, args):
 
 
 def describe(saved, top):
-    """What a fitted estimator has learned: a dict with the lines `text`, and their content as data."""
+    """A description of a fitted estimator: a dict with the lines `text`, and their content as data."""
     model, names, categories = saved, None, None
     lines = []
     if isinstance(saved, TableClassifier):
@@ -85,7 +85,7 @@ def _list(values):
 
 
 def _reading(saved):
-    """How a table is read."""
+    """Description of the way in which a table is read."""
     names = list(getattr(saved, "feature_names_in_", [f"x{j}" for j in range(saved.n_features_in_)]))
     lines = []
     for name, known in zip(names, saved.categories_):
@@ -130,7 +130,7 @@ def _tree(model, names, top, categories):
 
 
 def _bound(side, bound, known):
-    """What a column is compared with; codes become the texts that are `known`."""
+    """The bound of a condition on a column; codes are replaced by the texts in `known`."""
     return [known[int(code)] if known else code for code in bound] if side in ("in", "not in") else bound
 
 
@@ -223,7 +223,7 @@ def _distribution(state, k, texts):
 
 
 def _bins(edges):
-    """What lies between cuts, in words; the first and the last bin have no end."""
+    """Conditions for the bins between cuts, in words; the first and the last bin have no end."""
     cuts = [f"{cut:.5g}" for cut in edges[1:-1]]
     if not cuts:
         return ["anything"]
@@ -259,7 +259,7 @@ def _support_vectors(model, names, top, categories):
     return content, [*lines, *_more(n, top, "support vectors")]
 
 
-# Whether a model is of a kind, and how that kind is explained; the first that fits.
+# Tests of a model's kind with the function that explains this kind; the first test that holds counts.
 _KINDS = [
     (lambda model: hasattr(model, "tree_"), _tree),
     (lambda model: hasattr(model, "dual_coef_") and hasattr(model, "support_"), _support_vectors),

@@ -1,4 +1,4 @@
-"""Tables and labels from files and pipes, and what is wrong with one in one sentence."""
+"""Tables and labels from files and pipes; an error is described in one sentence."""
 
 import gzip
 import io
@@ -29,19 +29,19 @@ _KINDS = {
 }
 
 _BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
-_BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # the last of a damaged .npy header
+_BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # TokenError: raised by a damaged .npy header
 
-# Names that a column of labels goes by; without one it is the last.
+# Names that mark a column as labels; without such a column the last one has the labels.
 _TARGETS = ("target", "label", "class", "y")
 
 
 class RequestError(Exception):
-    """The request can't be met; the message is the one sentence that the user reads."""
+    """The request cannot be fulfilled; the message is the one sentence that the user reads."""
 
 
 @contextmanager
 def blame(culprit):
-    """Turn an error on bad input into a RequestError that names where the input came from."""
+    """Convert an error about bad input into a RequestError that names the source of the input."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -52,16 +52,16 @@ def blame(culprit):
 
 
 class Source:
-    """A file of a known kind, or what a pipe or standard input ("-") holds, whose kind its first bytes tell.
+    """A file of a known kind, or the content of a pipe or of standard input ("-"), whose first bytes tell its kind.
 
     Attributes
     ----------
     name : str
-        What errors call it.
+        The name in error messages.
     kind : {'csv', 'npy', 'npz', 'parquet', 'libsvm'}
     content : Path or BytesIO
     header : bool or None
-        Whether the first line of a text holds names; None: if no number is in it.
+        Whether the first line of a text has names; None: it has, if it contains no number.
     """
 
     def __init__(self, path, header=None):
@@ -89,7 +89,7 @@ class Source:
                 self.content = io.BytesIO(file.read())
 
     def text(self):
-        """Its lines, from the first one on."""
+        """A new file object for the text, at its first line."""
         if isinstance(self.content, Path):
             return open(self.content, encoding="utf-8-sig", newline="")
         self.content.seek(0)
@@ -104,7 +104,7 @@ def _kind(data):
 
 
 def read(path):
-    """(X, names) of a file of numbers alone: the matrix, and its column names or None where it has none."""
+    """(X, names) of a file with numbers only: the matrix, and its column names or None."""
     source = Source(path)
     with blame(source.name):
         if source.kind == "csv":
@@ -128,11 +128,11 @@ def _numbers(table):
 
 
 def read_table(path, target=None, header=None, labelled=True):
-    """(table, labels, what they are called) of a file.
+    """(table, labels, name of the labels) of a file.
 
-    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None is the one
-    that is called target, label, class or y, or else the last. `header` tells whether the first line of a text holds
-    names; None: if no number is in it. Not `labelled`, the labels are None, but for those that come beside a matrix.
+    `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None: the column
+    called target, label, class or y, or else the last. `header` tells whether the first line of a text has names; None:
+    it has, if it contains no number. If not `labelled`, the labels are None, unless they come separately from a matrix.
     """
     source = Source(path, header)
     with blame(source.name):
@@ -159,7 +159,7 @@ def _default_target(table):
 
 
 def as_labels(y, called):
-    """Labels as whole numbers where all are, else as strings."""
+    """Labels as whole numbers if all are whole numbers, otherwise as strings."""
     if y.dtype.kind not in "fO" or y.ndim != 1:
         return y
     words = texts(y).tolist()
@@ -228,7 +228,7 @@ def _read_libsvm(source, target, labelled):
     return table, y
 
 
-# Each takes (source, target, labelled) and gives (table, labels or None where they are a column of the table).
+# Readers: functions of (source, target, labelled) that return (table, labels; None if they are a column of the table).
 _READERS = {
     "npy": _read_npy,
     "npz": _read_npz,
@@ -239,7 +239,7 @@ _READERS = {
 
 
 def find_column(target, names, n_columns):
-    """Position of the column called `target`, or else numbered so, from 0 or, if negative, from the end."""
+    """The index of the column with the name `target`, or with this number, from 0 or, if negative, from the end."""
     if names and target in names:
         if names.count(target) > 1:
             raise ValueError(f"there are {names.count(target)} columns {target!r}; one is wanted")

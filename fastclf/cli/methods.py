@@ -1,4 +1,4 @@
-"""Classifiers by the names that the command line calls them."""
+"""Classifiers by their names on the command line."""
 
 import difflib
 
@@ -8,7 +8,7 @@ from .._estimator import Classifier
 from .files import RequestError, blame
 from .options import parse_settings
 
-# Name: (class, parameters that differ from the class's own, what it is).
+# Name: (class, parameters that differ from the class's defaults, description).
 METHODS = {
     "knn": ("KNeighborsClassifier", {}, "vote of the n_neighbors=5 nearest rows"),
     "centroid": ("NearestCentroid", {}, "the class with the nearest mean"),
@@ -28,7 +28,7 @@ METHODS = {
 
 
 def offered():
-    """The methods that this build has."""
+    """The methods in this build."""
     return {name: method for name, method in METHODS.items() if method[0] in fastclf.__all__}
 
 
@@ -39,7 +39,7 @@ def listed():
 
 
 def add_method(parser, default=None):
-    """The options that choose one."""
+    """Add the options that choose a method."""
     choice = {"required": True} if default is None else {"default": default}
     parser.add_argument("--model", metavar="METHOD", help="one of those listed below", **choice)
     parser.add_argument(
@@ -49,7 +49,7 @@ def add_method(parser, default=None):
 
 
 def make(name, settings=(), n_jobs=None):
-    """The unfitted classifier of that name, with the parameters that NAME=VALUE texts give."""
+    """The unfitted classifier of that name, with the parameters in texts NAME=VALUE."""
     if name in offered():
         cls, params, _ = offered()[name]
         model = getattr(fastclf, cls)(**params)

@@ -1,4 +1,4 @@
-"""What commands share: options, tables of data, and the two forms of a result."""
+"""Parts shared by commands: options, tables of data, and the two forms of a result."""
 
 import argparse
 import ast
@@ -89,7 +89,7 @@ def add_folds(parser):
 
 
 def folds(args, data):
-    """The keyword arguments of cross_validate that say how."""
+    """The keyword arguments of cross_validate for the folds."""
     how = {"error_score": "raise"}
     if args.cv == "loo":
         if args.repeat != 1:
@@ -109,9 +109,9 @@ def folds(args, data):
 
 
 class Data:
-    """Labelled examples: the matrix X of numbers and positions of categories, labels y, and what they are called.
+    """Labelled rows: the matrix X of numbers and category indices, the labels y, and the name of the labels.
 
-    `like` is other Data, whose columns and categories these have.
+    `like` is other Data with the columns and categories to be used.
     """
 
     def __init__(self, args, path=None, like=None):
@@ -150,7 +150,7 @@ class Data:
             self._tell(args)
 
     def _missing(self):
-        """Whether a row has a missing value."""
+        """Mask of the rows with a missing value."""
         dense = isinstance(self.X, np.ndarray) and self.X.dtype.kind == "f"
         return np.isnan(self.X).any(axis=1) if dense else np.zeros(len(self.X), bool)
 
@@ -168,7 +168,7 @@ class Data:
                 print(f"fastclf: warning: {text}", file=sys.stderr)
 
     def keep(self, n_rows):
-        """Draw that many rows, if there are more."""
+        """Keep this number of rows, drawn at random, if there are more."""
         if len(self.y) > n_rows:
             rows = np.random.default_rng(0).permutation(len(self.y))[:n_rows]
             self.X, self.y = self.X[np.sort(rows)], self.y[np.sort(rows)]
@@ -183,7 +183,7 @@ class Data:
             )
 
     def classifier(self, model):
-        """The model as one that takes X: itself where X is a plain matrix for it, which keeps its shortcuts."""
+        """A model that takes X: the model itself, with its shortcuts, if X is a plain matrix for it."""
         wrapped = self.table_classifier(model)
         return wrapped if self._missing().any() or not wrapped.takes_as_is(self.X) else model
 
@@ -194,7 +194,7 @@ class Data:
 
 
 def parse_settings(settings, option="--set"):
-    """NAME=VALUE texts as a dict; a value is a Python literal, inf, or else a string."""
+    """A dict from texts NAME=VALUE; a value is a Python literal, inf, or otherwise a string."""
     found = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -223,12 +223,12 @@ def check_out(path, endings=None, option="--out"):
 
 
 def open_saved(path, method, what):
-    """What a file of fastclf holds, which must have this method; errors name the file."""
+    """The object in a file of fastclf, which must have this method; errors name the file."""
     if not path.exists():
         raise RequestError(f"{path}: there is no such file")
     try:
         found = fastclf.load(path)
-    except ValueError as error:  # which names the file
+    except ValueError as error:  # the message names the file
         raise RequestError(str(error)) from error
     except OSError as error:
         raise RequestError(f"{path}: {error.strerror}") from error
@@ -238,7 +238,7 @@ def open_saved(path, method, what):
 
 
 def rendered(args, record, text):
-    """A result as JSON, if so asked, or as text."""
+    """A result as JSON, if requested, otherwise as text."""
     return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False) if args.json else text
 
 
@@ -247,7 +247,7 @@ def show(args, record, text):
 
 
 def plain(value):
-    """A value as JSON has it; what is no number is null."""
+    """A value for JSON; NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
@@ -260,7 +260,7 @@ def plain(value):
 
 
 def table_text(head, lines, left=(0,)):
-    """Columns side by side, those numbered in `left` aligned to the left."""
+    """Columns side by side; the columns numbered in `left` are aligned to the left."""
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     rows = []
     for line in (head, ["-" * width for width in widths], *lines):

@@ -1,4 +1,4 @@
-"""Pictures into files, without a window."""
+"""Pictures in files, drawn without a window."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def add_picture(parser, what):
 
 
 def check_picture(path):
-    """Refuse a place where no picture can be drawn, before any work."""
+    """Refuse a path where no picture can be drawn, before any work."""
     if path is None:
         return
     check_out(path, ENDINGS, "--picture")
@@ -25,6 +25,6 @@ def check_picture(path):
 
 
 def save_picture(display, path):
-    """Draw a display of `fastclf.display` into a file."""
+    """Draw a display of `fastclf.display` and save it to a file."""
     with blame(path):
         display.plot().figure_.savefig(path, dpi=150)

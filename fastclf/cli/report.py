@@ -1,4 +1,4 @@
-"""What is said about answers whose right labels are known."""
+"""Reports on predictions for rows with known labels."""
 
 import csv
 
@@ -9,7 +9,7 @@ from .options import table_text
 
 
 class Report:
-    """Lines to read, and the same as data."""
+    """A report as lines of text, and as data."""
 
     def __init__(self, title, **content):
         self.lines, self.record, self.counts = [title, ""], content, None
@@ -38,7 +38,7 @@ class Report:
         self.lines.append(f"{name.ljust(30)} {value:7.4f}")
 
     def table(self, table):
-        """Counts, and what follows for each class."""
+        """Add the table of counts, and the figures of each class."""
         self.counts = table
         labels = [str(label) for label in table.labels]
         counts = np.asarray(table.counts)
@@ -57,7 +57,7 @@ class Report:
         self.lines += ["", table_text(["class", "rows", "precision", "recall", "F1", "specificity"], rows)]
 
     def costs(self, costs, plain, by_cost):
-        """What a row costs, by the answers as they are, by those of least expected cost, and by always the same."""
+        """Add the mean cost of a row: of predictions, of decisions by least expected cost, and of a constant answer."""
         shares = plain.counts.sum(axis=1) / plain.counts.sum()
         always = shares @ costs
         found = {

@@ -57,7 +57,7 @@ def register(commands):
 
 
 def make_search(args):
-    """The unfitted search that --metric and --p ask for."""
+    """The unfitted search for --metric and --p."""
     from ..neighbors.metrics import NAMED
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")

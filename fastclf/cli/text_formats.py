@@ -10,21 +10,22 @@ import numpy as np
 from .._csr import Csr
 from ..table import Table, is_number, texts
 
-# What stands for a missing value.
+# Texts that mean a missing value.
 MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"])
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
-# Lines that become columns at a time, and the most numbers that a LIBSVM text may become as a dense matrix.
+# Number of lines that are converted to columns at a time, and the most values of a LIBSVM text that is read as dense
+# matrix.
 _LINES = 1 << 14
 _DENSE_NUMBERS = 1 << 26
 
-# The most columns of a matrix that is sparse.
+# The largest number of columns of a sparse matrix.
 _COLUMNS = 1 << 24
 
 
 def read_csv(source):
-    """A Table. A column is of numbers if every entry is one or is missing, else of texts."""
+    """A Table. A column has numbers if every entry is a number or missing, otherwise strings."""
     with source.text() as file:
         names, lines = _lines(file, source.header)
         columns, n_columns = [], names and len(names)
@@ -39,7 +40,7 @@ def read_csv(source):
 
 
 def read_numbers(source):
-    """(X, names) of a text of numbers alone, four times as fast."""
+    """(X, names) of a text with numbers only, four times as fast as `read_csv`."""
     with source.text() as file:
         names, _ = _lines(file, source.header)
         file.seek(0)
@@ -51,7 +52,7 @@ def read_numbers(source):
             file.readline()
         options = {"delimiter": delimiter, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
-            with warnings.catch_warnings(action="ignore"):  # of a file without rows, which the caller refuses
+            with warnings.catch_warnings(action="ignore"):  # for a file without rows, which the caller refuses
                 return np.loadtxt(file, **options), names
         except ValueError as error:
             file.seek(0)
@@ -65,7 +66,7 @@ def _delimiter(file):
 
 
 def _lines(file, header):
-    """(names or None, an iterator over (number, cells) of the lines below them)."""
+    """(names or None, an iterator over (number, cells) of the remaining lines)."""
     rows = csv.reader(file, delimiter=_delimiter(file), skipinitialspace=True)
     lines = ((rows.line_num, line) for line in rows if line)
     first = next(lines, None)
@@ -77,7 +78,7 @@ def _lines(file, header):
 
 
 def _column(cells):
-    """The entries of a column as numbers, if all are, else as objects."""
+    """The entries of a column as numbers, if all are numbers, otherwise as objects."""
     try:
         return np.array(cells, dtype=np.float64)
     except ValueError:
@@ -95,7 +96,7 @@ def _joined(parts):
 
 
 def _first_fault(file, header):
-    """Where a text stops being a matrix of numbers, in one sentence, or None."""
+    """The first place at which a text is not a matrix of numbers, in one sentence, or None."""
     names, lines = _lines(file, header)
     n_columns = None
     for number, line in lines:
@@ -110,7 +111,7 @@ def _first_fault(file, header):
 
 
 def read_libsvm(source):
-    """(X, y) of lines "label index:value ...", indices from 1 up, float64; what is not named is 0. Large, X is Csr."""
+    """(X, y) of lines "label index:value ...", with indices from 1 up; missing entries are 0. A large X is a Csr."""
     labels, rows, columns, values = [], [], [], []
     n_columns = 0
     with source.text() as file:
@@ -144,7 +145,7 @@ def read_libsvm(source):
 
 
 def _sparse(rows, columns, values, shape):
-    """Csr of entries by row."""
+    """A Csr from entries by row."""
     if shape[1] > _COLUMNS:
         raise ValueError(f"it has the index {shape[1]}; indices up to {_COLUMNS} are wanted")
     rows, columns, values = np.array(rows, np.int64), np.array(columns, np.int64), np.array(values)

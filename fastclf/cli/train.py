@@ -109,7 +109,7 @@ def run_train(args):
 
 
 def read_new(args, model):
-    """(matrix for the model, labels or None) of a file of new rows."""
+    """(matrix for the model, labels or None) from a file of new rows."""
     header = {"yes": True, "no": False, None: None}[args.header]
     table, y, _ = read_table(args.data, args.target, header, labelled=args.target is not None)
     names = getattr(model, "feature_names_in_", None)
@@ -161,7 +161,7 @@ def run_predict(args):
 
 
 def _lines(labels, model, probabilities):
-    """A label a line, or a table with a header and the probabilities."""
+    """The output: one label per line, or a table with a header and the probabilities."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if probabilities is None:

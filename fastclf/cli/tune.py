@@ -12,7 +12,7 @@ from .methods import add_method, make, set_parameters
 from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
 from .pictures import add_picture, check_picture, save_picture
 
-# What is tried where no --grid is given; a tree's own alphas are added.
+# Default grids; for a tree its own alphas are added.
 _GRIDS = {
     "KNeighborsClassifier": ["n_neighbors=1:50"],
     "NearestCentroid": ["shrink_threshold=None,0.1,0.2,0.5,1,2,5,10"],
@@ -118,7 +118,7 @@ def run(args):
 
 
 def _grid(args, model, own, data):
-    """name -> list of values."""
+    """name -> list of values, from --grid or the default."""
     cls = type(model).__name__
     given = args.grid or _GRIDS.get(cls)
     if given is None:
@@ -133,7 +133,7 @@ def _grid(args, model, own, data):
 
 
 def _split(values):
-    """At commas outside of brackets."""
+    """Parts of a text between commas outside of brackets."""
     depth, parts = 0, [""]
     for mark in values:
         depth += (mark in "([{") - (mark in ")]}")
@@ -145,7 +145,7 @@ def _split(values):
 
 
 def _values(text, entry):
-    """The values that "a", "a:b" or "a:b:n" stand for."""
+    """The values for "a", "a:b" or "a:b:n"."""
     bounds = [parse_value(part) for part in text.split(":")] if ":" in text and text[0] not in "{['\"" else None
     if bounds is None:
         return [parse_value(text)]
@@ -161,7 +161,7 @@ def _values(text, entry):
 
 
 def _alphas(own, data):
-    """The alphas between which a tree of all rows is cut differently, at most 30 of them."""
+    """At most 30 alphas for which a tree of all rows is pruned differently."""
     tree = own
     X = data.X
     if hasattr(own, "model"):
@@ -184,7 +184,7 @@ def _text(params):
 
 
 def _table(found, params):
-    """A line for each combination, in the order tried; of more than 60 the best ones."""
+    """A line for each combination, in the order tried; only the best ones if there are more than 60."""
     order = range(len(params))
     if len(params) > 60:
         order = sorted(np.argsort(-found.mean_score, kind="stable")[:60])

@@ -1,4 +1,4 @@
-"""What a fitted model has learned, as a picture: names of other rooms, where scikit-learn has them."""
+"""Pictures of fitted models: names from other rooms, in the module where scikit-learn has them."""
 
 from .._lazy import attach
 

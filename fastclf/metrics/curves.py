@@ -40,7 +40,7 @@ def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label
 
 def count_by_threshold(rows):
     """(wrong, right, threshold), for descending thresholds: numbers of rows whose score is at least the threshold.
-    
+
     `right` counts positive and `wrong` negative rows; with weights they are sums of weights.
     """
     positive, score, weight = rows

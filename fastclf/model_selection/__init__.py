@@ -1,4 +1,4 @@
-"""How wrong a model is on rows that it has not seen: folds, cross-validation, tuning, curves."""
+"""Estimates of a model's error on new rows: folds, cross-validation, tuning, curves."""
 
 from .._lazy import attach
 

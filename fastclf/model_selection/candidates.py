@@ -1,4 +1,4 @@
-"""An estimator for each value of a parameter, fitted for the price of few where it knows a way; see `Estimator`."""
+"""Estimators for several values of a parameter, fitted together if the estimator has shortcuts; see `Estimator`."""
 
 import copy
 
@@ -9,16 +9,16 @@ from .._threads import n_threads
 
 
 class Failed:
-    """Stands for a model whose fit has failed."""
+    """A placeholder for a model whose fit has failed."""
 
     def __init__(self, error):
         self.error = error
 
 
 class Candidates:
-    """An estimator with each of some values of a parameter; without a name there is one, the estimator as it is.
+    """Copies of an estimator with different values of one parameter; without a name, one unchanged copy.
 
-    `shortcuts` is whether models may be fitted, and asked, together.
+    `shortcuts`: whether models may be fitted together, and may predict together.
     """
 
     def __init__(self, estimator, name=None, values=(None,), shortcuts=True):
@@ -26,7 +26,7 @@ class Candidates:
         self.shortcuts = shortcuts and has_shortcuts(estimator)
 
     def sharing(self, threads):
-        """The same for one of `threads` folds that are measured at a time, each with its part of the CPUs."""
+        """The same Candidates for one of `threads` parallel folds, each with a share of the CPUs."""
         if not isinstance(self.estimator, Estimator) or getattr(self.estimator, "n_jobs", 1) is not None:
             return self
         shared = copy.copy(self)
@@ -34,9 +34,9 @@ class Candidates:
         return shared
 
     def fit(self, X, y, params, shared=None, failing=False):
-        """A fitted model for each value, or a Failed if `failing`.
+        """A fitted model for each value; with `failing`, a Failed for each model whose fit fails.
 
-        `params` are further arguments of `fit`, and `shared` what `shared_columns` has made for these rows.
+        `params` are further arguments of `fit`; `shared` is the result of `shared_columns` for these rows.
         """
         try:
             if self.shortcuts and not params and not (self.name is None and shared is None):
@@ -49,7 +49,7 @@ class Candidates:
     def _fit_one(self, value, X, y, params, failing):
         try:
             [model] = variants(self.estimator, self.name, [value])
-            # as scikit-learn does, where there are no targets none are given
+            # as in scikit-learn, y is not passed if there are no targets
             model.fit(X, **params or {}) if y is None else model.fit(X, y, **params or {})
             return model
         except Exception as error:
@@ -58,15 +58,15 @@ class Candidates:
             return Failed(error)
 
     def answers(self, models, X):
-        """What each model predicts."""
+        """The predictions of each model."""
         if self.shortcuts:
             return self.estimator._predict_path(models, X)
         return [model.predict(X) for model in models]
 
     def all_answers(self, X, y, folds):
-        """For each value the predictions for the test rows of fold 0, of fold 1, ..., each by a model without them.
+        """For each value, predictions for the test rows of fold 0, of fold 1, ..., each by a model without these rows.
 
-        None means that the estimator knows no shorter way than fits.
+        None if the estimator has no shortcut for this.
         """
         if not self.shortcuts or folds.pairs is not None:
             return None
@@ -81,7 +81,7 @@ class Candidates:
 
 
 def shared_columns(candidates, X, threads):
-    """What the fits of each of some Candidates to rows of X have in common, made once for all that can share it."""
+    """Data shared by the fits of several Candidates to rows of X, computed once for estimators that can share it."""
     ways = {own: type(own.estimator)._shared_columns for own in candidates if own.shortcuts}
     made = {}
     for own, way in ways.items():

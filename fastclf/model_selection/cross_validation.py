@@ -1,4 +1,4 @@
-"""Cross-validation: scores and predictions of estimators for rows that they have not been fitted on."""
+"""Cross-validation: scores and predictions of estimators on rows that they were not fitted on."""
 
 from collections.abc import Mapping
 
@@ -37,8 +37,8 @@ def cross_validate(
     Parameters
     ----------
     estimator : estimator or mapping of name to estimator
-        Objects with ``fit``, ``get_params`` and, without `scoring`, ``score``; of any library. They are cloned for
-        every fold and stay as they are.
+        Objects with ``fit``, ``get_params`` and, without `scoring`, ``score``, of any library. They are cloned for
+        every fold and do not change.
     {X}
     {y}
     {groups}
@@ -49,11 +49,11 @@ def cross_validate(
     {params}
     {pre_dispatch}
     return_train_score : bool, default=False
-        Whether the train rows are scored too, as ``train_score``.
+        Whether the train rows are scored too, in ``train_score``.
     return_estimator : bool, default=False
-        Whether the fitted estimators are kept, as ``estimator``.
+        Whether the fitted estimators are returned, in ``estimator``.
     return_indices : bool, default=False
-        Whether the rows of the folds are kept, as ``indices``.
+        Whether the rows of the folds are returned, in ``indices``.
     {error_score}
     {repeats}
     {random_state}
@@ -63,22 +63,22 @@ def cross_validate(
     Returns
     -------
     CrossValidation
-        scikit-learn's dict, with more attributes; or, if `estimator` is a mapping, CrossValidations, a dict of name to
+        scikit-learn's dict, with more attributes; if `estimator` is a mapping, CrossValidations, a dict of name to
         CrossValidation.
 
     Raises
     ------
     TypeError
-        If an estimator is a class or lacks a method, or `cv` is none of the above.
+        An estimator is a class or lacks a method, or `cv` is of a wrong type.
     ValueError
-        If X and y differ in length, the folds do not fit them, or all fits fail.
+        X and y differ in length, the folds do not fit them, or all fits fail.
 
     Notes
     -----
-    Ctrl-C leaves, with a warning, the results of the folds that are finished, if there are any.
+    After Ctrl-C the results of the finished folds, if there are any, are returned with a warning.
 
-    Memory beyond X: the rows of one fold for each thread, copied once for all estimators, and what an estimator needs
-    itself; for decision trees, whose folds share sorted columns, 4 bytes a cell.
+    Memory beyond X: the rows of one fold for each thread, copied once for all estimators, and the memory of the
+    estimator itself; for decision trees, whose folds share sorted columns, 4 bytes per cell.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def cross_val_score(
     pre_dispatch="2*n_jobs",
     error_score=np.nan,
 ):
-    """The score of an estimator on each of some folds.
+    """The score of an estimator on each fold.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def cross_val_score(
     {y}
     {groups}
     scoring : str or callable, default=None
-        One figure, as for :func:`cross_validate`.
+        A single figure, as for :func:`cross_validate`.
     {cv}
     {n_jobs}
     {verbose}

@@ -1,4 +1,4 @@
-"""Scores by the value of a parameter, and by the number of rows that are fitted on."""
+"""Scores as a function of a parameter, and of the number of train rows."""
 
 from dataclasses import replace
 from time import perf_counter
@@ -33,7 +33,7 @@ def validation_curve(
     params=None,
     random_state=None,
 ):
-    """Scores on train and test rows by the value of one parameter, along the method's own path.
+    """Scores on train and test rows for each value of one parameter, with the estimator's shortcuts.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def validation_curve(
     {groups}
     {cv}
     {scoring}
-        Of several figures the first is returned.
+        If there are several figures, the first is returned.
     {n_jobs}
     {pre_dispatch}
     {verbose}
@@ -58,7 +58,7 @@ def validation_curve(
     Returns
     -------
     train_scores, test_scores : ndarray of shape (n_values, n_folds)
-        As scikit-learn's `validation_curve` has them.
+        The same as those of scikit-learn's `validation_curve`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def validation_curve(
 
 
 def _both_sides(results):
-    """(train scores, test scores), of the first figure, of shape (n_results, n_folds)."""
+    """(train scores, test scores) of the first figure, of shape (n_results, n_folds)."""
     name = next(key[5:] for key in results[0] if key.startswith("test_"))
     return tuple(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
 
@@ -105,7 +105,7 @@ def learning_curve(
     return_times=False,
     params=None,
 ):
-    """Scores on train and test rows by the number of rows that are fitted on.
+    """Scores on train and test rows for increasing numbers of train rows.
 
     Parameters
     ----------
@@ -114,31 +114,32 @@ def learning_curve(
     {y}
     {groups}
     train_sizes : array-like, default=(0.1, 0.325, 0.55, 0.775, 1.0)
-        Shares of the train rows of the first fold, in (0, 1], or numbers of rows; a fold that has fewer
-        rows gives all.
+        Shares of the train rows of the first fold, in (0, 1], or numbers of rows; a fold with fewer rows uses all of
+        them.
     {cv}
     {scoring}
-        Of several figures the first is returned.
+        If there are several figures, the first is returned.
     exploit_incremental_learning : bool, default=False
-        Whether a model is fitted further, by its ``partial_fit``, with the rows that the next size adds.
+        Whether a model is updated, by its ``partial_fit``, with the rows that the next size adds.
     {n_jobs}
     {pre_dispatch}
     {verbose}
     shuffle : bool, default=False
-        Whether the rows fitted on are drawn, by `random_state`; else they are the first of each fold's train rows.
+        Whether the train rows are drawn at random, by `random_state`; otherwise they are the first train rows of each
+        fold.
     random_state : int, RandomState or None, default=None
-        Of `shuffle`; a whole number draws the rows that it does in scikit-learn.
+        Seed of `shuffle`; an integer gives the same rows as in scikit-learn.
     {error_score}
     return_times : bool, default=False
-        Whether the times are returned too.
+        Whether the times are returned, too.
     {params}
 
     Returns
     -------
     train_sizes_abs : ndarray of shape (n_sizes,)
-        The numbers of rows, ascending, each once.
+        The numbers of rows, ascending, without repetition.
     train_scores, test_scores : ndarray of shape (n_sizes, n_folds)
-        As scikit-learn's `learning_curve` has them.
+        The same as those of scikit-learn's `learning_curve`.
     fit_times, score_times : ndarray of shape (n_sizes, n_folds)
         Seconds, with `return_times`.
 
@@ -182,7 +183,7 @@ def learning_curve(
 
 
 def _fitted_further(evaluation, sizes, n_jobs):
-    """For each size the scores and times of a model of each fold, fitted by `partial_fit` of more and more rows."""
+    """For each size the scores and times of each fold's model, which `partial_fit` updates with more and more rows."""
     [candidates] = evaluation.candidates
     estimator, targets = candidates.estimator, evaluation.targets
     classes = {"classes": np.unique(targets)} if targets is not None and classifies(estimator) else {}
@@ -209,7 +210,7 @@ def _fitted_further(evaluation, sizes, n_jobs):
 
 
 def _as_sizes(train_sizes, n):
-    """The numbers of rows to fit on, ascending, at most n, that shares of n or numbers of rows ask for."""
+    """The numbers of train rows, ascending and at most n, from shares of n or numbers of rows."""
     sizes = np.asarray(train_sizes)
     if sizes.ndim != 1 or sizes.size == 0:
         raise ValueError(f"train_sizes is {train_sizes!r}; a list of shares or numbers of rows is wanted")

@@ -1,4 +1,4 @@
-"""Estimators fitted and judged on folds: what is asked, checked once, and how it is carried out and stopped."""
+"""Evaluation of estimators on folds: the checked request, its execution, and interruption."""
 
 import threading
 from dataclasses import dataclass
@@ -24,64 +24,66 @@ from .rows import as_y, n_rows, take_rows
 documented = document(
     estimator="""\
 estimator : estimator
-    An object with ``fit``, ``get_params`` and, without `scoring`, ``score``; of any library. It is cloned for every
-    fold and stays as it is.""",
+    An object with ``fit``, ``get_params`` and, without `scoring`, ``score``, of any library. It is cloned for every
+    fold and does not change.""",
     X="""\
 X : array, memory map, sparse matrix, data frame or list of shape (n_samples, n_features)""",
     y="""\
 y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-    Labels: ints, strings, bools, anything sortable; or numbers for a regressor, whose score is R^2.""",
+    Labels of any sortable type: ints, strings, bools; or numbers for a regressor, whose score is R^2.""",
     groups="""\
 groups : array-like of shape (n_samples,), default=None
-    Rows of one group are never on both sides, for an int as `cv` or a splitter that takes groups.""",
+    The train and test rows of a fold have no group in common, if `cv` is an int or a splitter that takes groups.""",
     scoring="""\
 scoring : str, callable, list or dict, default=None
-    None: ``estimator.score``. A figure by scikit-learn's name, such as "f1_macro", "roc_auc", "neg_log_loss" or
-    "r2", of two classes the second being the positive one; :func:`cost_scorer`; a function of (estimator, X, y),
-    which returns a number or a dict of them; or several of them.""",
+    None: ``estimator.score``. A figure by scikit-learn's name, such as "f1_macro", "roc_auc", "neg_log_loss" or "r2"
+    (of two classes the second is the positive one); :func:`cost_scorer`; a function of (estimator, X, y) that returns
+    a number or a dict of numbers; or several of them.""",
     cv="""\
 cv : int, "loo", splitter or iterable, default=None
     None is 5. An int from 2 to n_samples makes the folds of :class:`StratifiedKFold` for a classifier and of
     :class:`KFold` for others; with `random_state` those of :func:`stratified_folds`. "loo" leaves out each row in turn.
-    Otherwise an object with ``split(X, y)``, or an iterable, giving pairs of row indices (train, test).""",
+    Otherwise an object with ``split(X, y)``, or an iterable of pairs of row indices (train, test).""",
     n_jobs="""\
 n_jobs : int or None, default=None
-    Folds at a time. None: every CPU that the process may use, if the estimators are all of this library, which
-    then have the threads that are left; else 1. Times are undisturbed with 1. Scores do not depend on it.""",
+    Number of folds that are processed in parallel. None: every CPU that the process may use, if all estimators are of
+    this library, which then get the remaining threads; otherwise 1. With 1, measured times are undisturbed. Scores do
+    not depend on it.""",
     verbose="""\
 verbose : int, default=0
     1 shows progress on stderr.""",
     params="""\
 params : dict, default=None
-    Further arguments of ``fit``; of those with an entry for each row, such as sample_weight, a fold's fit is given
-    its own.""",
+    Further arguments of ``fit``. An argument with one entry per row, such as sample_weight, is restricted to the train
+    rows of each fold.""",
     pre_dispatch="""\
 pre_dispatch : ignored
-    Folds are made when they are asked for.""",
+    Folds are made when they are needed.""",
     error_score="""\
 error_score : number or "raise", default=nan
-    The score of a fit, or of a scorer, that fails, with a warning; "raise" raises the error. Where no fit succeeds the
+    The score if a fit or a scorer fails, which also causes a warning; "raise" raises the error. If all fits fail, the
     error is raised in any case.""",
     repeats="""\
 repeats : int >= 1, default=1
-    How often stratified folds are dealt out anew, where `cv` is an int.""",
+    The number of repetitions with new random stratified folds, if `cv` is an int.""",
     random_state="""\
 random_state : int, Generator or None, default=None
-    Shuffles the rows where `cv` is an int. None shuffles them only for `repeats`, otherwise at each call.""",
+    Seed for shuffling the rows, if `cv` is an int. None: they are shuffled only for `repeats`, differently in each
+    call.""",
     shortcuts="""\
 shortcuts : bool, default=True
-    Whether a method's own way to leave rows out is taken where it gives the answers of the fits one by one:
-    nearest neighbours for leave-one-out, naive Bayes, least squares, and `SVC` where its kernel is that of each
-    fold (no `gamma="scale"`, no balanced weights), whose folds start from the solution for all rows.""",
+    Whether an estimator's faster algorithm for leaving rows out is used, if its answers equal those of separate fits:
+    nearest neighbours for leave-one-out, naive Bayes, least squares, and `SVC` if its kernel is the same in each fold
+    (no `gamma="scale"`, no balanced weights), whose folds start from the solution for all rows.""",
     callback="""\
 callback : callable, optional
-    ``callback(step, total, value)`` after each fold of each estimator. Returning True stops: the results
-    then hold the folds finished so far.""",
+    ``callback(step, total, value)`` after each fold of each estimator. Returning True stops: the results then hold the
+    finished folds.""",
 )
 
 
 def check_estimator(estimator, name="estimator", scoring="given"):
-    """Refuse what cannot be fitted on folds and, without `scoring`, judged."""
+    """Refuse an object that cannot be fitted on folds or, without `scoring`, cannot be scored."""
     if isinstance(estimator, type):
         raise TypeError(f"{name} is the class {estimator.__name__}; an object, {estimator.__name__}(), is wanted")
     missing = [method for method in ("fit", "get_params") if not hasattr(estimator, method)]
@@ -95,7 +97,7 @@ def check_estimator(estimator, name="estimator", scoring="given"):
 
 
 def classifies(estimator):
-    """Whether an estimator, of this library or another, predicts labels."""
+    """Whether an estimator, of any library, predicts labels."""
     if isinstance(estimator, Estimator):
         return estimator._estimator_type == "classifier"
     if hasattr(estimator, "__sklearn_tags__"):
@@ -105,7 +107,7 @@ def classifies(estimator):
 
 @dataclass
 class Request:
-    """What is asked about some Candidates; `documented` explains the arguments of users."""
+    """The question about some Candidates; `documented` explains the arguments that users pass."""
 
     X: object
     y: object
@@ -116,39 +118,39 @@ class Request:
     error_score: object = np.nan
     random_state: object = None
     repeats: int = 1
-    train_scores: bool = False  # whether the train rows are judged too
-    keep_models: bool = False  # whether the fitted models are wanted
-    keep_answers: bool = False  # whether a table of a classifier's answers is wanted
-    score_params: dict | None = None  # further arguments of a scorer, where scikit-learn's metadata routing gives some
+    train_scores: bool = False  # whether the train rows are scored, too
+    keep_models: bool = False  # whether the fitted models are kept
+    keep_answers: bool = False  # whether a table of a classifier's predictions is made
+    score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 
 
 class FoldResult(NamedTuple):
-    """What one model did on one fold."""
+    """The result of one model on one fold."""
 
     fit_time: float
     score_time: float
     scores: dict
     train_scores: dict | None
-    answers: np.ndarray | None  # of a classifier, if they are wanted
-    model: object  # if it is wanted
+    answers: np.ndarray | None  # predictions of a classifier, if they are kept
+    model: object  # the model, if it is kept
 
 
 class CandidateResults:
-    """What the models of some Candidates did, fold by fold, or all at once by a shortcut."""
+    """The results of the models of some Candidates, fold by fold, or for all folds at once by a shortcut."""
 
     def __init__(self, evaluation, candidates):
         self.evaluation, self.candidates = evaluation, candidates
         self.by_fold = {}  # number of the fold -> a FoldResult for each value
-        self.failures = []  # the error of each fit that failed
-        self.shortcut = None  # (seconds a fold, predictions for each value)
+        self.failures = []  # the error of each failed fit
+        self.shortcut = None  # (seconds per fold, predictions for each value)
 
     @property
     def folds(self):
-        """The numbers of the folds that are finished."""
+        """The numbers of the finished folds."""
         return sorted(self.by_fold) if self.shortcut is None else list(range(len(self.evaluation.folds)))
 
     def result(self, v):
-        """The CrossValidation of the v-th value."""
+        """The CrossValidation for the value number v."""
         evaluation, folds = self.evaluation, self.folds
         tests = [evaluation.tests[i] for i in folds]
         result = CrossValidation()
@@ -173,7 +175,7 @@ class CandidateResults:
         sides = {"test": [row.scores for row in rows]}
         if request.train_scores:
             sides["train"] = [row.train_scores for row in rows]
-        # Where a scorer returns several figures, a failed fit has one of another name.
+        # If a scorer returns several figures, a failed fit has a single figure with a different name.
         for name in max(sides["test"], key=len, default=self.evaluation.scorers):
             for side, figures in sides.items():
                 result[f"{side}_{name}"] = np.array([own.get(name, otherwise) for own in figures], float)
@@ -193,7 +195,7 @@ class CandidateResults:
 
 
 class Evaluation:
-    """Candidates on the same rows and folds: a Request, checked, and its execution."""
+    """Candidates on the same rows and folds: a checked Request, and its execution."""
 
     def __init__(self, request, candidates):
         self.request, self.candidates = request, candidates
@@ -221,7 +223,7 @@ class Evaluation:
 
     @cached_property
     def labels(self):
-        """The labels that occur, sorted; None where targets are none."""
+        """The labels that occur, sorted; None for targets that are no labels."""
         one_a_row = self.targets is not None and self.targets.ndim == 1
         return np.unique(self.targets) if one_a_row else None
 
@@ -238,7 +240,10 @@ class Evaluation:
         return self.n - len(self.tests[i]) if pairs is None else len(np.arange(self.n)[pairs[i][0]])
 
     def part(self, numbers, train=None):
-        """The rows of these numbers; of a matrix of kernel values or distances the columns of the train rows alone."""
+        """The rows with these numbers.
+
+        For a matrix of kernel values or distances only its columns for the train rows.
+        """
         X = self._take_X(numbers)
         if self._pairwise:
             if getattr(self.X, "ndim", 0) != 2 or self.X.shape[0] != self.X.shape[1]:
@@ -248,22 +253,22 @@ class Evaluation:
         return Part(X, self._take_y(numbers), targets, self._of_rows(self.request.score_params, numbers))
 
     def fit_params(self, numbers):
-        """The further arguments of a fit to the rows of these numbers."""
+        """The further arguments of a fit to the rows with these numbers."""
         return self._of_rows(self.request.params, numbers)
 
     def _of_rows(self, params, numbers):
-        """Arguments, of which those that have an entry for each row keep the entries of some."""
+        """Arguments, restricted to the rows with these numbers if they have one entry per row."""
         return {
             name: take_rows(value, as_lists=True)(numbers) if _has_a_row_each(value, self.n) else value
             for name, value in (params or {}).items()
         }
 
     def threads(self, n_jobs):
-        """The number of folds that are measured at a time."""
+        """The number of folds that are processed in parallel."""
         return min(1 if n_jobs is None and not self.ours else n_threads(n_jobs), len(self.folds))
 
     def run(self, n_jobs=None, verbose=0, callback=None, label="cross-validation"):
-        """The CandidateResults of each of the Candidates, of the folds that Ctrl-C or the callback left."""
+        """The CandidateResults of all Candidates, for the folds finished before Ctrl-C or a stop by the callback."""
         threads = self.threads(n_jobs)
         results = [CandidateResults(self, own) for own in self.candidates]
         n_values = sum(len(own.values) for own in self.candidates)
@@ -283,9 +288,9 @@ class Evaluation:
         return results
 
     def _fold_worker(self, results, threads, progress):
-        """The generator function that measures all models on the fold of a number, and puts down what they did."""
+        """A generator function that processes the fold with a given number for all models, and stores the results."""
         lock, shared = threading.Lock(), {}
-        if self.folds.pairs is None:  # the rows of pairs need not be ascending
+        if self.folds.pairs is None:  # the rows of user-defined pairs need not ascend
             rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
             shared = shared_columns([own.candidates for own in results], rows, threads)
 
@@ -325,7 +330,7 @@ class Evaluation:
         return models, [FoldResult(*seconds, scores, own, answers, model) for (scores, answers), own, model in rows]
 
     def judge(self, candidates, models, part, keep_answers=False):
-        """[(figures of a model, its predictions if they are kept)] for each of the models, on the rows of a part."""
+        """[(figures of a model, its predictions if they are kept)] for each of the models, on the rows of `part`."""
         scorers = self._settled(candidates)
         fitted = [model for model in models if not isinstance(model, Failed)]
         answers = [None] * len(fitted)
@@ -348,7 +353,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers; of several targets a row the estimator's own score stays what it is."""
+        """The scorers, settled for the estimator; with several targets per row they are unchanged."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):
@@ -359,7 +364,7 @@ class Evaluation:
         return self.error_score
 
     def _take_shortcut(self, own):
-        """Answer all folds at once, if that is possible and enough; whether it was done."""
+        """Process all folds at once, if this is possible and sufficient; returns whether it was done."""
         request = self.request
         scorers = self._settled(own.candidates)
         if request.train_scores or request.keep_models or request.params or not from_answers(scorers):
@@ -372,7 +377,7 @@ class Evaluation:
         except Exception:
             if self.error_score == "raise":
                 raise
-            return False  # the fits one by one tell which of them fail
+            return False  # the fits one by one show which of them fail
         if answers is None:
             return False
         own.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
@@ -380,7 +385,7 @@ class Evaluation:
 
 
 def tell_failures(results):
-    """Warn of the fits that failed, all of some CandidateResults together, or raise if none succeeded."""
+    """Warn about all failed fits in some CandidateResults, or raise an error if none succeeded."""
     failures = [error for own in results for error in own.failures]
     n_fits = sum(len(own.by_fold) * len(own.candidates.values) for own in results)
     if not failures:
@@ -408,12 +413,12 @@ def _as_error_score(error_score):
 
 
 def _as_container(value, name):
-    """What has rows that can be counted: the value itself, or an array of it."""
+    """The value itself if its rows can be counted, otherwise an array of it."""
     return value if value is None or hasattr(value, "shape") or hasattr(value, "__len__") else as_array(value, name)
 
 
 def _is_pairwise(estimator):
-    """Whether the columns of X are its rows, as in a matrix of kernel values."""
+    """Whether the columns of X stand for its rows, as in a matrix of kernel values."""
     if isinstance(estimator, Estimator):
         return "precomputed" in (getattr(estimator, "kernel", None), getattr(estimator, "metric", None))
     return hasattr(estimator, "__sklearn_tags__") and estimator.__sklearn_tags__().input_tags.pairwise
@@ -427,13 +432,13 @@ def _n_rows(X):
 
 
 def _as_targets(y):
-    """The targets as an array: labels or numbers, one or several a row."""
+    """The targets as an array: labels or numbers, one or several per row."""
     array = as_array(y, "y")
     return array if array.ndim == 2 and array.shape[1] > 1 else as_y(y)
 
 
 def _has_a_row_each(value, n):
-    """Whether an argument of fit has an entry for each row."""
+    """Whether an argument of fit has one entry per row."""
     if isinstance(value, str) or not (hasattr(value, "shape") or hasattr(value, "__len__")):
         return False
     return bool(np.ndim(value) or hasattr(value, "tocsr")) and n_rows(value) == n
@@ -444,6 +449,6 @@ def _is_classifier(model):
 
 
 def _known(answers, labels):
-    """The predictions, if they are labels that occur, one a row; else None."""
+    """The predictions, if they are known labels, one per row; otherwise None."""
     answers = None if isinstance(answers, Exception) else np.asarray(answers)
     return answers if answers is not None and answers.ndim == 1 and np.isin(answers, labels).all() else None

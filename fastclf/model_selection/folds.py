@@ -1,4 +1,4 @@
-"""Folds: what an argument `cv` asks for, as pairs of rows to fit on and rows to ask about."""
+"""Folds: pairs of train and test rows, from an argument `cv`."""
 
 from numbers import Integral
 
@@ -13,18 +13,18 @@ from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, StratifiedKFol
 
 
 class Folds:
-    """A sequence of pairs (train, test) of row numbers, each made when it is asked for.
+    """A sequence of pairs (train, test) of row numbers, each made when it is needed.
 
     Attributes
     ----------
     n_samples, n_folds : int
-        `n_folds` is that of one partition.
+        `n_folds` counts the folds of one partition.
     partitions : list of ndarray of shape (n_samples,)
-        The number of the fold in which each row is tested, one array for each repetition; empty where there are pairs.
+        The number of the fold in which each row is a test row, one array for each repetition; empty if there are pairs.
     pairs : list of (train, test), or None
         Folds that are no partition.
     leave_one_out : bool
-        Whether fold i is row i, and there is one partition.
+        Whether there is one partition, in which fold i is row i.
     """
 
     def __init__(self, n_samples, partitions=(), n_folds=0, pairs=None):
@@ -48,7 +48,7 @@ class Folds:
 
 
 def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=True):
-    """The Folds of n rows that an argument `cv` asks for; `classifies` is whether labels are to be stratified by."""
+    """The Folds of n rows for an argument `cv`; `classifies`: whether folds are to be stratified by label."""
     repeats = require_integer("repeats", repeats, 1)
     cv = 5 if cv is None else cv
     if isinstance(cv, str) and cv == "loo":
@@ -79,7 +79,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
 
 
 def _labels(y):
-    """Whether y holds labels, one a row."""
+    """Whether y has labels, one for each row."""
     return y is not None and not hasattr(y, "tocsr") and target_kind(np.asarray(y)) in ("binary", "multiclass")
 
 
@@ -96,7 +96,7 @@ def _of_pairs(pairs, n):
 
 
 def _as_partition(pairs, n):
-    """The fold of each row, if each is in one of the tests, and each train side is all other rows; else None."""
+    """The fold of each row, if each row is in one test set, and each train set is the rest; otherwise None."""
     rows, fold = np.arange(n), np.full(n, -1)
     for i, (_, test) in enumerate(pairs):
         test = rows[test]
@@ -108,7 +108,7 @@ def _as_partition(pairs, n):
 
 
 def stratified_folds(y, n_folds=10, random_state=0):
-    """Split rows into folds that all have nearly the class shares of the whole.
+    """Split rows into folds that all have nearly the same class shares as all rows.
 
     Every row is in exactly one test fold. Between any two folds the number of rows, and the number of rows of
     each class, differ by at most one.
@@ -116,12 +116,12 @@ def stratified_folds(y, n_folds=10, random_state=0):
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels. A class with fewer members than folds is missing from some test folds, and a warning says so.
-        Numbers that are not all whole are no labels: their rows are only shuffled.
+        Labels. A class with fewer members than folds is missing from some test folds, and a warning is given. Numbers
+        that are not all whole are not treated as labels: their rows are only shuffled.
     n_folds : int, default=10
         From 2 to n_samples.
     random_state : int, Generator or None, default=0
-        Decides which rows of a class share a fold.
+        Seed of the random choice of rows for each fold.
 
     Returns
     -------
@@ -143,15 +143,15 @@ def stratified_folds(y, n_folds=10, random_state=0):
 
 
 def dealt(y, n_folds, random_state):
-    """The fold of each row."""
+    """The fold of each row, for stratified folds."""
     deck = np.random.default_rng(random_state).permutation(len(y))
     if y.dtype.kind != "f" or np.array_equal(y, np.floor(y)):
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if counts.min() < n_folds:
             warn(f"The least populated class in y has only {counts.min()} members, fewer than the {n_folds} folds")
         deck = deck[np.argsort(codes[deck], kind="stable")]
-    # The rows are dealt out to the folds like cards. A class is one run of the deck, and so is the whole, so that
-    # both are spread to within one.
+    # The rows are dealt out to the folds like cards. The rows of a class are consecutive, so that both they and all
+    # rows are spread evenly, to within one row.
     fold = np.empty(len(y), dtype=np.intp)
     fold[deck] = np.arange(len(y)) % n_folds
     return fold

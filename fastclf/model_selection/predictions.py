@@ -1,4 +1,4 @@
-"""Predictions for each row by a model that has not been fitted on it."""
+"""Predictions for each row by a model that was not fitted on it."""
 
 import sys
 
@@ -10,7 +10,7 @@ from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented
 from .routing import route
 
-# Methods whose answers have a column for each class.
+# Methods whose results have a column for each class.
 _BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function")
 
 
@@ -37,19 +37,19 @@ def cross_val_predict(
     {y}
     {groups}
     cv : int, "loo", splitter or iterable, default=None
-        As for :func:`cross_validate`; each row has to be in one test fold.
+        As for :func:`cross_validate`; each row must be in one test fold.
     {n_jobs}
     {verbose}
     {params}
     {pre_dispatch}
     method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
-        The method of the fitted estimator that is asked.
+        The method of the fitted estimator that gives the predictions.
 
     Returns
     -------
     ndarray of shape (n_samples,) or (n_samples, n_classes), or a sparse matrix or list of ndarray, as the method gives
-        The columns are those of the sorted labels of y; that of a label that a fold has no train row of is 0 for
-        probabilities, else the least number.
+        The columns are the sorted labels of y; if a fold's train rows lack a label, its entries are 0 for
+        probabilities, and the smallest possible number for the other methods.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def cross_val_predict(
 
 
 def _encoded(y):
-    """(labels as their places among the sorted ones, the number of labels, or of those of each column)."""
+    """(labels as indices into the sorted labels, the number of labels, for each column if there are several)."""
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)
@@ -98,7 +98,7 @@ def _encoded(y):
 
 
 def _all_classes(answers, classes, known, method):
-    """Predictions with a column for each of the classes of all rows, of which a fold's model may lack some."""
+    """Predictions with a column for each class of all rows; a fold's model may lack some of them."""
     if isinstance(answers, list):
         return [_all_classes(own, *each, method) for own, *each in zip(answers, classes, known)]
     n = len(known) if isinstance(known, list) else known
@@ -129,7 +129,7 @@ def _all_classes(answers, classes, known, method):
 
 
 def _in_order(parts, order):
-    """The predictions of all folds, one fold after the other, in the order of the rows."""
+    """The predictions of all folds, one fold after another, brought into the order of the rows."""
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order))
     if isinstance(parts[0], list):

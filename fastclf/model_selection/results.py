@@ -1,4 +1,4 @@
-"""What cross-validation has found: scores by fold, their error, and whether one estimator is better than another."""
+"""Results of cross-validation: scores of the folds, errors, and tests whether one estimator is better than another."""
 
 from typing import NamedTuple
 
@@ -9,17 +9,17 @@ from .rows import as_y
 
 
 class CrossValidation(dict):
-    """What :func:`cross_validate` found out about one estimator: scikit-learn's dict, and more as attributes.
+    """The result of :func:`cross_validate` for one estimator: scikit-learn's dict, with more attributes.
 
     Keys
     ----
     fit_time, score_time : ndarray of float, seconds
         Of each fold.
     test_score : ndarray of float
-        ``estimator.score`` on the test rows, for a classifier the share it got right, or what `scoring` says; of
-        several figures ``test_<name>`` each.
+        ``estimator.score`` on the test rows (for a classifier the share of correct predictions), or the figure of
+        `scoring`; several figures are called ``test_<name>``.
     train_score, estimator, indices
-        If asked for, as scikit-learn has them.
+        Only if requested, in scikit-learn's form.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class CrossValidation(dict):
     n_train, n_test : ndarray of int
         The numbers of train and test rows of each fold.
     table : ContingencyTable or None
-        Of a classifier: the answers for the test rows of all folds together.
+        For a classifier: the predictions for the test rows of all folds together.
     shortcut : bool
-        Whether the folds were answered by the method's own way of leaving rows out.
+        Whether the estimator's faster algorithm for leaving rows out was used.
     interrupted : bool
-        Whether Ctrl-C or the callback left folds out.
+        Whether folds are missing because of Ctrl-C or the callback.
     folds : list of int
-        The numbers of the folds that were finished.
+        The numbers of the finished folds.
     """
 
     table = n_train = n_test = folds = None
@@ -42,7 +42,7 @@ class CrossValidation(dict):
 
     @property
     def scores(self):
-        """The figure of each fold, the first one of several, of shape (n_folds,)."""
+        """The figure of each fold, of shape (n_folds,); if there are several figures, the first."""
         return self["test_score"] if "test_score" in self else next(self[k] for k in self if k.startswith("test_"))
 
     @property
@@ -71,16 +71,16 @@ class CrossValidations(dict):
 
     @property
     def winner(self):
-        """The name with the least error, the first of equal ones."""
+        """The name with the smallest error; of equal ones the first."""
         return min(self, key=lambda name: self[name].error)
 
     def compare(self, one, other, level=0.95):
-        """:func:`paired_comparison` of two, by name."""
+        """:func:`paired_comparison` of two estimators, by name."""
         return paired_comparison(self[one], self[other], level)
 
 
 class PairedComparison(NamedTuple):
-    """How much larger one estimator's error is than another's; see :func:`paired_comparison`."""
+    """The difference between the errors of two estimators; see :func:`paired_comparison`."""
 
     difference: float
     standard_error: float
@@ -97,24 +97,24 @@ class PairedComparison(NamedTuple):
 
 
 def paired_comparison(one, other, level=0.95):
-    """By how much the errors of two estimators on the same folds differ, with an interval.
+    """The difference between the errors of two estimators on the same folds, with a confidence interval.
 
-    The corrected resampled t: training rows are shared between folds, so that the variance of the mean difference is
-    taken as (1 / J + n_test / n_train) s^2, not s^2 / J, for J folds whose differences have the variance s^2.
+    The corrected resampled t test: since folds share train rows, the variance of the mean difference is taken to be (1
+    / J + n_test / n_train) s^2 instead of s^2 / J, for J folds whose differences have the variance s^2.
 
     Parameters
     ----------
     one : CrossValidation
     other : CrossValidation
-        Of the same folds, two at least.
+        A result for the same folds, at least two.
     level : float in (0, 1), default=0.95
-        Of the interval.
+        Level of the interval.
 
     Returns
     -------
     PairedComparison
-        `difference` is the mean of `one`'s error minus `other`'s, `low` to `high` its interval, `p_value` that of no
-        difference, from both sides.
+        `difference` is the mean of `one`'s error minus `other`'s, `low` to `high` its interval, `p_value` that of the
+        two-sided test for no difference.
 
     References
     ----------
@@ -149,15 +149,15 @@ def paired_comparison(one, other, level=0.95):
 
 
 def majority_error(y, folds=None):
-    """Error of always answering the most frequent class: what a classifier has to beat.
+    """Error of always predicting the most frequent class: a baseline for classifiers.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels. Of equally frequent classes the first in sorted order is answered.
+        Labels. Of equally frequent classes the first in sorted order is predicted.
     folds : iterable of (train, test), optional
-        The class is then counted on the train rows and the error on the test rows, averaged over the folds,
-        as :func:`cross_validate` does. By default both are taken from all of y.
+        If given, the most frequent class is found on the train rows and the error on the test rows, averaged over the
+        folds, as in :func:`cross_validate`. By default both are computed from all of y.
 
     Returns
     -------

@@ -1,14 +1,14 @@
-"""Arguments sorted by scikit-learn's metadata routing, for users who have switched it on there."""
+"""Routing of arguments by scikit-learn's metadata routing, if the user has enabled it."""
 
 import sys
 from dataclasses import replace
 
 
 def route(request, estimator, owner, fitting=("fit",)):
-    """The Request with its `params` handed on to the fit, the splitter and the scorer that ask for them.
+    """The Request with its `params` distributed to the fit, the splitter and the scorer that request them.
 
-    `owner` is the function that is called, and `fitting` are the methods of the estimator that it calls. Without
-    metadata routing all of them are arguments of the fit, and the Request stays as it is.
+    `owner` is the called function, and `fitting` are the methods of the estimator that it calls. Without metadata
+    routing all `params` are arguments of the fit, and the Request is unchanged.
     """
     sklearn = sys.modules.get("sklearn")
     if sklearn is None or not sklearn.get_config().get("enable_metadata_routing"):

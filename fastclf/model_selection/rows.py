@@ -1,4 +1,4 @@
-"""Rows and targets in whatever container they come, as estimators of any library take them."""
+"""Rows and targets in any container, for estimators of any library."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .._validation import as_vector, require_labels
 
 
 def n_rows(*containers):
-    """The number of rows of the first container that is there."""
+    """The number of rows of the first container that is not None."""
     for rows in containers:
         if rows is not None:
             return rows.shape[0] if hasattr(rows, "shape") else len(rows)
@@ -15,9 +15,9 @@ def n_rows(*containers):
 
 
 def take_rows(rows, as_lists=False):
-    """The function that takes rows, or targets, by an array of their numbers, in a container of the same type.
+    """A function that takes rows, or targets, by an array of their numbers, and keeps the type of their container.
 
-    A list becomes an array, unless `as_lists`; the rows of None are None.
+    A list becomes an array, unless `as_lists`; for None the function returns None.
     """
     if rows is None:
         return lambda numbers: None
@@ -37,7 +37,7 @@ def take_rows(rows, as_lists=False):
 
 
 def as_y(y):
-    """Labels or numbers of shape (n_samples,), sortable."""
+    """Labels or numbers of shape (n_samples,), which can be sorted."""
     y = as_vector(y, "y")
     require_labels(y)
     if y.dtype == object:

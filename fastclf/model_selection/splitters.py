@@ -1,4 +1,4 @@
-"""Splitters: objects that part rows into those that are fitted on and those that are asked about."""
+"""Splitters: objects that split rows into train and test rows."""
 
 import inspect
 from numbers import Integral, Real
@@ -16,25 +16,25 @@ documented = document(
 X : array-like of shape (n_samples, n_features)
     Only the number of its rows matters.
 y : array-like of shape (n_samples,), default=None
-    Labels, where the splitter looks at them.
+    Labels, for splitters that use them.
 groups : array-like of shape (n_samples,), default=None
-    The group of each row, where the splitter looks at it.""",
+    The group of each row, for splitters that use it.""",
     n_splits="""\
 n_splits : int >= 2, default=5
     The number of folds.""",
     random_state="""\
 random_state : int, RandomState or None, default=None
-    Of the shuffle; a whole number shuffles as it does in scikit-learn.""",
+    Seed of the shuffle; an integer shuffles as in scikit-learn.""",
 )
 
 
 def pairs_of(fold, n_folds):
-    """(train, test) for each fold, as ascending numbers of rows; `fold` is the number of the fold of each row."""
+    """(train, test) for each fold, as ascending row numbers; `fold` has the number of the fold of each row."""
     return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds))
 
 
 class Splitter:
-    """An object with `split`, as scikit-learn's tools take it."""
+    """An object with a method `split`, for this package and for scikit-learn's tools."""
 
     _takes_groups = False
 
@@ -66,8 +66,8 @@ class Splitter:
         return self.n_splits
 
     def get_metadata_routing(self):
-        """Whether `split` takes groups, as scikit-learn asks for it."""
-        # Called by scikit-learn alone, so it is there.
+        """scikit-learn's description of whether `split` takes groups."""
+        # only scikit-learn calls this method, so that scikit-learn can be imported here
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -77,7 +77,7 @@ class Splitter:
 
 
 class Partition(Splitter):
-    """A splitter that puts each row into one test fold, which `_fold(n, y, groups)` gives."""
+    """A splitter that puts each row into one test fold, defined by `_fold(n, y, groups)` in a subclass."""
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral):
@@ -107,13 +107,13 @@ class Partition(Splitter):
             )
 
     def _shuffler(self):
-        """NumPy's old generator, as scikit-learn draws from it, or None for no shuffle."""
+        """The random generator that scikit-learn would use, or None without a shuffle."""
         return as_random_state(self.random_state) if self.shuffle else None
 
 
 @documented
 class KFold(Partition):
-    """Folds of equal numbers of rows, in the order of the rows or shuffled: those of scikit-learn's KFold.
+    """Folds with equal numbers of rows, in order or shuffled: the same as those of scikit-learn's KFold.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class KFold(Partition):
 
 @documented
 class StratifiedKFold(Partition):
-    """Folds with nearly the class shares of the whole: those of scikit-learn's StratifiedKFold.
+    """Folds with nearly the same class shares as all rows: the same as those of scikit-learn's StratifiedKFold.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class StratifiedKFold(Partition):
         classes, codes = encode_labels(y)
         first = np.full(len(classes), n)
         np.minimum.at(first, codes, np.arange(n))
-        codes = np.argsort(np.argsort(first))[codes]  # classes in the order in which they occur
+        codes = np.argsort(np.argsort(first))[codes]  # classes in the order of their first row
         counts = np.bincount(codes)
         if n_splits > counts.max():
             raise ValueError(
@@ -202,7 +202,7 @@ class StratifiedKFold(Partition):
 
 
 def as_classes(y):
-    """Labels to stratify by, as a vector."""
+    """Labels for stratification, as a vector."""
     if y is None:
         raise ValueError("y is None; labels to stratify by are wanted")
     y = as_targets(y, "y")
@@ -214,13 +214,14 @@ def as_classes(y):
 
 @documented
 class GroupKFold(Partition):
-    """Folds that keep the rows of a group together: those of scikit-learn's GroupKFold.
+    """Folds in which all rows of a group stay together: the same as those of scikit-learn's GroupKFold.
 
     Parameters
     ----------
     {n_splits}
     shuffle : bool, default=False
-        Whether groups are shuffled; else the largest come first, each into the fold with the fewest rows.
+        Whether groups are shuffled; otherwise the largest groups come first, each assigned to the fold with the fewest
+        rows.
     {random_state}
 
     Examples
@@ -233,7 +234,8 @@ class GroupKFold(Partition):
     _takes_groups = True
 
     def set_split_request(self, *, groups=True):
-        """What scikit-learn's metadata routing hands to `split` as `groups`: True, False, None or another name.
+        """Set the argument that scikit-learn's metadata routing passes to `split` as `groups`: True, False, None or a
+        name.
 
         Parameters
         ----------
@@ -277,7 +279,7 @@ def as_groups(groups, n):
 
 
 class LeaveOneOut(Splitter):
-    """A fold for each row, which is left out alone.
+    """A fold for each row, which is its only test row.
 
     Examples
     --------
@@ -299,16 +301,17 @@ class LeaveOneOut(Splitter):
 
 
 class HoldOut(Splitter):
-    """Some rows are drawn to be asked about, and all others are fitted on; once, or several times anew.
+    """Random test rows, with all other rows as train rows; once, or several times.
 
     Parameters
     ----------
     test_size : float in (0, 1) or int, default=0.25
         The share of the rows, rounded up, or their number.
     n_splits : int >= 1, default=1
-        How often rows are drawn.
+        The number of random draws.
     stratify : bool, default=True
-        Whether both sides have nearly the class shares of the whole. Numbers that are not whole are no classes.
+        Whether both sides have nearly the same class shares as all rows. Numbers that are not whole are not treated as
+        classes.
     random_state : int, Generator or None, default=0
 
     Examples
@@ -341,7 +344,10 @@ def _size(name, value, n):
 
 
 def drawn(rng, n, y):
-    """The rows in an order of which each beginning has nearly the class shares of the whole; y None: any order."""
+    """The rows in a random order, such that the first m rows, for any m, have nearly the class shares of all.
+
+    Y None: any order.
+    """
     deck = rng.permutation(n)
     y = None if y is None else as_y(y)
     if y is None or (y.dtype.kind == "f" and not np.array_equal(y, np.floor(y))):
@@ -355,21 +361,21 @@ def drawn(rng, n, y):
 
 
 def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, random_state=0):
-    """Part rows into those to fit on, those to choose by, and those to judge by at last.
+    """Split rows into train rows, validation rows for choices, and test rows for the final error.
 
     Parameters
     ----------
     arrays : arrays, tables or sparse matrices of equal length
     shares : three numbers >= 0, default=(0.6, 0.2, 0.2)
-        Of the rows, of the sum 1. A share of 0 gives no rows.
+        Shares of the rows, with the sum 1. A share of 0 gives no rows.
     stratify : array-like of shape (n_samples,), default=None
-        Labels of which all three parts are to have nearly equal shares.
+        Labels whose shares are to be nearly equal in all three parts.
     random_state : int, Generator or None, default=0
 
     Returns
     -------
     list
-        Of each array its three parts in turn, the rows in their order: X_train, X_validation, X_test, y_train, ...
+        For each array its three parts, with rows in their order: X_train, X_validation, X_test, y_train, ...
 
     Examples
     --------

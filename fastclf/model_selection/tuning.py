@@ -1,4 +1,4 @@
-"""The choice of parameters: grids along the methods' own paths, the one-standard-error rule, nested folds."""
+"""Choice of parameters: grids with shortcuts along a parameter, one-standard-error rule, nested cross-validation."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -10,7 +10,7 @@ from .._validation import require_choice
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 
-# In which direction a parameter makes a model simpler.
+# The direction in which each parameter makes a model simpler.
 _SIMPLER = dict.fromkeys(
     ["alpha", "ccp_alpha", "min_impurity_decrease", "min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf"]
     + ["n_neighbors", "shrink_threshold", "var_smoothing"],
@@ -19,23 +19,23 @@ _SIMPLER = dict.fromkeys(
 
 
 class Tuning(dict):
-    """What :func:`tune` found: the dict that scikit-learn's searches have as ``cv_results_``, and more as attributes.
+    """The result of :func:`tune`: the dict that scikit-learn's searches call ``cv_results_``, with more attributes.
 
     Keys
     ----
     params : list of dict
         Each combination of the grid.
     param_<name> : masked array of shape (n_params,)
-        The values of one parameter, masked where a grid has none.
+        The values of one parameter, masked for combinations without it.
     mean_test_score, std_test_score : ndarray of shape (n_params,)
-        Over the folds; `std_test_score` is with ddof=0. Of several figures ``mean_test_<figure>`` and so on.
+        Over the folds; `std_test_score` has ddof=0. If there are several figures, ``mean_test_<figure>`` and so on.
     rank_test_score : ndarray of int of shape (n_params,)
-        1 is the best, and combinations of equal mean scores share the least of their ranks.
+        1 is the best; combinations with equal mean scores share the smallest of their ranks.
     split<i>_test_score : ndarray of shape (n_params,)
         Of fold i.
     mean_fit_time, std_fit_time, mean_score_time, std_score_time : ndarray of shape (n_params,), seconds
     mean_train_score, std_train_score, split<i>_train_score
-        If asked for.
+        Only if requested.
 
     Attributes
     ----------
@@ -45,27 +45,27 @@ class Tuning(dict):
         Over the folds; `standard_error` is std(ddof=1) / sqrt(n_folds).
     scores : ndarray of shape (n_params, n_folds)
     best_index, one_standard_error_index : int
-        The combination of the largest mean score, the first of equal ones; and the simplest of those whose mean score
-        is at most one standard error (of the best) below it.
+        The combination with the largest mean score, of equal ones the first; and the simplest combination whose mean
+        score is at most one standard error (of the best) below it.
     best_params, one_standard_error_params, chosen_params : dict
-        `chosen_params` is the one of them that `rule` says.
+        `chosen_params` is one of the other two, according to `rule`.
     estimator : estimator or None
-        Fitted to all rows with `chosen_params`, unless `refit` is False or folds were left out.
+        Fitted to all rows with `chosen_params`, unless `refit` is False or folds are missing.
     best_index_, best_params_, best_score_, best_estimator_
-        scikit-learn's names for the index, the parameters, the mean score and the estimator of the choice.
+        scikit-learn's names for the index, the parameters, the mean score and the fitted estimator of the choice.
     error : float
-        1 - the mean score of `chosen_params`: too good, as it is the choice's own; see `outer`.
+        1 - the mean score of `chosen_params`: too optimistic, because the same folds made the choice; see `outer`.
     outer : CrossValidation or None
-        With `outer`: of the whole procedure, choice included, on folds that had no part in it; `outer_params` are the
-        parameters that each fold chose.
+        Only with `outer`: results of the whole procedure, choice included, on folds that were not used for the choice;
+        its `outer_params` are the parameters chosen for each fold.
     interrupted : bool
-        Whether Ctrl-C or the callback left folds out.
+        Whether folds are missing because of Ctrl-C or the callback.
     """
 
     def __init__(self, params, results, rule, simpler):
         self.params, self.results = params, results
         self.interrupted = any(result.interrupted for result in results)
-        # The folds that all combinations have.
+        # The folds that were finished for all combinations.
         folds = sorted(set.intersection(*(set(result.folds) for result in results)))
         if not folds:
             raise RuntimeError("the callback or Ctrl-C stopped tune before it had finished a fold")
@@ -74,14 +74,14 @@ class Tuning(dict):
         self.mean_score = self.scores.mean(axis=1)
         n = len(folds)
         self.standard_error = self.scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
-        # A combination whose fits failed, and were given NaN, is the last choice.
+        # A combination whose fits failed, with the score NaN, is the last choice.
         self.best_index = int(np.argmax(np.nan_to_num(self.mean_score, nan=-np.inf)))
         self.one_standard_error_index = self._simplest(simpler)
         self.chosen_index = self.best_index if rule == "best" else self.one_standard_error_index
         self.outer = self.outer_params = self.estimator = None
 
     def _fill(self, kept):
-        """The keys that scikit-learn has; `kept` says for each combination which of its folds count."""
+        """Fill in scikit-learn's keys; `kept` lists for each combination the folds to be used."""
         results = self.results
         for key in results[0]:
             if key == "estimator":
@@ -151,21 +151,21 @@ class Tuning(dict):
 
 
 def simplicity(own, params, simpler):
-    """How simple a combination of parameters is: the sum of its ranks in the parameters whose direction is known."""
+    """The simplicity of a combination: the sum of its ranks in the parameters whose simpler direction is known."""
     total = 0
     for name, value in own.items():
         direction = simpler.get(name, _SIMPLER.get(name.rpartition("__")[2]))
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # None is no limit
+        # None means no limit
         numbers = sorted({np.inf if v is None else float(v) for v in values}, reverse=direction == "smaller")
         total += numbers.index(np.inf if value is None else float(value))
     return total
 
 
 def as_grids(grid):
-    """A list of dicts of name to list of values, the names sorted, as scikit-learn takes combinations in turn."""
+    """A list of dicts of name to list of values, in scikit-learn's order: names sorted."""
     grids = [grid] if isinstance(grid, Mapping) else list(grid)
     if not grids or not all(isinstance(own, Mapping) for own in grids):
         raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
@@ -177,7 +177,7 @@ def as_grids(grid):
 
 
 def candidates_of(estimator, grids, shortcuts=True):
-    """(params, candidates, place): every combination; the Candidates that make them; for each which, and its value."""
+    """(params, candidates, place): all combinations; their Candidates; the Candidates and value of each."""
     params, candidates, place = [], [], []
     for grid in grids:
         path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)
@@ -222,39 +222,41 @@ def tune(
 ):
     """Choose parameters by cross-validation, all combinations on the same folds.
 
-    Along one parameter the work of a fold is shared, where the method can: nearest neighbours answer for all
-    `n_neighbors` by one search (leave-one-out by one search in all), trees are grown once, from columns that are sorted
-    once for all folds, and cut for each `ccp_alpha`, logistic regression and support vector machines start each `C` at
-    the optimum of the one before (within `tol` of the same), and least squares fits each `alpha` once for all folds. So
-    do the models of a `TableClassifier`, as `model__C`. The scores are those of the models fitted one by one.
+    Along one parameter the work of a fold is shared, if the estimator can do this: nearest neighbours answer for all
+    `n_neighbors` by one search (leave-one-out by a single search in all); trees are grown once, from columns that are
+    sorted once for all folds, and pruned for each `ccp_alpha`; logistic regression and support vector machines start
+    each `C` at the optimum of the previous one (the result is the same within `tol`); least squares fits each `alpha`
+    once for all folds. The same holds for models inside a `TableClassifier`, with names such as `model__C`. The scores
+    are those of models fitted one by one.
 
     Parameters
     ----------
     {estimator}
     param_grid : dict of str to list, or list of dicts
-        Values by parameter; every combination is tried. `step__parameter` reaches into a pipeline.
+        Values for each parameter; every combination is tried. `step__parameter` names a parameter of a pipeline's step.
     {X}
     {y}
     {scoring}
-        Of several figures the first decides.
+        If there are several figures, the first decides.
     {n_jobs}
     refit : bool, default=True
-        Whether `estimator` of the result is made.
+        Whether to fit `estimator` of the result.
     {cv}
     {verbose}
     {pre_dispatch}
     {error_score}
     return_train_score : bool, default=False
-        Whether the train rows are scored too.
+        Whether the train rows are scored, too.
     {groups}
     {params}
     rule : {"best", "one_standard_error"}, default="best"
-        Which combination is chosen: that of the best mean score, or the simplest within one standard error of it.
+        The rule of choice: the combination with the best mean score, or the simplest within one standard error of it.
     simpler : dict of str to {"larger", "smaller"}, default=None
-        Which values of a parameter make a simpler model, beside what is known of `n_neighbors`, `C`, `alpha`,
-        `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and the like. Of several parameters the ranks are added.
+        The direction in which values of a parameter make a simpler model, in addition to the known directions of
+        `n_neighbors`, `C`, `alpha`, `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and others. The ranks of
+        several parameters are added.
     outer : int, "loo", splitter or iterable, default=None
-        Folds of a second cross-validation around the first, whose error is honest: the choice is made anew for each.
+        Folds of an outer cross-validation, whose error is unbiased: the choice is repeated for each outer fold.
     {repeats}
     {random_state}
     {shortcuts}
@@ -263,7 +265,7 @@ def tune(
     Returns
     -------
     Tuning
-        scikit-learn's ``cv_results_``, with the choice as attributes.
+        scikit-learn's ``cv_results_``, with the choice in attributes.
 
     References
     ----------
@@ -330,7 +332,7 @@ class _Chooser:
     def fit(self, X, y):
         self.found_ = tune(self.estimator, self.param_grid, X, y, **self.options)
         if self.found_.interrupted:
-            raise KeyboardInterrupt  # which ends the outer folds as well
+            raise KeyboardInterrupt  # ends the outer folds, too
         self.fitted_ = self.found_.estimator
         return self
 
