@@ -1,12 +1,12 @@
 """Build the compiled modules of fastclf: `src_cython/ROOM/NAME.pyx` becomes `fastclf.ROOM.NAME`.
 
-The kernels in KERNELS are compiled once per SIMD level, as `NAME`, `NAME_v3`, `NAME_v4`, ...; `fastclf/_simd.py` loads
-the best that the machine can run. Everything generated stays under `build/`.
+The kernels in KERNELS are compiled once for each SIMD level, as `NAME`, `NAME_v3`, `NAME_v4`, ...; `fastclf/_simd.py`
+loads the best one that the machine can run. All generated files are under `build/`.
 
 Environment:
-FASTCLF_DEBUG=1         bounds checks, assertions and unset variables filled, in a build folder of its own
-FASTCLF_LEVELS=native   only the level that this machine uses, in a build folder of its own; or names of levels, "a,b"
-FASTCLF_SYMBOLS=1       symbols for debuggers and profilers, which are left out otherwise: four times the size
+FASTCLF_DEBUG=1         bounds checks, assertions and filled unset variables, in a separate build folder
+FASTCLF_LEVELS=native   only the level that this machine uses, in a separate build folder; or names of levels, "a,b"
+FASTCLF_SYMBOLS=1       with symbols for debuggers and profilers: four times the size
 """
 
 import json
@@ -21,7 +21,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# Compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
+# Modules compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
 KERNELS = {
     "embedding._building_blocks",
     "kernels._values",
@@ -49,7 +49,7 @@ KERNELS = {
     "tree._grow",
 }
 
-# Level: (suffix of the module's name, flags, the kernels that gain by it).
+# Level: (suffix of the module's name, flags, the kernels that are compiled for it).
 LEVELS = {
     "baseline": ("", [], KERNELS),
     "x86-64-v3": ("_v3", ["-march=x86-64-v3"], KERNELS),
@@ -57,7 +57,7 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        {"neighbors._code_scan", "neighbors._encode"},  # both: what one adds to a product the other takes off
+        {"neighbors._code_scan", "neighbors._encode"},  # only together: one subtracts an offset that the other adds
     ),
 }
 
@@ -79,7 +79,7 @@ FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-ps
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 LINK_FLAGS = ["-Wl,--strip-all"] if sys.platform == "linux" and not SYMBOLS else []
 
-# What Cython writes for typed memoryviews, once for all modules instead of in each: half of the time of a build.
+# Cython's code for typed memoryviews is compiled once for all modules: this halves the time of a build.
 SHARED = "fastclf._memoryviews"
 
 DIRECTIVES = {
@@ -94,7 +94,7 @@ DIRECTIVES = {
 
 
 def write_if_changed(path, text):
-    """Leave an unchanged file its time stamp, so that nothing is rebuilt for it."""
+    """Write a file unless it has this text already: then its time stamp stays, and nothing is rebuilt."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text("utf-8") != text:
         path.write_text(text, "utf-8")
@@ -111,14 +111,14 @@ def extension(name, source):
 
 
 def modules():
-    """Each module once, to be given to Cython."""
+    """Each module once, as input for Cython."""
     sources = sorted(SOURCE.rglob("*.pyx"))
     found = [extension(".".join(path.relative_to(SOURCE).with_suffix("").parts), path) for path in sources]
     return [Extension(SHARED, ["_memoryviews.c"], extra_link_args=LINK_FLAGS), *found]
 
 
 def copies(modules):
-    """The C of each kernel under the name of each of its levels: Cython's part of a build is the slow one."""
+    """A copy of each kernel's C file for each of its levels, since Cython's part of a build is the slow one."""
     for module in modules:
         name = module.name.removeprefix("fastclf.")
         for suffix, flags, kernels in LEVELS.values():
@@ -133,7 +133,7 @@ def copies(modules):
 
 
 class BuildExtensions(build_ext):
-    """Give each module the flags that this compiler takes, and leave out levels that it cannot make."""
+    """Compiles each module with the flags that this compiler accepts, and skips levels that it cannot compile."""
 
     def takes(self, flags):
         with tempfile.TemporaryDirectory() as folder:
@@ -141,14 +141,14 @@ class BuildExtensions(build_ext):
             source.write_text("int fastclf_empty;\n")
             try:
                 self.compiler.compile([str(source)], output_dir=folder, extra_postargs=["-Werror", *flags])
-            except Exception as error:  # distutils raises its own CompileError, which moves between versions
+            except Exception as error:  # distutils raises its own CompileError, whose module differs between versions
                 if type(error).__name__ == "CompileError":
                     return False
                 raise
         return True
 
     def native(self):
-        """The levels that this machine uses: its best one, and the next lower where that has few kernels."""
+        """The levels that this machine uses: its best one, and the next lower one if the best has few kernels."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "native.c")
             source.write_text('#include "levels.h"\nint main(void) { return has_v3() + has_v4() + has_vnni(); }\n')
@@ -200,7 +200,7 @@ class BuildExtensions(build_ext):
         super().build_extensions()
 
     def prune(self):
-        """Delete what an earlier build left in the build folder and this one does not make."""
+        """Delete files of earlier builds from the build folder, unless this build makes them too."""
         made = {Path(self.get_ext_filename(ext.name)) for ext in self.extensions}
         for path in Path(self.build_lib, "fastclf").rglob("*.*"):
             place = path.relative_to(self.build_lib)

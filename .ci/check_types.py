@@ -1,6 +1,7 @@
 """mypy --strict and pyright on calls of the public names: python .ci/check_types.py
 
-Nothing may be reported in tests/right_calls.py, and each line of tests/wrong_calls.py that says "wrong".
+The checkers must report nothing in tests/right_calls.py, and exactly the lines of tests/wrong_calls.py that say
+"wrong".
 """
 
 import os
@@ -14,7 +15,7 @@ RIGHT, WRONG = (ROOT / "tests" / f"{name}_calls.py" for name in ("right", "wrong
 
 
 def reported(*command):
-    """The places that a checker reports, as (file, line), and all that it says."""
+    """The places that a checker reports, as (file, line), and its whole output."""
     told = subprocess.run(command, cwd=ROOT, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True)
     text = told.stdout + told.stderr
     return {

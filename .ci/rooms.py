@@ -1,11 +1,11 @@
 """Hold the imports of fastclf/ and src_cython/ to the map of rooms in CONTRIBUTING.md: python .ci/rooms.py
 
-A row of the map names a room and the rooms that it may import; "any" allows all. The modules at the root (`_csr`,
-`_threads`, ...) are for every room, and import rooms only where the map has a row of theirs. An import that the map
-does not allow fails, and so does one that it allows and nobody makes, a room that is not on the map, a room above one
+A row of the map names a room and the rooms that it may import; "any" allows all. Modules at the root (`_csr`,
+`_threads`, ...) may be imported by every room, and may import rooms only if the map has a row for them. Failures: an
+import that the map does not allow, an allowed one that does not occur, a room that is not on the map, a room above one
 that it imports, and a circle of modules.
 
-Names that an `__init__` only hands on (`_lazy.attach`) are no imports.
+Names that an `__init__` only re-exports (`_lazy.attach`) do not count as imports.
 """
 
 import ast
@@ -19,7 +19,7 @@ CIMPORT = re.compile(r"^\s*from (?:fastclf\.)?([\w.]+) cimport|^\s*cimport ([\w.
 
 
 def the_map():
-    """{room: rooms that it may import, or None for any}, in the map's order."""
+    """{room: rooms that it may import, or None for any}, in the order of the map."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     text = text[text.index("## The rooms") :]
     rows = ROW.findall(text[: text.index("\n## ", 1)])
@@ -27,7 +27,7 @@ def the_map():
 
 
 def python_imports(path):
-    """What a Python module of fastclf imports from it, anywhere in its text: a package, a name in it, and so on."""
+    """The packages, modules and names of fastclf that a Python module imports, anywhere in its text."""
     package = path.relative_to(ROOT / "fastclf").parts[:-1]
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -57,7 +57,7 @@ def modules(folder, patterns, imports):
 
 
 def room_of(module, rooms):
-    """A module's room; at the root its own name where the map has a row of it, and None for leaves."""
+    """The room of a module. For a module at the root: its own name if the map has a row for it, otherwise None."""
     if module == ("__main__",):
         return "cli"
     return module[0] if len(module) > 1 or (module[:1] and module[0] in rooms) else None
@@ -83,7 +83,7 @@ def faults(graph, rooms):
 
 
 def circle(graph):
-    """The modules of a circle, in its order, or None."""
+    """The modules of a circle of imports, in order; None if there is no circle."""
     state, trail = {}, []
 
     def visit(module):

@@ -1,9 +1,9 @@
 """Type stubs of the public names, made from their signatures and docstrings: python .ci/stubs.py [--check]
 
-A parameter's type is what its docstring says ("int >= 1", "{'a', 'b'} or callable", "array-like of shape (n,)"), so
+A parameter's type is taken from its docstring ("int >= 1", "{'a', 'b'} or callable", "array-like of shape (n,)"), so
 that documentation and checkers cannot differ. Each module that defines public names gets a stub beside it, and so does
-each package that hands names on. With --check nothing is written: a stub that is not what it should be fails, and so
-does a type that the table below cannot read.
+each package that re-exports names. With --check nothing is written: a stub that differs from the expected one fails,
+and so does a type that the table below cannot read.
 """
 
 import importlib
@@ -24,12 +24,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from fastclf._typing import Bool, Float, Rows"""
 
-# The beginning of a part of a documented type, and what it is for a checker; the first that fits counts.
+# The beginning of a part of a documented type, and its type for a checker; the first match counts.
 TYPES = [
     (r"none\b|optional\b", "None"),
     (r"\{(?P<choices>.*)\}", None),
     (r"(?P<choice>'[^']*'|\"[^\"]*\")", None),
-    (r"\(n_|\(value|\d \(|\(\d", ""),  # more about the part before, as are the next
+    (r"\(n_|\(value|\d \(|\(\d", ""),  # a detail of the part before; so are the next
     (r"(if|else|as|of shape|positive|named|the entries|columns as|one an|one for|with) ", ""),
     (r"list of str|sequence of str|collection of ", "Sequence[str]"),
     (r"list of dict", "Sequence[Mapping[Any, Any]]"),
@@ -56,10 +56,10 @@ TYPES = [
     (r"tree\b|iterator|numbers|an? |the |what ", "Any"),
 ]
 
-# Parameters that a docstring of one line does not describe.
+# Types of parameters that a one-line docstring does not describe.
 USUAL = {"deep": "bool"} | dict.fromkeys(["X", "y", "sample_weight", "rows"], "array-like")
 
-# What methods return whose docstring has no such section.
+# Types of the results of methods whose docstring has no section about them.
 RETURNED = {
     **dict.fromkeys(["fit", "partial_fit", "set_params", "remove"], "Self"),
     **dict.fromkeys(["predict", "predict_proba", "predict_log_proba", "decision_function", "apply"], "NDArray[Any]"),
@@ -73,7 +73,7 @@ unread = set()
 
 
 def parts_of(text):
-    """The parts of a documented type: what stands between "or" and commas, outside of braces and parentheses."""
+    """The parts of a documented type, which are separated by "or" and commas outside of braces and parentheses."""
     text = re.sub(r",? default[ =].*$", "", text.strip())
     depth, part = 0, ""
     for word in re.split(r"(\s+or\s+|,\s*|[{}()\[\]])", text):
@@ -88,7 +88,7 @@ def parts_of(text):
 
 
 def annotation(text, default=None):
-    """The type for checkers of a documented one."""
+    """The type for checkers, from a documented type."""
     found = []
     for part in parts_of(text):
         part = re.sub(r"^or ", "", part)
@@ -113,7 +113,7 @@ def annotation(text, default=None):
 
 
 def sections(obj):
-    """{section of a numpydoc docstring: {name: its type}}, of a section without names {"": its first line}."""
+    """{section of a numpydoc docstring: {name: type}}; a section without names is {"": its first line}."""
     lines, found, current = (inspect.getdoc(obj) or "").splitlines(), {}, {}
     for line, below in zip(lines, [*lines[1:], ""]):
         if line and set(below.strip()) == {"-"}:
@@ -232,7 +232,7 @@ def module_stub(module):
 
 
 def package_stub(package):
-    """The stub of a package that hands names on."""
+    """The stub of a package that re-exports names."""
     from fastclf._lazy import _MODULES
 
     loaded = importlib.import_module(package)

@@ -1,4 +1,4 @@
-"""The published errors on Adult (its own `adult.names`: rows with unknowns removed, original split) beside ours.
+"""The published errors on Adult (from its `adult.names`: rows with unknowns removed, original split) beside ours.
 
 python bench/adult.py [folder]      the folder with adult_train.csv.gz and adult_test.csv.gz
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from data import FOLDER
 
-# What is published, and the options of `fastclf evaluate` that come nearest; the others are ours alone.
+# The published methods, and the options of `fastclf evaluate` that are closest; the others have no published error.
 ROWS = [
     ("naive Bayes", 16.12, ["bayes", "distributions=mdl"]),
     ("C4.5", 15.54, ["tree", "criterion=entropy", "ccp_alpha=0.0005"]),

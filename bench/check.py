@@ -1,6 +1,6 @@
 """Compare two benchmark runs by their share of the machine's limit: python bench/check.py EARLIER LATER
 
-Exit status: 0, no share fell by more than the tolerance; 1, one did; 2, there is nothing to compare.
+Exit status: 0 if no share fell by more than the tolerance; 1 if one did; 2 if there is nothing to compare.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import sys
 
 
 def read_shares(path):
-    """Share of the limit of each benchmark, by name, and the CPUs that other processes used meanwhile, at the most."""
+    """Share of the limit of each benchmark, by name, and the largest number of CPUs used by other processes."""
     with open(path) as file:
         benchmarks = json.load(file)["benchmarks"]
     points = {b["fullname"]: b["extra_info"] for b in benchmarks if "share" in b["extra_info"]}

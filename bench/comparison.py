@@ -1,4 +1,4 @@
-"""How a comparison with other libraries is stated: the work, who does it, and what must come of it."""
+"""Declaration of a comparison with other libraries: the work, the libraries, and the targets."""
 
 import contextlib
 import logging
@@ -11,35 +11,38 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Work:
-    """One comparison's queries and competitors."""
+    """The queries and competitors of one comparison."""
 
-    blocks: list  # a call answers one block of queries; a round takes the next `calls` blocks, and their median time
+    blocks: list  # arguments of calls; a round times the next `calls` blocks and takes the median
     ours: Callable  # ours() prepares fastclf and returns the call to time
-    peers: dict[str, Callable]  # the same for each peer; raises ImportError where it cannot be had
-    agree: Callable  # agree(our answers, theirs), one answer per block, gives (bool, remark)
+    peers: dict[str, Callable]  # the same for each peer; raises ImportError if it is not available
+    agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
-    items: int | None = None  # of a block, for the time of one; None: its length
-    bytes_read: int | None = None  # by one item; then the share of the measured bandwidth is told
-    caps: dict[str, float] = field(default_factory=dict)  # seconds after which a slow peer's one call is ended
+    items: int | None = None  # number of items in a block, for the time of one item; None: its length
+    bytes_read: int | None = None  # bytes read for one item, to report the share of the measured bandwidth
+    caps: dict[str, float] = field(default_factory=dict)  # seconds after which a slow peer's call is ended
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Work to compare; `targets` are least ratios by peer, `most` the seconds that a query may take us."""
+    """A comparison; `targets` are the least ratios by peer, `most` the largest time of a query here in seconds."""
 
     name: str
     threads: int
     build: Callable  # build(scale, threads) returns the Work
     targets: dict[str, float]
     most: float | None
-    share: float | None  # of the bandwidth, at least
+    share: float | None  # least share of the bandwidth
 
 
 COMPARISONS = []
 
 
 def comparison(name, threads=(1, 2), most=None, share=None, **targets):
-    """Register a comparison, once for each number of threads; targets go by the peer's name, its spaces as "_"."""
+    """Register a comparison, once for each number of threads.
+
+    Names of targets are those of the peers, with "_" for spaces.
+    """
     targets = {peer.replace("_", " "): ratio for peer, ratio in targets.items()}
 
     def register(build):
@@ -60,7 +63,7 @@ def estimator(module, kind, method, *fit, **parameters):
 
 @contextlib.contextmanager
 def refused_fallback():
-    """sklearnex runs scikit-learn's code where it has none of its own, and tells only its log."""
+    """Refuse sklearnex where it falls back to scikit-learn's code, which it reports only in its log."""
 
     def refuse(record):
         if "fallback" in record.getMessage():

@@ -1,4 +1,4 @@
-"""What every benchmark shares: the option --quick, the measured limits, and the fixture `record`."""
+"""Shared by all benchmarks: the option --quick, the measured limits, and the fixture `record`."""
 
 from dataclasses import asdict
 
@@ -22,14 +22,14 @@ def pytest_benchmark_update_machine_info(config, machine_info):
 
 @pytest.fixture
 def record(benchmark, request):
-    """Time a call and store it beside the machine's limit for the same work.
+    """Time a call, and store its time beside the machine's limit for the same work.
 
     `record(call, inputs, point=, axis=, base=, items=, item=, bytes_moved=, flops=, threads=, dtype=, tail=0,
-    rows_read=None)` calls with one of `inputs` after another. A call does `items` items (a query, a row); stored are
-    the median seconds an item takes, the seconds that the limit allows it, and their ratio, the share. `point` holds
-    the sizes by name, `axis` names the one that is varied, `base` tells whether it has its usual value. The exponent is
-    fitted to the points where it is at least `tail`; `rows_read` is how many rows an item reads, where that is counted.
-    `others` keeps the CPUs that other processes used meanwhile.
+    rows_read=None)` calls `call` with one of `inputs` after another. A call processes `items` items (queries or rows).
+    The median seconds per item, the seconds at the limit, and their ratio, the share, are stored. `point` has the sizes
+    by name; `axis` is the name of the size that is varied; `base` tells whether it has its usual value. The exponent is
+    fitted to the points at which it is at least `tail`; `rows_read` is the counted number of rows that an item reads.
+    `others` is the number of CPUs that other processes used meanwhile.
     """
     measured = limits.measure()
     budget, fewest = (0.1, 3) if request.config.getoption("quick") else (1.5, 4)
@@ -45,7 +45,7 @@ def record(benchmark, request):
             rounds=int(np.clip(budget / first, fewest, 500)),
             warmup_rounds=1,
         )
-        if benchmark.stats is None:  # --benchmark-disable
+        if benchmark.stats is None:  # with --benchmark-disable
             return
         least, bound = measured.seconds(bytes_moved, flops, dtype, threads)
         seconds = benchmark.stats.stats.median

@@ -1,4 +1,4 @@
-"""How many rows a search reads, beside their codes."""
+"""Counts of the rows that a search reads in full, apart from their codes."""
 
 import contextlib
 from unittest import mock
@@ -8,9 +8,10 @@ from fastclf.neighbors import code_filter, scan
 
 @contextlib.contextmanager
 def rows_read():
-    """Context that gives a list; each kernel call inside adds the rows it reads in full, once for each query.
+    """Context that returns a list.
 
-    A filter reads the rows that its codes do not rule out, a scan all; those of a tree are not counted.
+    Each kernel call inside appends the number of rows read in full, summed over queries. A filter reads the rows that
+    its codes do not rule out, a scan reads all rows; rows read by a tree are not counted.
     """
     read = []
 

@@ -1,4 +1,4 @@
-"""The data of the benchmarks: generated from fixed seeds, or read from the data folder where it exists."""
+"""Data for the benchmarks: generated from fixed seeds, or read from the data folder if it exists."""
 
 import functools
 import itertools
@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 FOLDER = Path(os.environ.get("FASTCLF_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-_ROWS = 1 << 16  # generated at a time
+_ROWS = 1 << 16  # number of rows that are generated at a time
 
 
 @functools.lru_cache(maxsize=1)
 def clustered(n, n_queries, d=128, dtype="float32", inner=20):
     """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`: the set called A at n = 1M, d = 128.
 
-    500 Gaussian clusters in `inner` dimensions, centres N(0, 2^2), mapped by a random inner x d matrix, plus 0.3 times
-    N(0, 1) a coordinate.
+    500 Gaussian clusters in `inner` dimensions, with centres N(0, 2^2), mapped by a random inner x d matrix; then 0.3
+    N(0, 1) is added to each coordinate.
     """
     rng = np.random.default_rng(20)
     centres = 2 * rng.standard_normal((500, inner), dtype=np.float32)
@@ -45,7 +45,7 @@ def iid(n, n_queries, d=128, dtype="float32"):
 
 
 def gaussian(n, n_queries, inner, stretch=1.0, d=128):
-    """X (n, d) and queries (n_queries, d), float32: N(0, 1) in `inner` dimensions, turned, plus 0.01 N(0, 1).
+    """X (n, d) and queries (n_queries, d), float32: N(0, 1) in `inner` dimensions, rotated, plus 0.01 N(0, 1).
 
     Every 100th row of X is then multiplied by `stretch`.
     """
@@ -60,7 +60,7 @@ def gaussian(n, n_queries, inner, stretch=1.0, d=128):
 
 @functools.lru_cache(maxsize=1)
 def hyperplane(n, d, dtype="float64"):
-    """X (n, d), standard normal, and labels 0 and 1 by a hyperplane through 0, 5 % of them flipped."""
+    """X (n, d), standard normal, and labels 0 and 1 by a hyperplane through 0, with 5 % of the labels flipped."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     y = (X @ rng.standard_normal(d) > 0).astype(np.int64)
@@ -68,7 +68,7 @@ def hyperplane(n, d, dtype="float64"):
 
 
 def a9a():
-    """X (32560, 123), SciPy's CSR of float64 ones, and y: the set a9a, or one of that shape."""
+    """X (32560, 123), SciPy's CSR of float64 ones, and y: the set a9a, or a generated one of the same shape."""
     from scipy.sparse import csr_matrix
 
     try:
@@ -81,7 +81,7 @@ def a9a():
 
 
 def a9a_test():
-    """X (16281, 123), CSR of float64, of the set a9a, or of the rows that stand for it."""
+    """X (16281, 123), CSR of float64: the test rows of a9a, or generated ones."""
     from scipy.sparse import csr_matrix
 
     try:
@@ -92,7 +92,7 @@ def a9a_test():
 
 
 def spambase():
-    """X (4601, 57) float64, of very different scales, and y: the set spambase, or one of that shape."""
+    """X (4601, 57) float64, with columns of different scales, and y: the set spambase, or one of the same shape."""
     try:
         with np.load(FOLDER / "spambase.npz") as file:
             return file["X"].astype(float), file["y"]
@@ -123,7 +123,10 @@ def mnist10k():
 
 @functools.lru_cache(maxsize=1)
 def mnist_shifted():
-    """X (247500, 784) and queries (100, 784), float32: 9900 digits, each moved by -2..2 pixels both ways; called M."""
+    """X (247500, 784) and queries (100, 784), float32: 9900 digits, each shifted by -2..2 pixels in both directions.
+
+    The set M.
+    """
     images, _ = mnist10k()
     X = np.empty((25, 9900, 28, 28), np.float32)
     for out, shift in zip(X, itertools.product(range(-2, 3), repeat=2)):
@@ -139,7 +142,7 @@ def _ten_clusters(n, d):
 
 
 def noisy(n, dtype="float32", d=30):
-    """X (n, d), labels of which a tenth are turned, and numbers of the same signal with noise."""
+    """X (n, d), labels of which a tenth are flipped, and noisy numbers with the same signal."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
     signal = X[:, 0] + X[:, 1] * X[:, 2]

@@ -1,8 +1,8 @@
-"""When the filter helps, and when it can't, drawn: python bench/filter_plot.py [PLOT.svg]
+"""Plot of when the filter is faster than a scan: python bench/filter_plot.py [PLOT.svg]
 
-The cost of a query of 200,000 rows of 128 coordinates, as a share of a plain scan's, against the intrinsic dimension of
-the data, and against how far out the farthest hundredth of the rows lies. Each share is the median of rounds in which
-a filter, a plain scan and what "auto" chooses take turns.
+The time of a query (200,000 rows of 128 coordinates) as a share of a plain scan's, against the intrinsic dimension of
+the data, and against the distance of the farthest hundredth of the rows. Each share is the median of rounds in which a
+filter, a plain scan and the choice of "auto" take turns.
 """
 
 import argparse
@@ -29,13 +29,14 @@ SWEEPS = {
     },
 }
 ALGORITHMS = ("brute", "filter", "auto")
-BATCH, SINGLE = 256, 20  # queries of a round
-SVG = {"svg.hashsalt": "fastclf", "svg.fonttype": "none", "font.family": "sans-serif"}  # small, and the same each time
+BATCH, SINGLE = 256, 20  # number of queries in a round
+# a small file with reproducible content
+SVG = {"svg.hashsalt": "fastclf", "svg.fonttype": "none", "font.family": "sans-serif"}
 COLORS = {1: "#1f5fa8", BATCH: "#c2571a"}
 
 
 def measure(rounds, X, Q):
-    """{queries at a time: (a filter's share of a scan's time, that of "auto", rows that the filter reads a query)}."""
+    """{queries at a time: (the filter's share of a scan's time, that of "auto", rows that a filter's query reads)}."""
     models = {name: NearestNeighbors(n_neighbors=10, algorithm=name).fit(X) for name in ALGORITHMS}
     found = {}
     for size, threads, blocks in (
@@ -60,7 +61,7 @@ def measure(rounds, X, Q):
 
 
 def draw(n_rows, sweeps):
-    """Figure of {what is varied: {its value: what `measure` gives}}: shares above, rows read below."""
+    """A figure for {varied quantity: {its value: result of `measure`}}: shares above, rows read below."""
     figure, axes = plt.subplots(
         2,
         len(sweeps),

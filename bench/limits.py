@@ -1,4 +1,4 @@
-"""The machine's limits, measured: how fast it reads memory and how fast it multiplies matrices."""
+"""Measured limits of the machine: the speed of reading memory and of multiplying matrices."""
 
 import contextlib
 import functools
@@ -11,8 +11,8 @@ import numpy as np
 
 from fastclf._threads import n_threads
 
-_READ_BYTES = 1 << 30  # several times any common last-level cache
-_ORDER = 2048  # of the matrices multiplied: 2 n^3 operations on 3 n^2 numbers, far from the memory's limit
+_READ_BYTES = 1 << 30  # several times the size of common last-level caches
+_ORDER = 2048  # order of the multiplied matrices: 2 n^3 operations on 3 n^2 numbers, far from the limit of memory
 
 
 def limit_threads(count):
@@ -25,14 +25,17 @@ def limit_threads(count):
 
 
 def stopwatch(call, *arguments):
-    """Wall seconds and processor seconds (of all threads) that one call takes, and its result."""
+    """Wall seconds, processor seconds (of all threads) and the result of one call."""
     processor, wall = time.process_time(), time.perf_counter()
     result = call(*arguments)
     return time.perf_counter() - wall, time.process_time() - processor, result
 
 
 def _others_seconds():
-    """Processor seconds that other processes have used since boot; NaN where the system does not tell (not Linux)."""
+    """Processor seconds that other processes have used since boot.
+
+    NaN if the system does not report them (not Linux).
+    """
     try:
         with open("/proc/stat") as file:
             ticks = sum(map(int, file.readline().split()[1:4]))
@@ -42,7 +45,7 @@ def _others_seconds():
 
 
 def watch_others():
-    """Function that tells how many CPUs other processes have kept busy, on average, since this call."""
+    """A function that returns the mean number of CPUs that other processes have used since this call."""
     began, used = time.perf_counter(), _others_seconds()
     return lambda: (_others_seconds() - used) / (time.perf_counter() - began)
 
@@ -60,13 +63,13 @@ class Limits:
     Attributes
     ----------
     threads : int
-        Threads that `n_jobs=None` means here.
+        Number of threads that `n_jobs=None` means here.
     read_one, read_all : float
         Bytes per second read from memory, by one thread and by `threads` threads.
     gemm_float32, gemm_float64 : float
         Operations per second and thread of NumPy's matrix product.
     gemm_threads : int
-        Threads that the product ran on: 1, or what BLAS chose where threadpoolctl is missing.
+        Number of threads of the product: 1, or the choice of BLAS if threadpoolctl is missing.
     """
 
     threads: int
@@ -77,14 +80,17 @@ class Limits:
     gemm_threads: int
 
     def seconds(self, bytes_moved, flops, dtype, threads):
-        """Least time for work on `threads` threads (1 or all), and which limit it is: "read" or "GEMM"."""
+        """The least time for work on `threads` threads (1 or all), and the limit that sets it: "read" or "GEMM"."""
         read = bytes_moved / (self.read_one if threads == 1 else self.read_all)
         gemm = flops / (threads * getattr(self, f"gemm_{np.dtype(dtype).name}"))
         return (read, "read") if read >= gemm else (gemm, "GEMM")
 
 
 def read_bandwidth(threads, budget=2.0):
-    """Bytes per second that `threads` threads read together, each its own part of one array; the best in `budget` s."""
+    """Bytes per second that `threads` threads read together, each its own part of an array.
+
+    The best result in `budget` s.
+    """
     parts = np.array_split(np.ones(_READ_BYTES // 8, dtype=np.int64), threads)
     with ThreadPoolExecutor(threads) as pool:
         times = []
@@ -94,7 +100,7 @@ def read_bandwidth(threads, budget=2.0):
 
 
 def gemm_peak(dtype, repeats=6):
-    """Operations per second and thread of a matrix product, best of `repeats`, and the threads it ran on."""
+    """Operations per second and thread of a matrix product, the best of `repeats`, and the number of threads."""
     A = np.ones((_ORDER, _ORDER), dtype=dtype)
     B, C = A.copy(), np.empty_like(A)
     with limit_threads(1):

@@ -1,12 +1,12 @@
 """The same work on fastclf and on other libraries, in one process: python bench/peers.py [--only NAME] [--scale 0.1]
 
-Equal threads and dtype; answers are compared first, then rounds of ours and the peer's alternate, fewer (but 3) where a
-peer is slow; where a cap is stated, one, the peer in a child process, and a cap that was reached stands for its time.
-A ratio is the peer's time over ours in the same round, and a target is met by the median. "cores" is
-processor time over wall time, ours and the peer's: that the threads were equal is seen, not assumed. BUSY marks a ratio
-that means little, because other processes had more than a tenth of a CPU: whoever waits at a barrier for a thread
-without a core loses most. A peer that is missing, or whose answers are not ours, counts as a target not met. Exit
-status 0 if all targets are met.
+Threads and dtypes are equal. Answers are compared first; then rounds of fastclf and of a peer alternate, with fewer
+rounds (but at least 3) if a peer is slow. If a cap is stated there is one round, with the peer in a child process; a
+cap that is reached stands for the peer's time. A ratio is the peer's time divided by ours in the same round; the median
+must meet the target. "cores" is processor time over wall time, ours and the peer's: it shows whether the threads were
+really equal. BUSY marks an unreliable ratio, because other processes used more than a tenth of a CPU: a library that
+waits at a barrier for a thread without a core loses most. A peer that is missing, or whose answers differ, counts as a
+missed target. The exit status is 0 if all targets are met.
 """
 
 import argparse
@@ -28,16 +28,16 @@ from limits import limit_threads, read_bandwidth, stopwatch, time_text, watch_ot
 
 from fastclf import _simd
 
-_BUDGET = 20.0  # seconds that the rounds against one peer should take
+_BUDGET = 20.0  # seconds for the rounds against one peer
 
 
 def in_child(call, block, cap):
-    """(`stopwatch` of a call in a child process, the CPUs of others), or None where it takes longer than `cap`."""
+    """(`stopwatch` of a call in a child process, the CPUs of others), or None if it takes longer than `cap`."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(False)
 
     def work():
-        others = watch_others()  # of which the child is none to itself
+        others = watch_others()  # in the child, whose own time does not count
         sender.send((stopwatch(call, block), others()))
 
     child = context.Process(target=work)
@@ -51,7 +51,7 @@ def in_child(call, block, cap):
 
 
 def duel_capped(work, ours, theirs, cap, threads):
-    """One call of each, the peer's for `cap` seconds at most."""
+    """One call of each; the peer's is ended after `cap` seconds."""
     block, items = work.blocks[0], work.items or len(work.blocks[0])
     with limit_threads(threads):
         others = watch_others()
@@ -71,7 +71,10 @@ def duel_capped(work, ours, theirs, cap, threads):
 
 
 def duel(work, ours, make, rounds, threads, cap=None):
-    """Compare the answers, then time rounds of both calls in turn: `rounds`, or as many as fit _BUDGET, but 3."""
+    """Compare the answers, then time rounds of both calls in turn.
+
+    The number is `rounds`, or what fits _BUDGET, but at least 3.
+    """
     try:
         theirs = make()
     except ImportError as error:
@@ -82,7 +85,7 @@ def duel(work, ours, make, rounds, threads, cap=None):
 
     def time_round(call, number):
         taken = [blocks[i % len(blocks)] for i in range(number * calls, (number + 1) * calls)]
-        time.sleep(0.05)  # the other's OpenMP threads spin for about 5 ms after their last call, on our cores
+        time.sleep(0.05)  # the peer's OpenMP threads spin for about 5 ms after their last call, on our cores
         wall, processor, _ = zip(*(stopwatch(call, block) for block in taken))
         return median(wall) / (work.items or len(taken[0])), sum(processor) / sum(wall)
 
@@ -131,7 +134,10 @@ bandwidth = functools.cache(read_bandwidth)
 
 
 def compare(registered, scale, rounds):
-    """The results of one comparison, one a peer, and one each for the bandwidth and the seconds; printed, too."""
+    """The results of one comparison, one for each peer, and one each for the bandwidth and the seconds.
+
+    They are printed, too.
+    """
     work = registered.build(scale, registered.threads)
     ours = work.ours()
     print(registered.name)

@@ -39,7 +39,7 @@ LABEL = {"textcoords": "offset points", "ha": "center", "fontsize": 9, "color": 
 
 
 def read_sweeps(run):
-    """{method: {(title, axis): points in order}}; the method of bench/bench_svm.py is svm."""
+    """{method: {(title, axis): points in order}}; svm is the method of bench/svm/bench_svm.py."""
     sweeps = {}
     for benchmark in run["benchmarks"]:
         point = benchmark["extra_info"]
@@ -71,7 +71,7 @@ def headline(method, title, axis, points):
 
 
 def draw(title, axis, points):
-    """Figure of one sweep: our line, the limit's, the share at each point; below, where counted, the rows read."""
+    """A figure of one sweep: our time, the limit, and the share at each point; below, if counted, the rows read."""
     x, ours, limit = (np.array([p[key] for p in points]) for key in (axis, "seconds", "limit_seconds"))
     counted = points[0].get("rows_read") is not None
     slope, offset = fit(axis, points)
@@ -108,7 +108,7 @@ def draw(title, axis, points):
 
 
 def svg(figure):
-    """The figure as an <img> that needs no other file."""
+    """The figure as an <img> without external files."""
     picture = io.BytesIO()
     figure.savefig(picture, format="svg")
     plt.close(figure)
@@ -123,7 +123,7 @@ def table(head, rows):
 
 
 def page(run):
-    """The whole page, from a run as pytest-benchmark stores it."""
+    """The whole page, from a run stored by pytest-benchmark."""
     machine, limits = run["machine_info"], run["machine_info"]["limits"]
     threads, sweeps = limits["threads"], read_sweeps(run)
     rates = [("read memory", "GB/s", limits["read_one"], limits["read_all"])]

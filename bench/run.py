@@ -1,8 +1,8 @@
 """Run all benchmarks: python bench/run.py [--quick] [--check]
 
-Without --check the run is stored in build/bench/latest.json (an earlier one moves to previous.json) and rendered as
-build/bench/index.html. With --check it is compared with the stored run, by share of the machine's limit, and the stored
-run stays what it is.
+Without --check the run is stored in build/bench/latest.json (an earlier run moves to previous.json) and shown in
+build/bench/index.html. With --check the run is compared with the stored one, by share of the machine's limit, and the
+stored run is not changed.
 """
 
 import argparse

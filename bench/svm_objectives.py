@@ -1,8 +1,9 @@
-"""Is SVC's optimum LIBSVM's? python bench/svm_objectives.py [--only NAME]
+"""Comparison of the optima of SVC and LIBSVM: python bench/svm_objectives.py [--only NAME]
 
-The dual objectives, in float64 from the dual coefficients and summed over the pairs of classes, of `SVC` here at tol
-1e-6 and of scikit-learn's at 1e-8. Where LIBSVM would not end in minutes, our duality gap is what tells.
-The exit status is 1 where the relative difference is above 1e-7. a9a takes LIBSVM five minutes; all others, one.
+The dual objectives are computed in float64 from the dual coefficients and summed over the pairs of classes, for `SVC`
+here at tol 1e-6 and for scikit-learn's at 1e-8. Where LIBSVM would take minutes or longer, our duality gap is reported
+instead. The exit status is 1 if a relative difference is above 1e-7. a9a takes LIBSVM five minutes; all others together
+one.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def raw_spambase(**parameters):
     return *data.spambase(), parameters
 
 
-# name: (rows, labels and parameters; whether LIBSVM ends in minutes)
+# name: (rows, labels and parameters; whether LIBSVM ends within minutes)
 WORKS = {
     "heart_scale": (heart, True),
     "breast_cancer": (breast_cancer, True),
@@ -82,7 +83,7 @@ def main():
     worst = 0.0
     for name, (make, ends) in works.items():
         X, y, parameters = make()
-        # X is dense float64, so that both see the same numbers
+        # X is dense float64, so that both use the same numbers
         seconds, _, ours = stopwatch(SVC(tol=1e-6, kernel_dtype="float64", **parameters).fit, X, y)
         objective = Fitted(ours, X, y).objective()
         line = f"{name}: {objective:.10g} in {seconds:.1f} s, violation {ours.violation_:.1e}, "

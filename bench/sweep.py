@@ -1,10 +1,11 @@
 """Every estimator at its defaults against scikit-learn's, on shapes that a seed draws: make sweep SEED=7
 
-A named target can be tuned to, a seed cannot. Each shape draws rows, columns, classes, noise, scale, type, balance and
-zeros. A cell is a method on a shape with a number of threads: fit, answers for a fifth of the rows that was held out,
-and the answer for one row, of both libraries in turn, in a process of its own; the median of the rounds counts. A cell
-without an answer of ours after `--cap` seconds is lost. The end tells the geometric means of peer / ours, how many
-cells are below 1 (0.9 is noise on two cores), the least, and where an answer is worse. `--page` draws all cells.
+A benchmark with known data can be tuned to; data from random seeds cannot. Each shape draws rows, columns, classes,
+noise, scale, type, balance and zeros. A cell is a method on a shape with a number of threads: a fit, predictions for a
+held-out fifth of the rows, and the prediction of one row, by both libraries in turn, in a separate process; the median
+of the rounds counts. A cell is lost if ours has no answer after `--cap` seconds. The summary has the geometric means of
+peer / ours, the number of cells below 1 (0.9 is noise on two cores), the least ratio, and the cells with a worse
+answer. `--page` writes a table of all cells.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-# Method: (name, scikit-learn's module, our parameters, theirs, what is asked, kinds of data that it is not for).
+# Method: (name, scikit-learn's module, our parameters, theirs, the method called, kinds of data it is not used on).
 SPARSE, UNKNOWN, PLAIN = {"text"}, {"handle_unknown": "ignore"}, {"shuffle": False}
-THREADS = {"n_jobs": "threads"}  # as many as the cell has
+THREADS = {"n_jobs": "threads"}  # the number of threads of the cell
 NUMBERS = SPARSE | {"numbers", "clusters", "wide", "tiny"}
 METHODS = {
     "knn": ("KNeighborsClassifier", "neighbors", {}, THREADS, "predict", set()),
@@ -47,7 +48,7 @@ METHODS = {
     "nystroem": ("Nystroem", "kernel_approximation", {"random_state": 0}, {"random_state": 0}, "transform", SPARSE),
 }
 
-# Rows that methods get whose cost is quadratic in them.
+# The largest number of rows for methods with quadratic cost.
 _QUADRATIC = 9000
 
 REGRESSORS = {"knn regressor", "tree regressor"}
@@ -106,13 +107,13 @@ def make(shape):
             X = X * 10 ** rng.uniform(-2, 2, d) + rng.uniform(-5, 5, d)
         X = np.ascontiguousarray(X, shape["dtype"])
     y = np.where(rng.random(n) < shape["noise"], rng.choice(n_classes, n), y)
-    y[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # every class occurs
+    y[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # so that every class occurs
     order = rng.permutation(n)
     return X[order], y[order]
 
 
 def text(rng, y, n, d):
-    """Rows of unit length with the logarithms of words' counts; a third of the words tell the class."""
+    """Rows of unit length with the logarithms of word counts; a third of the words depend on the class."""
     import scipy.sparse as sp
 
     length = rng.integers(20, 200, n)
@@ -139,7 +140,7 @@ def estimators(method, threads, peer):
 
 
 def rounds(calls, seconds, most):
-    """The median time of each of two calls, which take turns for some seconds."""
+    """The median time of each of two calls, which take turns for `seconds` seconds."""
     times = [[] for _ in calls]
     stop = time.perf_counter() + seconds
     while len(times[0]) < 2 or (len(times[0]) < most and time.perf_counter() < stop):
@@ -153,7 +154,7 @@ def rounds(calls, seconds, most):
 
 
 def peak(call):
-    """The most memory that NumPy and Python hold beyond what they held before, in megabytes."""
+    """The largest memory that NumPy and Python hold during a call, beyond the memory before it, in megabytes."""
     tracemalloc.start()
     call()
     most = tracemalloc.get_traced_memory()[1]
@@ -171,7 +172,10 @@ def logistic_loss(model, X, y):
 
 
 def cell(method, shape, threads, peer):
-    """All that is measured of a method on a shape; told in two lines, so that a cap knows who was slow."""
+    """All measurements of a method on a shape.
+
+    Printed in two lines, so that the caller of a capped process knows who was slow.
+    """
     warnings.filterwarnings("ignore")
     X, y = make(shape)
     X = abs(X) if method == "multinomial nb" else X
@@ -191,7 +195,7 @@ def cell(method, shape, threads, peer):
     many = [lambda model=model: getattr(model, ask)(test) for model in (ours, theirs)]
     one = [lambda model=model: getattr(model, ask)(test[:1]) for model in (ours, theirs)]
     result = {"fit": rounds(once, 2, 9), "ask": rounds(many, 1.5, 9), "row": rounds(one, 0.4, 60)}
-    if method.startswith("knn"):  # where an index is built is the library's affair
+    if method.startswith("knn"):  # each library builds its index when it likes
         result["fit"] = [sum(pair) for pair in zip(result["fit"], result["ask"])]
     result["memory"] = [peak(call) for call in once]
     if ask == "predict":
@@ -202,7 +206,7 @@ def cell(method, shape, threads, peer):
 
 
 def measure(method, shape, threads, peer, cap):
-    """What a process of its own finds of a cell: None where ours failed, an empty dict where the peer was too slow."""
+    """The result of a cell in a separate process: None if ours failed, an empty dict if the peer was too slow."""
     environment = os.environ | dict.fromkeys(
         ["FASTCLF_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], str(threads)
     )
@@ -221,10 +225,10 @@ def measure(method, shape, threads, peer, cap):
 
 
 def is_worse(method, result):
-    """Whether our answer is worse than the peer's by more than chance."""
+    """Whether our answer is worse than the peer's by more than chance allows."""
     if "loss" in result:
         return result["loss"][0] > result["loss"][1] * (1 + 1e-4) + 1e-6
-    # trees break ties in ways of their own
+    # trees break ties differently
     margin = 0.15 if "tree" in method else 0.05
     return "score" in result and result["score"][0] < result["score"][1] - margin
 

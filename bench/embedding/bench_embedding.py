@@ -1,6 +1,6 @@
-"""What a call from compiled code costs: one query, one decision, one descent.
+"""The cost of a call from compiled code: one query, one decision, one descent of a tree.
 
-A query of one row shows what it takes beyond the kernel.
+A search among a single row shows the overhead of a call.
 """
 
 import itertools

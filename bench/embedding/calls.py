@@ -1,6 +1,7 @@
-"""Calls of embedded models as compiled code makes them, one row after the other, in loops of C, Cython and Numba.
+"""Calls of embedded models from compiled code, one row after another, in loops of C, Cython and Numba.
 
-Rows come as (passes, n, d): all of them are asked about in each pass, and answered (n, ...) in the last.
+Rows come as (passes, n, d): every pass calls the model for all of them; the answers (n, ...) are those of the last
+pass.
 """
 
 import ctypes
@@ -83,7 +84,7 @@ def _c():
 def _cython():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "each.pyx").write_text(CYTHON)
-        # only the installed package is to be found, not this folder's neighbour
+        # only the installed package may be found, not a package in this folder's neighbourhood
         path = [str(Path(fastclf.__file__).parents[1]), *filter(os.path.isabs, sys.path)]
         subprocess.run(
             [sys.executable, "-P", "-m", "cython", "-3", "-X", "boundscheck=False", "each.pyx"],
@@ -123,7 +124,7 @@ def _c_nearest(embedded, rows, passes, distance, index, scratch):
 
 
 def nearest_loop(language, embedded, k):
-    """The function of float64 rows that gives (distances, indices)."""
+    """A function of float64 rows that returns (distances, indices)."""
     search = {"C": lambda: _c_nearest, "Cython": _cython, "Numba": _numba}[language]()
     scratch = np.empty(embedded.scratch_size(1, k), np.uint8)
 
@@ -137,7 +138,7 @@ def nearest_loop(language, embedded, k):
 
 
 def row_loop(name, embedded, dtype):
-    """The function of float64 rows that gives what a function of the model gives, one number a row, by a loop of C."""
+    """A function of float64 rows that calls a function of the model in a C loop; it returns one number for each row."""
     function, scratch = ctypes.c_void_p(functions()[name].address), np.empty(embedded.scratch_size(), np.uint8)
 
     def call(rows):
@@ -151,12 +152,12 @@ def row_loop(name, embedded, dtype):
 
 
 def in_passes(rows):
-    """10000 calls about these rows."""
+    """The rows, repeated for 10000 calls."""
     return np.broadcast_to(rows, (10_000 // len(rows), *rows.shape))
 
 
 def deep_tree(n_rows, depth=20):
-    """A tree whose nodes take 260 kB, and rows that end at this depth of it."""
+    """A tree whose nodes take 260 kB, and rows whose leaves have this depth."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 10))
     model = fastclf.DecisionTreeClassifier(max_depth=depth, max_leaf_nodes=8192).fit(X, rng.integers(0, 2, len(X)))

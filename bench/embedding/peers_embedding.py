@@ -1,6 +1,6 @@
-"""Calls from compiled code, one row each, beside the same calls of methods from Python.
+"""Calls from compiled code, one row each, compared with the same calls of methods from Python.
 
-A search among one row is what a call takes beyond the kernel.
+A search among a single row shows the overhead of a call.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import fastclf
 
 
 def each_row(method):
-    """Answers to the rows of a block, by a call for each."""
+    """Answers for the rows of a block, by one call for each row."""
 
     def call(block):
         for rows in block:
@@ -70,7 +70,7 @@ def search(scale, threads):
     return searching(1000, "C")
 
 
-# of several blocks a round, as the first are slower: the processor wakes up
+# several blocks a round, because the first calls are slower, until the processor has left its idle state
 @comparison("embedded linear decision, d = 64", threads=(1,), most=50e-9)
 def decision(scale, threads):
     rows = np.random.default_rng(0).standard_normal((200, 64))

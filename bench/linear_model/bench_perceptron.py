@@ -1,4 +1,4 @@
-"""One sweep of the perceptron, beside the time that one read of X takes."""
+"""One epoch of the perceptron, compared with the time of one read of X."""
 
 import itertools
 import warnings
@@ -10,7 +10,7 @@ import fastclf
 from fastclf._threads import n_threads
 
 _SWEEPS = 5
-_QUICK = 20  # the factor by which --quick has fewer rows
+_QUICK = 20  # factor by which --quick reduces the number of rows
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -37,13 +37,13 @@ def test_fit(record, benchmark, request, d, dtype):
 
 @pytest.mark.parametrize("n", [2000, 4000, 8000])
 def test_kernel(record, benchmark, request, n):
-    """A kernel perceptron's sweep, beside the kernel's products with the support vectors that it ends with."""
+    """An epoch of the kernel perceptron, compared with the kernel's products with the final support vectors."""
     n = n // (_QUICK if request.config.getoption("quick") else 1)
     X, _ = data.hyperplane(n, 64)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     model = fastclf.KernelPerceptron("poly", degree=2, gamma=1.0, max_iter=_SWEEPS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a sweep had mistakes
+        warnings.simplefilter("ignore")  # warnings about mistakes in the last epoch
         support = len(model.fit(X, y).support_)
         benchmark.group = "kernel perceptron, float64"
         record(

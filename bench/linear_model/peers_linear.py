@@ -9,7 +9,7 @@ from comparison import Work, comparison, refused_fallback, same_labels
 
 
 def fit(module, kind, **parameters):
-    """The call that fits `kind(**parameters)` of a module to (X, y), and returns it."""
+    """A call that fits `kind(**parameters)` of a module to (X, y) and returns the model."""
     with refused_fallback():
         cls = getattr(import_module(module), kind)
         cls(**parameters).fit(np.eye(4), [0, 0, 1, 1])
@@ -17,14 +17,14 @@ def fit(module, kind, **parameters):
 
 
 def same_numbers(name, rtol, ours, theirs):
-    """Whether an attribute of the models is the same, beside its largest number."""
+    """Whether an attribute of the models is equal, relative to its largest number."""
     a, b = (np.stack([np.ravel(getattr(model, name)) for model in models]) for models in (ours, theirs))
     off = np.abs(a - b).max() / np.abs(b).max()
     return bool(off <= rtol), f"{name} {off:.0e} off"
 
 
 def fitted(X, y, threads, kind, peers, name, **parameters):
-    """Work of fitting an estimator; both are given by (module, kind, parameters)."""
+    """Work: the fit of an estimator; both estimators are given by (module, kind, parameters)."""
     ours = partial(fit, "fastclf", kind, n_jobs=threads, **parameters)
     known = {peer: partial(fit, *about[:2], **about[2]) for peer, about in peers.items()}
     return Work([(X, y)], ours, known, partial(same_numbers, name, 1e-5 if X.dtype == np.float32 else 1e-9), items=1)
@@ -55,7 +55,7 @@ def centroids_float32(scale, threads):
 
 
 def predicted(X, y, threads, blocks, calls=1):
-    """Work of predicting blocks of rows by least squares with a ridge."""
+    """Work: the prediction of blocks of rows by least squares with a ridge penalty."""
 
     def prepare(module, kind, **parameters):
         return getattr(import_module(module), kind)(alpha=1.0, **parameters).fit(X, y).predict

@@ -1,4 +1,4 @@
-"""Logistic regression here and in other libraries: the time of a fit, once all objectives are equal to 1e-6."""
+"""Logistic regression here and in other libraries: the time of a fit with equal objectives, up to 1e-6."""
 
 import warnings
 from functools import partial
@@ -8,7 +8,8 @@ import data
 import numpy as np
 from comparison import Work, comparison, refused_fallback
 
-# Libraries and solvers. Below each has the tolerance, in its own units, at which its objective is right to 1e-6.
+# Libraries and solvers. The comparisons below give each the tolerance, in its own units, for an objective correct to
+# 1e-6.
 _PEERS = {
     "sklearn": ("sklearn.linear_model", "lbfgs"),
     "sklearn newton": ("sklearn.linear_model", "newton-cholesky"),
@@ -33,7 +34,7 @@ def objective(X, y, model):
 
 
 def fitting(X, y, module, threads, **parameters):
-    """The call that fits, whose answer is the model."""
+    """A call that fits and returns the model."""
     kind = import_module(module).LogisticRegression
     if module == "fastclf":
         parameters["n_jobs"] = threads
@@ -54,7 +55,7 @@ def same_objective(X, y, ours, theirs):
 
 
 def fits(X, y, threads, tol, **tols):
-    """Work of fitting y; `tols` are the peers' tolerances."""
+    """Work: the fit of y; `tols` are the peers' tolerances."""
     peers = {}
     for name, peer_tol in tols.items():
         name = name.replace("_", " ")
@@ -67,7 +68,7 @@ def fits(X, y, threads, tol, **tols):
 def _made(X, y, module, threads, **parameters):
     call = fitting(X, y, module, threads, **parameters)()
     if module.startswith("sklearnex"):
-        call(None)  # only a fit tells whether it is their own
+        call(None)  # only a fit shows whether the code is their own
     return call
 
 
@@ -77,7 +78,7 @@ def tall(scale, threads):
     return fits(X, y, threads, 1e-4, sklearn=1e-4, sklearnex=1e-4)
 
 
-# However small their tolerances, the peers' objectives stay off by 1.6e-6 (sklearn) and 2.5e-6 (sklearnex): so is ours.
+# The peers' objectives stay off by 1.6e-6 (sklearn) and 2.5e-6 (sklearnex), even with tiny tolerances; so is ours.
 @comparison("Logistic regression, digits, 10000 x 784, 10 classes, float32", sklearn=1.5, sklearnex=1.5)
 def digits(scale, threads):
     X, y = data.mnist10k()

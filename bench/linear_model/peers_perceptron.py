@@ -1,4 +1,4 @@
-"""Perceptrons here and in scikit-learn: the weights are compared first."""
+"""Perceptrons here and in scikit-learn; their weights must be equal."""
 
 import data
 import numpy as np
@@ -6,7 +6,7 @@ from comparison import Work, comparison
 
 
 def fits(kind, X, y, **parameters):
-    """The call that fits and gives (coef_, intercept_)."""
+    """A call that fits and returns (coef_, intercept_)."""
 
     def prepare():
         def call(_):
@@ -31,7 +31,7 @@ def scikit_learn():
 
 
 def same_weights(a, b):
-    """Whether the two planes are one, but for rounding."""
+    """Whether two hyperplanes are equal, up to rounding."""
     [(w, b0)], [(v, b1)] = a, b
     w, v = np.append(w, b0).astype(float), np.append(v, b1).astype(float)
     cosine = w @ v / np.linalg.norm(w) / np.linalg.norm(v)
@@ -56,7 +56,8 @@ def large(scale, threads):
 
 @comparison("perceptron 1M x 64 float32, 5 epochs", threads=(1,), share=0.7, sklearn=10)
 def large_float32(scale, threads):
-    # Theirs keeps float32 weights, and ours float64: on rows of sixteenths both are exact, and the work is the same.
+    # scikit-learn keeps float32 weights, and fastclf float64: on rows of sixteenths both are exact, and the work is the
+    # same
     X, y = data.hyperplane(int(1_000_000 * scale), 64, "float32")
     return work(np.round(16 * X) / 16, y, in_cache=False, max_iter=5)
 
@@ -68,5 +69,5 @@ def in_cache(scale, threads):
 
 @comparison("perceptron a9a as CSR, 20 epochs", threads=(1,), sklearn=3)
 def sparse(scale, threads):
-    # without intercept: on sparse rows theirs moves it by a hundredth of the step
+    # without intercept, because scikit-learn moves it by a hundredth of the step on sparse rows
     return work(*data.a9a(), max_iter=20, fit_intercept=False)

@@ -1,4 +1,4 @@
-"""Naive Bayes, a fit and a prediction, beside the time that one read of X takes."""
+"""A fit and a prediction of naive Bayes, compared with the time of one read of X."""
 
 import itertools
 
@@ -8,7 +8,7 @@ import pytest
 from fastclf import GaussianNB
 from fastclf._threads import n_threads
 
-_QUICK = 20  # the factor by which --quick has fewer rows
+_QUICK = 20  # factor by which --quick reduces the number of rows
 _CLASSES = 5
 
 

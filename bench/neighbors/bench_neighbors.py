@@ -1,4 +1,4 @@
-"""Exact k-NN, float32: cost of a query against n, d, k and the batch size around one base point, and over a wide n."""
+"""Exact k-NN, float32: cost of a query against n, d, k and batch size around a base point, and over a wide n."""
 
 import functools
 import itertools
@@ -18,7 +18,7 @@ SWEEPS = {
     "m": (1, 8, 64, 256, 1000, 4000),
 }
 
-# how the cost grows with n: clustered data of intrinsic dimension 10, and data without structure
+# growth of the cost with n: clustered data of intrinsic dimension 10, and data without structure
 GROWTH = {"n": 1_000_000, "d": 32, "k": 10, "m": 256}
 SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 TAIL = 100_000
@@ -28,11 +28,11 @@ MAKE = {
     "clustered 10": functools.partial(data.clustered, inner=10),
     "iid": data.iid,
 }
-_QUICK = 20  # the factor by which --quick has fewer rows
+_QUICK = 20  # factor by which --quick reduces the number of rows
 
 
 def pytest_generate_tests(metafunc):
-    """Each point, asked in two ways: a batch on all threads, and one query at a time on one thread."""
+    """Each point in two forms: a batch on all threads, and one query at a time on one thread."""
     fewer = _QUICK if metafunc.config.getoption("quick") else 1
     cases = {}
 

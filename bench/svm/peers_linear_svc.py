@@ -1,6 +1,6 @@
-"""LinearSVC here and LIBLINEAR's in scikit-learn: the time of a fit, once both objectives are within 1e-3 of the least.
+"""LinearSVC here, and LIBLINEAR's in scikit-learn: the time of a fit with both objectives within 1e-3 of the least.
 
-Each has the loosest tolerance, by decades, that gets it there.
+Each has the loosest tolerance that achieves this.
 """
 
 import warnings
@@ -22,7 +22,7 @@ def objective(X, y, model):
 
 
 def fitting(X, y, module, **parameters):
-    """The call that fits, whose answer is the model."""
+    """A call that fits and returns the model."""
 
     def fit(_):
         with warnings.catch_warnings():
@@ -33,7 +33,7 @@ def fitting(X, y, module, **parameters):
 
 
 def fits(X, y, threads, tol, their_tol):
-    """Work of fitting y; the least objective lies above the bound that our dual variables prove."""
+    """Work: the fit of y; the least objective is bounded from below by our dual variables."""
 
     def agree(ours, theirs):
         least = fitting(X, y, "fastclf")()(X).dual_objective_
@@ -52,4 +52,4 @@ def tall(scale, threads):
 
 @comparison("LinearSVC, hinge, a9a, CSR", threads=(2,), sklearn=2)
 def sparse(scale, threads):
-    return fits(*data.a9a(), threads, 0.3, 0.3)  # the largest of each, by factors of 3, that is within 1e-3
+    return fits(*data.a9a(), threads, 0.3, 0.3)  # the loosest of each, in factors of 3, that is within 1e-3

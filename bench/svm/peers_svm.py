@@ -7,18 +7,18 @@ import data
 import numpy as np
 from comparison import Work, comparison, refused_fallback, same_labels
 
-# Seconds of LIBSVM where it takes minutes or does not end.
+# Seconds after which LIBSVM is ended where it takes minutes or longer.
 _CAP = 300
 
 
 class Fitted:
-    """What is compared of a fit, computed when it is asked for, so that it is not timed."""
+    """The results of a fit to be compared, computed after the time is taken."""
 
     def __init__(self, model, X, y):
         self.model, self.X, self.y = model, X, y
 
     def objective(self):
-        """Of the dual, of all pairs, in float64 from nothing."""
+        """The dual objective, summed over all pairs, computed in float64 from the coefficients."""
         from fastclf.kernels.values import Kernel, as_kernel_rows
 
         model = self.model
@@ -37,14 +37,14 @@ class Fitted:
 
 
 def as_good(least, ours, theirs):
-    """Our violation is at most tol, and our objective not below theirs by more than `least`."""
+    """Whether our violation is at most tol, and our objective at most `least` below theirs."""
     model, best, other = ours[0].model, ours[0].objective(), theirs[0].objective()
     good = model.violation_ <= 1e-3 and best >= other - least * abs(other)
     return bool(good), f"violation {model.violation_:.1e}, objectives {best:.8g} and {other:.8g}"
 
 
 def fits(X, y, threads, capped=False, **parameters):
-    """Work of one fit of all rows."""
+    """Work: one fit to all rows."""
 
     def make(module, **own):
         with refused_fallback():
@@ -110,7 +110,7 @@ def svc_predict(scale, threads):
     def agree(ours, theirs):
         _, remark = same_labels(ours, theirs)
         differing = np.mean(np.concatenate(ours) != np.concatenate(theirs))
-        return bool(differing <= 1e-3), remark  # two machines, each to 1e-3: scores near 0 differ
+        return bool(differing <= 1e-3), remark  # two models, each to a tolerance of 1e-3, differ in scores near 0
 
     peers = {"sklearn": partial(predicts, "sklearn.svm"), "sklearnex": partial(predicts, "sklearnex.svm")}
     return Work([Q], partial(predicts, "fastclf", n_jobs=threads), peers, agree)

@@ -1,4 +1,4 @@
-"""Growing a tree to the end against the number of rows, and predicting against its depth, beside the limits."""
+"""Growing a full tree, by number of rows, and predicting, by depth, compared with the machine's limits."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import pytest
 
 import fastclf
 
-_QUICK = 16  # the factor by which --quick has fewer rows
+_QUICK = 16  # factor by which --quick reduces the number of rows
 
 
 @pytest.mark.parametrize("n", [12_500, 25_000, 50_000, 100_000, 200_000])
@@ -16,7 +16,8 @@ def test_fit(record, benchmark, request, n):
     n //= _QUICK if request.config.getoption("quick") else 1
     X, y, _ = data.noisy(n)
     model = fastclf.DecisionTreeClassifier(n_jobs=1)
-    levels = math.log2(n)  # a list is read to search, and read and written to part it, at each of at least so many
+    # least number of levels; on each a list is read for the search, and read and written for the partition
+    levels = math.log2(n)
     benchmark.group = "tree, fit"
     record(
         lambda _: model.fit(X, y),

@@ -14,7 +14,7 @@ def close_fits(least, ours, theirs):
 
 
 class Fitted(tuple):
-    """What is compared of a fit, made when it is asked for, so that it is not timed."""
+    """The results of a fit to be compared, computed after the time is taken."""
 
     def __new__(cls, model, X, y):
         return super().__new__(cls, (model, X, y))
@@ -26,7 +26,7 @@ class Fitted(tuple):
 
 
 def binned_forest(kind, X, y, threads, parameters):
-    """The call that fits a forest of one tree on all rows and features, of thresholds among 256 a feature."""
+    """A call that fits a forest of one tree to all rows and features, with thresholds among 256 bins per feature."""
     make = getattr(import_module("sklearnex.ensemble"), kind.replace("DecisionTree", "RandomForest"))
     model = make(n_estimators=1, bootstrap=False, max_features=None, n_jobs=threads, random_state=0, **parameters)
     with refused_fallback():
@@ -35,14 +35,14 @@ def binned_forest(kind, X, y, threads, parameters):
 
 
 def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
-    """Work of one fit of all rows."""
+    """Work: one fit to all rows."""
 
     def fits(module, **own):
         make = getattr(import_module(module), kind)
         return lambda block: Fitted(make(**parameters, **own).fit(X, y), X, y)
 
     peers = {"sklearn": partial(fits, "sklearn.tree", random_state=0)}
-    if "criterion" not in parameters:  # it has no other than gini and squared errors
+    if "criterion" not in parameters:  # sklearnex has only gini and squared errors
         peers["sklearnex"] = partial(binned_forest, kind, X, y, threads, parameters)
     return Work([X], partial(fits, "fastclf", n_jobs=threads), peers, partial(close_fits, 1e-3), items=1)
 
