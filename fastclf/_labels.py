@@ -110,7 +110,7 @@ def class_factors(class_weight, classes, heavy):
     labels = classes.tolist()
     unknown = [label for label in given if label not in labels]
     if unknown and any(label not in given for label in labels):
-        raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; those are {labels}")
+        raise ValueError(f"class_weight has {unknown[0]!r}, which is no class; the classes are {labels}")
     factors = np.array([given.get(label, 1.0) for label in labels])
     if not factors.any():
         raise ValueError(f"class_weight is {class_weight}; a weight above 0 is wanted")

@@ -339,5 +339,5 @@ def advance(progress, amount):
     if progress.advance(amount):
         raise RuntimeError(
             f"{progress.label}: stopped by callback at {100 * progress.step / progress.total:.0f} % of the work;"
-            " there is no answer"
+            " no result is available"
         )

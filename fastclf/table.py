@@ -80,7 +80,7 @@ class Table:
     def without(self, places):
         """The table without the columns at the given positions."""
         if self.is_sparse and places:
-            raise ValueError("columns of a sparse matrix are left out; all of them are wanted")
+            raise ValueError("columns of a sparse matrix cannot be left out; all of them are wanted")
         if self.is_sparse:
             return self
         kept = [j for j in range(len(self.columns)) if j not in places]
@@ -323,7 +323,7 @@ class TableClassifier(Classifier, shortcuts=True):
         for j, known in enumerate(categories):
             codes = None if known is None else X[:, j]
             if known is not None and not ((codes >= 0) & (codes < len(known)) | np.isnan(codes)).all():
-                raise ValueError(f"column {j} of X holds no positions in its {len(known)} categories")
+                raise ValueError(f"column {j} of X has a value that is no index of its {len(known)} categories")
         model = clone(self._model())
         native = _native(model)
         mean, spread = np.zeros(d), np.ones(d)

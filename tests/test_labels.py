@@ -75,7 +75,7 @@ def test_a_dict_that_names_all_classes_may_name_more(rng, Classifier):
 
 
 BAD_CLASS_WEIGHTS = {
-    "typo": ({"a": 1, "B": 2}, r"class_weight has 'B', which is no class; those are \['a', 'b', 'c'\]"),
+    "typo": ({"a": 1, "B": 2}, r"class_weight has 'B', which is no class; the classes are \['a', 'b', 'c'\]"),
     "kind": (3, "class_weight is 3; a dict, 'balanced' or None is wanted"),
     "word": ("even", "class_weight is 'even'; a dict, 'balanced' or None is wanted"),
     "negative": ({"a": -1}, r"class_weight\['a'\] is -1; a number of at least 0 is wanted"),

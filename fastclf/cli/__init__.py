@@ -66,7 +66,7 @@ def main(argv=None):
             return 1
         except UnicodeEncodeError as error:
             letter = error.object[error.start : error.end]
-            _tell("error", f"standard output in {error.encoding} has no {letter!a}; PYTHONIOENCODING=utf-8 has all")
+            _tell("error", f"standard output in {error.encoding} cannot write {letter!a}; PYTHONIOENCODING=utf-8 can")
             return 1
         except OSError as error:
             _tell("error", error)

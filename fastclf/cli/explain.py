@@ -76,7 +76,7 @@ def describe(saved, top):
         if has(model):
             content, more = explain(model, names, top, categories)
             return record | content | {"text": lines + more}
-    return record | {"text": [*lines, f"there are no words for what a {type(model).__name__} has learned"]}
+    return record | {"text": [*lines, f"no description is available for a {type(model).__name__}"]}
 
 
 def _list(values):
@@ -112,7 +112,7 @@ def _tree(model, names, top, categories):
 
     known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
     found = sorted(rules(model), key=lambda rule: -rule["n_samples"])
-    lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions deep at most, those for most rows first:"]
+    lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions at most, rules for most rows first:"]
     texts = []
     for rule in found:
         rule["conditions"] = [(j, side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
@@ -124,7 +124,7 @@ def _tree(model, names, top, categories):
         rule["text"] = text
     weights = model.feature_importances_
     order = [j for j in np.argsort(-weights, kind="stable")[:top] if weights[j] > 0]
-    used = ["what the splits gain by:", *(f"  {weights[j]:6.1%}  {names[j]}" for j in order)] if order else []
+    used = ["share of the total gain by column:", *(f"  {weights[j]:6.1%}  {names[j]}" for j in order)] if order else []
     content = {"rules": found, "importances": {names[j]: weights[j] for j in order}}
     return content, [*lines, *texts[:top], *_more(len(texts), top, "rules"), *used]
 
@@ -247,7 +247,7 @@ def _support_vectors(model, names, top, categories):
     bound = int(np.sum(weight >= model.C * (1 - 1e-9)))
     lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
     order = np.argsort(-weight, kind="stable")[:top]
-    lines.append("the heaviest, by their number among the training rows, from 0:")
+    lines.append("those with the largest weights (training rows are numbered from 0):")
     vectors = [np.asarray(model.support_vectors_[i]).ravel() for i in order]
     shown = min(len(names), 6)
     for i, vector in zip(order, vectors):

@@ -24,9 +24,9 @@ empty cell, ?, NA, nan and null are missing. An .npz holds X and y, a LIBSVM tex
 
 Categories become numbers as the method wants them: naive Bayes and trees take them, and missing values, as they are;
 for any other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there
-in training, and a missing number is the mean of its column. Where one column reaches more than 10 times as far as the
-middle one, columns are brought to mean 0 and standard deviation 1 (--scale), but for trees, naive Bayes and least
-squares, which do not mind."""
+in training, and a missing number is the mean of its column. If the range of one column
+is more than 10 times the median range, columns are standardised to mean 0 and standard deviation 1 (--scale), except
+for trees, naive Bayes and least squares, which do not depend on units."""
 
 
 def command(commands, name, run, *, help, description, examples, tables=True):
@@ -56,14 +56,14 @@ def add_data(parser):
     )
     parser.add_argument(
         "--categorical", action="append", default=[], metavar="COLUMN",
-        help="take the numbers of this column for names, such as postcodes; may be given again",
+        help="treat the numbers in this column as categories, such as postcodes; may be given again",
     )  # fmt: skip
     parser.add_argument(
         "--missing", choices=["keep", "drop"], default="keep",
         help="drop: leave out rows with a missing value (default: keep)",
     )  # fmt: skip
     parser.add_argument(
-        "--scale", choices=["auto", "yes", "no"], default="auto", help="bring columns to one spread (default: auto)"
+        "--scale", choices=["auto", "yes", "no"], default="auto", help="standardise columns (default: auto)"
     )
 
 
@@ -84,8 +84,8 @@ def add_folds(parser):
     parser.add_argument(
         "--cv", default="10", metavar="N", help="number of folds, or loo to leave out each row in turn (default: 10)"
     )
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="deal out anew N times (default: 1)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another N deals otherwise (default: 0)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="repeat N times with new folds (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default: 0)")
 
 
 def folds(args, data):
@@ -93,7 +93,7 @@ def folds(args, data):
     how = {"error_score": "raise"}
     if args.cv == "loo":
         if args.repeat != 1:
-            raise RequestError("--repeat is given with --cv loo, which leaves nothing to chance; leave it out")
+            raise RequestError("--repeat is given with --cv loo, which makes no random choice; leave it out")
         return how | {"cv": "loo"}
     try:
         cv = int(args.cv)

@@ -33,8 +33,8 @@ def register(commands):
         "tune",
         run,
         help="choose parameters of a method by cross-validation",
-        description="Try values of parameters on the same folds of DATA. The best figure of many is too good, as it was"
-        " picked; --outer 5 repeats the whole choice on 5 other folds, whose error is honest.",
+        description="Try values of parameters on the same folds of DATA. The smallest error of many is too optimistic,"
+        " because it was selected; --outer 5 repeats the whole choice on 5 outer folds, whose error is unbiased.",
         examples=[
             "fastclf tune data.csv --model knn",
             "fastclf tune data.csv --model svm --grid C=0.1:1000:9 --grid gamma=0.01,0.1,1 --outer 5",
@@ -46,14 +46,14 @@ def register(commands):
     parser.add_argument(
         "--grid", action="append", default=[], metavar="NAME=VALUES",
         help="values with commas between, 1:50 for whole numbers, 0.01:100:9 for nine with equal ratios; may be given "
-        "again, for all combinations (default: what suits the method)",
+        "again, for all combinations (default: values that suit the method)",
     )  # fmt: skip
     add_folds(parser)
     parser.add_argument(
         "--rule", choices=["best", "one-standard-error"], default="best",
         help="take the best, or the simplest that is at most one standard error worse (default: best)",
     )  # fmt: skip
-    parser.add_argument("--outer", type=int, metavar="N", help="folds around the choice, for an honest error")
+    parser.add_argument("--outer", type=int, metavar="N", help="number of outer folds, for an unbiased error")
     add_picture(parser, "the error by a parameter, of which there is one")
     parser.add_argument("--out", type=Path, metavar="MODEL", help="train the choice on all rows, into this file")
     add_running(parser)
@@ -98,7 +98,7 @@ def run(args):
         outer = found.outer
         record |= {"outer_error": outer.error, "outer_standard_error": outer.standard_error}
         record["outer_params"] = [{n.removeprefix(prefix): v for n, v in own.items()} for own in found.outer_params]
-        lines.append(f"honest error of the whole choice, on {args.outer} other folds: {_error(outer)}")
+        lines.append(f"unbiased error of the whole choice, on {args.outer} outer folds: {_error(outer)}")
     if found.interrupted:
         record["interrupted"] = True
         lines.append("interrupted: these are the figures of the folds that were finished")

@@ -283,7 +283,7 @@ class _Group:
         plan = self.plan
         fixed = learner.clean and plan.penalty is None and plan.order != "random"
         if plan.until_clean and learner.clean and plan.penalty is None:
-            learner.reason = f"sweep {n_iter} had no mistake"
+            learner.reason = f"epoch {n_iter} had no mistake"
             return True
         over = learner.must_stop(value, plan)
         # further epochs would change nothing: they are counted, but not run
@@ -293,9 +293,9 @@ class _Group:
             over = learner.must_stop(value, plan)
         if over:
             what = "loss" if self.held_out is None else "error on the held-out rows"
-            learner.reason = f"its {what} has not fallen by tol for {plan.n_iter_no_change} sweeps"
+            learner.reason = f"its {what} has not fallen by tol for {plan.n_iter_no_change} epochs"
         else:
-            learner.reason = f"max_iter={plan.max_iter} sweeps were made, the last with {mistakes} mistakes"
+            learner.reason = f"max_iter={plan.max_iter} epochs were made, the last with {mistakes} mistakes"
         return over or learner.n_iter == plan.max_iter
 
     def _make_epoch(self, n_iter):
@@ -330,7 +330,7 @@ class _Group:
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
             ):
                 raise ValueError(
-                    f"The weights overflowed in sweep {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
+                    f"The weights overflowed in epoch {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
                 )
         return stopped
 

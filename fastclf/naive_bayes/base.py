@@ -90,7 +90,7 @@ def rows_by_fold(folds, weight, n):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
     rows = rows_of_folds(np.unique(folds, return_inverse=True)[1])
     if sum(weight is None or weight[own].any() for own in rows) < 2:
-        raise ValueError("folds has fewer than two folds with a row that counts; at least two are wanted")
+        raise ValueError("folds has fewer than two folds with a row of weight above 0; at least two are wanted")
     return rows
 
 
@@ -214,7 +214,7 @@ class NaiveBayesBase(Classifier):
             raise TypeError(f"other is {other!r}; a fitted {type(self).__name__} is wanted")
         other._require_fitted()
         if not np.array_equal(self.classes_, other.classes_) or self.n_features_in_ != other.n_features_in_:
-            raise ValueError("other has other classes or another number of columns; a model with the same is wanted")
+            raise ValueError("other has different classes or a different number of columns; the same are wanted")
 
     def predict_folds(self, X, y, folds, sample_weight=None, method="predict"):
         """The prediction for each row by a fit to all rows of the other folds; the estimator does not change.

@@ -183,7 +183,9 @@ class Histogram(Table):
     @staticmethod
     def merge(one, other):
         if not np.array_equal(one["cells"], other["cells"]):
-            raise ValueError("the histograms of the models have other bins; those of one `partial_fit` are wanted")
+            raise ValueError(
+                "the histograms of the models have different bins; bins of the same `partial_fit` are wanted"
+            )
         return {"cells": one["cells"], "counts": one["counts"] + other["counts"]}
 
     @classmethod

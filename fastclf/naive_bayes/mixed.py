@@ -209,7 +209,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _require_mergeable(self, other):
         super()._require_mergeable(other)
         if (self.distributions_, self.factors_) != (other.distributions_, other.factors_):
-            raise ValueError("other has other distributions; a model with the same ones is wanted")
+            raise ValueError("other has different distributions; a model with the same ones is wanted")
 
     def _joint(self, table):
         joint = begin_joint(len(table), log_of(self.class_prior_))
@@ -222,7 +222,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         kinds = [self.distributions_[first] for first, *_ in self.factors_]
         if "kernel" in kinds or not self.alpha > 0:
             what = "a kernel density" if "kernel" in kinds else "alpha=0"
-            raise AttributeError(f"{self!r} has no log_evidence_: {what} states no prior of its parameters")
+            raise AttributeError(f"{self!r} has no log_evidence_: {what} defines no prior of its parameters")
         count = self.class_count_
         if self.priors is None:
             total = float(log_dirichlet(count[None], 1.0)[0])

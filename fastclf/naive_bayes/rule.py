@@ -70,13 +70,13 @@ class BayesClassifier:
             raise TypeError(f"densities are of kinds {sorted(kinds)}; one kind is wanted")
         [self._kind] = kinds
         if self._kind == "frozen" and len(set(map(_is_discrete, self.densities))) != 1:
-            raise TypeError("densities are of discrete and of continuous distributions; either alone are wanted")
+            raise TypeError("densities are discrete and continuous distributions; only one of the two kinds is wanted")
         if self._kind == "table":
             self.densities = [np.asarray(table, np.float64) for table in self.densities]
             for table in self.densities:
                 if table.shape != self.densities[0].shape or (table < 0).any() or not np.isclose(table.sum(), 1):
                     raise ValueError(
-                        "densities has a table that is not of one shape with the others, from 0 up, of sum 1"
+                        "densities has a wrong table; probabilities with the sum 1, in tables of one shape, are wanted"
                     )
 
     def predict_joint_log_proba(self, X):
@@ -90,7 +90,7 @@ class BayesClassifier:
     def _log_density(self, density, X):
         if self._kind == "table":
             if X.shape[1] != density.ndim or (X < 0).any() or (density.shape <= X).any() or (np.floor(X) != X).any():
-                raise ValueError(f"X has no index into tables of shape {density.shape} in some row")
+                raise ValueError(f"X has a row that is no index into tables of shape {density.shape}")
             return np.log(density[tuple(X.T.astype(np.intp))])
         x = X[:, 0] if X.shape[1] == 1 else X
         if self._kind == "callable":

@@ -74,6 +74,6 @@ def _require_metric(algorithm, metric, column, X):
     if metric.name not in names or not isinstance(X, np.ndarray):
         rows = f" on {X.kind}" if not isinstance(X, np.ndarray) else ""
         raise ValueError(
-            f"algorithm is {algorithm!r} and metric {metric.shown!r}{rows}, for which there is none; one of"
+            f"algorithm is {algorithm!r} and metric {metric.shown!r}{rows}, for which there is no index; one of"
             f" {', '.join(map(repr, names))}{' on an array' if rows else ''}, or algorithm='auto' is wanted"
         )

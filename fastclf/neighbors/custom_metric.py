@@ -261,4 +261,4 @@ def _call(metric, query, row):
 
 
 def _no_number(metric, query, row):
-    return ValueError(f"metric {metric!r} gives no number for {query} and row {row}; one is wanted")
+    return ValueError(f"metric {metric!r} gives no number for {query} and row {row}; a number is wanted")

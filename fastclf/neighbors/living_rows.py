@@ -220,9 +220,9 @@ class Segments(DeclaredState):
     def add(self, rows):
         """A new object with rows appended as a copy. O(d) per row, amortised, and sometimes a new index."""
         if not isinstance(self.some_rows, np.ndarray):
-            raise TypeError(f"rows are added to {self.some_rows.kind}; an array is wanted")
+            raise TypeError(f"rows cannot be added to {self.some_rows.kind}; an array is wanted")
         if not isinstance(rows, np.ndarray):
-            raise TypeError(f"X is {rows.kind}, whose rows are added to an array; an array is wanted")
+            raise TypeError(f"X is {rows.kind}, but the fitted rows are an array; an array is wanted")
         # the function is called with rows of a single type
         if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)

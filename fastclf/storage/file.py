@@ -96,7 +96,7 @@ def save(estimator, path):
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"path is {path}, but there is no folder {folder}")
     if os.path.exists(target) and not os.path.isfile(target):
-        raise ValueError(f"path is {path}, which is no file but something else")
+        raise ValueError(f"path is {path}, which exists but is not a file")
     temporary = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -148,7 +148,7 @@ def load(path, verify=False):
     """
     path = _as_str(path)
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path} is no file but something else")
+        raise ValueError(f"{path} is not a file")
     with open(path, "rb") as file:
         header, stop = _read_header(file, path)
         if verify:
@@ -226,7 +226,7 @@ def _read_header(file, path):
     """(header, the position of its end), after its checksum is compared."""
     prefix = file.read(_PREFIX)
     if prefix[: len(_MAGIC)] != _MAGIC[: len(prefix)] or not prefix:
-        raise ValueError(f"{path} is no file that fastclf has saved")
+        raise ValueError(f"{path} was not saved by fastclf")
     if len(prefix) < _PREFIX:
         raise ValueError(f"{path} is cut short: it has {len(prefix)} bytes")
     _, version, length, _ = _CHECKED.unpack(prefix[: _CHECKED.size])

@@ -188,7 +188,9 @@ class PrunedTree(Estimator):
             return
         require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
         if n < require_integer("cv", self.cv, 2):
-            raise ValueError(f"cv is {self.cv} and n_samples={n}; at most one fold for each row that counts is wanted")
+            raise ValueError(
+                f"cv is {self.cv} and n_samples={n}; at most one fold for each row of weight above 0 is wanted"
+            )
 
     def _fit_progress(self, n):
         """The Progress of a fit to n rows."""

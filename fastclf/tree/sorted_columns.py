@@ -83,7 +83,7 @@ class Sorted:
     def __init__(self, data, threads, leave_out=False):
         n, d = len(data), data.X.shape[1]
         if n >= 1 << 31:
-            raise ValueError(f"X has {n} rows; trees are grown on 2147483647 at most (take a sample of the rows)")
+            raise ValueError(f"X has {n} rows; trees take at most 2147483647 (fit a sample of the rows)")
         self.n_features = d
         self.row_bits = max(1, (n - 1).bit_length())
         self.rank_shift = _rank_shift(n, self.row_bits, data.target)
@@ -200,8 +200,8 @@ def _rank_shift(n_rows, row_bits, target):
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:
         raise ValueError(
-            f"X has {n_rows} rows and y {n_classes} classes; trees are grown on 2^63 at most, of the number of rows"
-            " squared times that of classes (take a sample of the rows)"
+            f"X has {n_rows} rows and y {n_classes} classes; for trees the squared number of rows times"
+            " the number of classes must be below 2^63 (fit a sample of the rows)"
         )
     return shift
 

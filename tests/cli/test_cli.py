@@ -182,7 +182,7 @@ def test_an_index_gives_the_answer_of_the_rows_it_was_made_of(folder, capsys):
     ("args", "sentence"),
     [
         (["--index", "none.fclf"], "none.fclf: there is no such file"),
-        (["--index", "A.npy"], "A.npy is no file that fastclf has saved"),
+        (["--index", "A.npy"], "A.npy was not saved by fastclf"),
         (["--index", "A.fclf", "--p", "3"], "--metric and --p are those of the index; leave them out"),
         (["--index", "A.fclf", "-k", "151"], "-k is 151; 1 to 150, the number of rows of A.fclf, is wanted"),
         (["--index", "A.fclf", "--queries", "narrow.npy"], "narrow.npy has 3 columns, but A.fclf has 4"),
@@ -356,7 +356,7 @@ def test_letters_that_the_output_does_not_have_are_named(folder):
     write_csv(folder / "A.csv", [[i, "äö"[i % 2]] for i in range(40)])
     done = run(folder, "evaluate", "A.csv", "--model", "tree", "--cv", "2", "--quiet", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "fastclf: error: standard output in ascii has no '\\xe4'; PYTHONIOENCODING=utf-8 has all\n"
+    assert done.stderr == "fastclf: error: standard output in ascii cannot write '\\xe4'; PYTHONIOENCODING=utf-8 can\n"
 
 
 def test_ctrl_c_ends_with_one_line_and_no_result(folder, capsys, monkeypatch):

@@ -280,14 +280,14 @@ def test_every_method_has_a_grid_of_its_own(capsys, model):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("tree", ["THEN setosa   (50 training rows, 100.0% of them setosa", "what the splits gain"]),
+        ("tree", ["THEN setosa   (50 training rows, 100.0% of them setosa", "share of the total gain by column"]),
         ("knn", ["the 5 nearest of 150 training rows (euclidean); every vote counts the same"]),
         ("logistic", ["score of setosa", "petal length", "(the constant)"]),
         ("centroid", ["the class whose centre is nearest", "petal length"]),
         ("bayes", ["share of each class: setosa 33.3%", "petal length (gaussian)", "setosa: mean 1.462"]),
         ("GaussianNB", ["sepal width: setosa mean 3.428"]),
         ("GeneralisedLinearClassifier", ["makes 14 of them", "petal length^2"]),
-        ("BernoulliNB", ["there are no words for what a BernoulliNB has learned"]),
+        ("BernoulliNB", ["no description is available for a BernoulliNB"]),
     ],
 )
 def test_a_model_is_explained_in_words(capsys, tmp_path, model, words):

@@ -325,14 +325,14 @@ def make_faulty(folder):
         (["train", "mixed.csv", "--out", "no/model"], "--out is no/model, but there is no folder no"),
         (["train", "mixed.csv", "--out", "mixed.csv"], "--out mixed.csv would overwrite the data"),
         (["predict", "none", "mixed.csv"], "none: there is no such file"),
-        (["predict", "junk", "mixed.csv"], "junk is no file that fastclf has saved"),
-        (["predict", ".", "mixed.csv"], ". is no file but something else"),
+        (["predict", "junk", "mixed.csv"], "junk was not saved by fastclf"),
+        (["predict", ".", "mixed.csv"], ". is not a file"),
         (["predict", "model", "none.csv"], "none.csv: there is no such file"),
         (["predict", "model", "words.csv"], "words.csv: column 'age' holds 'young' (row 0); a number is wanted, as in"),
         (["predict", "model", "less.csv"], "less.csv: there is no column 'size'; one is wanted, as in training"),
         (["predict", "model", "ragged.csv"], "ragged.csv: line 3 has 3 columns"),
         (["predict", "model", "mixed.csv", "--target", "x"], "mixed.csv: there is no column 'x'"),
-        (["explain", "junk"], "junk is no file that fastclf has saved"),
+        (["explain", "junk"], "junk was not saved by fastclf"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(folder, capsys, args, sentence):
@@ -400,7 +400,10 @@ def test_even_columns_and_methods_without_units_are_left_as_they_are():
     [
         (TableClassifier(scale="yes"), "scale is 'yes'; True, False or 'auto' is wanted"),
         (TableClassifier(names=["a"]), "names has 1 entries; 4, one a column, are wanted"),
-        (TableClassifier(categories=[None, ["a"], None, None]), "column 1 of X holds no positions in its 1 categories"),
+        (
+            TableClassifier(categories=[None, ["a"], None, None]),
+            "column 1 of X has a value that is no index of its 1 categories",
+        ),
         (TableClassifier(categories=[None]), "categories has 1 entries; 4, one a column, are wanted"),
     ],
 )

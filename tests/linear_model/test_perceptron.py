@@ -310,12 +310,12 @@ def test_and_is_learned_and_xor_is_not():
     model = Perceptron(order="cyclic").fit(CORNERS, AND)
     assert model.converged_
     assert model.predict(CORNERS).tolist() == AND
-    with pytest.warns(UserWarning, match="not known to separate the rows: max_iter=50 sweeps were made, the last with"):
+    with pytest.warns(UserWarning, match="not known to separate the rows: max_iter=50 epochs were made, the last with"):
         model = Perceptron(order="cyclic", max_iter=50).fit(CORNERS, XOR)
     assert not model.converged_
     assert np.isnan(model.margin_)
     assert np.isnan(model.mistake_bound_)
-    assert model.stop_reason_.startswith("max_iter=50 sweeps were made, the last with ")
+    assert model.stop_reason_.startswith("max_iter=50 epochs were made, the last with ")
 
 
 def test_the_four_emails_of_the_texts_are_separated():
@@ -414,7 +414,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(rng):
     before = {name: np.copy(value) for name, value in vars(model).items() if name.endswith("_")}
     with pytest.raises(KeyboardInterrupt):
         model.set_params(callback=fail).fit(X[:, :2], y)
-    with pytest.raises(ValueError, match="overflowed in sweep 1"):
+    with pytest.raises(ValueError, match="overflowed in epoch 1"):
         model.set_params(callback=None, eta0=1e300).fit(X * 1e300, y)
     for name, value in before.items():
         np.testing.assert_array_equal(getattr(model, name), value)
@@ -502,7 +502,7 @@ BAD = {
     "tol": ({"tol": -1}, {}, "tol is -1; a number of at least 0 is wanted"),
     "shuffle": ({"shuffle": "yes"}, {}, "shuffle is 'yes'; True or False is wanted"),
     "max_iter": ({"max_iter": 0}, {}, "max_iter is 0; at least 1 is wanted"),
-    "class_weight": ({"class_weight": {7: 1}}, {}, "class_weight has 7, which is no class; those are"),
+    "class_weight": ({"class_weight": {7: 1}}, {}, "class_weight has 7, which is no class; the classes are"),
     "class_weight kind": ({"class_weight": "even"}, {}, "class_weight is 'even'; a dict, 'balanced' or None"),
     "validation_fraction": ({"validation_fraction": 1}, {}, "validation_fraction is 1; a number between 0 and 1"),
     "weights": ({}, {"sample_weight": [0] * 4}, "sample_weight is zero for every row"),

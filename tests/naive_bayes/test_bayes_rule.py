@@ -169,7 +169,10 @@ BAD = {
     "cost": (lambda: BayesClassifier([1.0], [[1.0]], [1.0]), r"cost_matrix has shape \(1,\)"),
     "index": (lambda: BayesClassifier([1.0], [[1.0]]).predict([[1]]), "no index into tables"),
     "sampling": (lambda: BayesClassifier([1.0], [np.sin]).sample(), "cannot be sampled"),
-    "mixed": (lambda: BayesClassifier([0.5, 0.5], [stats.norm(), stats.poisson(1)]), "either alone are wanted"),
+    "mixed": (
+        lambda: BayesClassifier([0.5, 0.5], [stats.norm(), stats.poisson(1)]),
+        "only one of the two kinds is wanted",
+    ),
     "support": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(1, 0)), "two finite bounds"),
     "mass": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(0, 9)), "with all of their mass"),
     "evidence": (

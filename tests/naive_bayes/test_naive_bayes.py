@@ -323,7 +323,7 @@ def test_without_a_prior_there_is_no_evidence(rng):
     X, y = draw(rng, "gaussian")
     for model in (NaiveBayes("kernel"), NaiveBayes(alpha=0)):
         assert not hasattr(model.fit(X, y), "log_evidence_")
-    with pytest.raises(AttributeError, match="a kernel density states no prior"):
+    with pytest.raises(AttributeError, match="a kernel density defines no prior"):
         _ = NaiveBayes("kernel").fit(X, y).log_evidence_
 
 

@@ -295,15 +295,15 @@ def below_zero(q, x, d):
 BAD = {
     "nan": (
         lambda X: NearestNeighbors(metric=nan_at_seven).fit(X).kneighbors(X[:3]),
-        "gives no number for query 0 and row 7; one is wanted",
+        "gives no number for query 0 and row 7; a number is wanted",
     ),
     "nan in a radius": (
         lambda X: NearestNeighbors(metric=nan_at_seven).fit(X).radius_neighbors(X[:3], 9.0),
-        "gives no number for query 0 and row 7; one is wanted",
+        "gives no number for query 0 and row 7; a number is wanted",
     ),
     "nan in fit": (
         lambda X: NearestNeighbors(metric=nan_at_seven, metric_params={"triangle": True}).fit(X),
-        "gives no number for row 0 of X and row 7; one is wanted",
+        "gives no number for row 0 of X and row 7; a number is wanted",
     ),
     "negative where votes are 1 / distance": (
         lambda X: KNeighborsClassifier(4, metric=below_zero, weights="distance").fit(X, X[:, 0] > 2).predict(X[:3]),

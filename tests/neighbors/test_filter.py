@@ -255,14 +255,14 @@ def test_rows_too_wide_for_the_proof_are_scanned(rng):
 def test_an_index_for_rows_without_one_is_refused_in_one_sentence(rng, algorithm, make_rows, metric, named):
     with pytest.raises(
         ValueError,
-        match=f"^algorithm is '{algorithm}' and metric {named}, for which there is none; one of .* is wanted$",
+        match=f"^algorithm is '{algorithm}' and metric {named}, for which there is no index; one of .* is wanted$",
     ):
         NearestNeighbors(algorithm=algorithm, metric=metric).fit(make_rows(rng.standard_normal((50, 3))))
 
 
 def test_a_filter_for_a_metric_without_one_is_refused_in_one_sentence(rng):
     with pytest.raises(
-        ValueError, match="algorithm is 'filter' and metric 'chebyshev', for which there is none; one of"
+        ValueError, match="algorithm is 'filter' and metric 'chebyshev', for which there is no index; one of"
     ):
         NearestNeighbors(algorithm="filter", metric="chebyshev").fit(rng.standard_normal((50, 3)))
 

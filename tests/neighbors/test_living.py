@@ -399,7 +399,7 @@ def test_rows_that_are_no_array_can_be_removed_but_not_added_to(rng):
     found = np.empty((20, 2), np.intp)
     segments.nearest(search.Search(X, None, None, Progress(1, "")), None, found)
     assert_same(found, NearestNeighbors(n_neighbors=2).fit(X[15:]).kneighbors(X)[1])
-    with pytest.raises(TypeError, match="rows are added to rows in another form; an array is wanted"):
+    with pytest.raises(TypeError, match="rows cannot be added to rows in another form; an array is wanted"):
         segments.add(X)
 
 
@@ -444,7 +444,7 @@ def test_rows_are_not_added_to_packed_or_sparse_ones(rng, make_rows):
     model = NearestNeighbors(**params).partial_fit(X)
     state = dict(vars(model))
     kind = "a sparse matrix" if make_rows is sparse_rows else "packed bits"
-    with pytest.raises(TypeError, match=f"^rows are added to {kind}; an array is wanted$"):
+    with pytest.raises(TypeError, match=f"^rows cannot be added to {kind}; an array is wanted$"):
         model.partial_fit(X)
     assert vars(model) == state
 
@@ -452,7 +452,7 @@ def test_rows_are_not_added_to_packed_or_sparse_ones(rng, make_rows):
 def test_sparse_rows_are_not_added_to_an_array(rng):
     model = NearestNeighbors().fit(grid(rng, 9))
     with pytest.raises(
-        TypeError, match=r"^X is a sparse matrix, whose rows are added to an array; an array is wanted$"
+        TypeError, match=r"^X is a sparse matrix, but the fitted rows are an array; an array is wanted$"
     ):
         model.partial_fit(sparse.csr_array(grid(rng, 2)))
     assert model.n_samples_fit_ == 9
