@@ -33,11 +33,11 @@ def mutations(request):
 
 def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore SIGINT otherwise
 
 
 def pytest_collection_modifyitems(items):
-    # builds take longest, so they come first: on another core the other tests run beside them
+    # builds take longest, so they come first: the other tests run on another core in the meantime
     items.sort(key=lambda item: item.get_closest_marker("build") is None)
 
 
@@ -47,9 +47,9 @@ def pytest_report_header():
 
 
 def pairwise_grid(**axes):
-    """Parametrize by some of all combinations of the axes' values: each value of an axis meets each of every other.
+    """Parametrize by some combinations of values: each value of an argument occurs with each value of every other one.
 
-    Most defects need two values at once, few a third; the rows are those of a greedy choice, the same every time.
+    Most defects need two values at once, few a third. The combinations are chosen greedily, the same every time.
     """
     names, values = list(axes), [list(each) for each in axes.values()]
     missing = {
@@ -72,9 +72,9 @@ def pairwise_grid(**axes):
 
 
 def seconds_to_obey_ctrl_c(code):
-    """How long `code` runs on after SIGINT: it prints "ready", works, and prints time.time() once interrupted.
+    """The time that `code` continues after SIGINT; it prints "ready", works, and prints time.time() once interrupted.
 
-    The promise is 0.2 s on an idle machine; tests give a busy one 1 s, and for its worst moments two more tries.
+    0.2 s are promised on an idle machine; tests allow a busy machine 1 s, and up to three tries.
     """
     for _ in range(3):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -95,7 +95,7 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_file():
-    """Path of a file of the data folder; a test is skipped only where there is no such folder at all."""
+    """Path of a file in the data folder; a test is skipped only if there is no such folder at all."""
 
     def find(name):
         if not DATA.is_dir():

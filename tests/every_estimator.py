@@ -1,4 +1,4 @@
-"""Every public estimator, fitted to a few rows, and what it answers: for the tests that hold for all of them."""
+"""Every public estimator, fitted to a few rows, and its answers, for tests that hold for all estimators."""
 
 import inspect
 
@@ -20,7 +20,7 @@ POLYNOMIALS = fastclf.PolynomialFeatures(include_bias=False)
 
 NUMBERS, CLASSES = X[:, 0], np.arange(40) % 3
 
-# Estimators that are made or fitted in another way than Name().fit(X, Y): what they are fitted to.
+# Estimators that are not made and fitted by Name().fit(X, Y), with the data of their fits.
 SPECIAL = {
     "BayesOptimalClassifier": (lambda: fastclf.BayesOptimalClassifier([fastclf.GaussianNB(), NEIGHBORS]), X, Y),
     "CostSensitiveClassifier": (lambda: fastclf.CostSensitiveClassifier(cost_matrix=[[0, 1], [3, 0]]), X, Y),
@@ -51,7 +51,7 @@ MORE = {
 
 
 def estimators():
-    """Name: (function that makes it, what it is fitted to)."""
+    """Name: (function that makes the estimator, its data)."""
     found = {}
     for name in fastclf.__all__:
         cls = getattr(fastclf, name)
@@ -62,12 +62,12 @@ def estimators():
 
 ESTIMATORS = estimators()
 
-# Name: function that fits it.
+# Name: function that fits the estimator.
 FITTED = {name: lambda make=make, data=data: make().fit(*data) for name, (make, *data) in ESTIMATORS.items()}
 
 
 def asked(model):
-    """Rows that a model is asked about."""
+    """Rows to predict."""
     if isinstance(model, TableClassifier):
         return MIXED.rows(np.arange(12))
     if type(model).__name__ in ("CategoricalNB", "OneHotEncoder"):
@@ -80,7 +80,7 @@ METHODS = ("predict", "predict_proba", "decision_function", "transform", "kneigh
 
 
 def answer(model, method):
-    """The arrays that a method answers."""
+    """The arrays in the result of a method."""
     answer = getattr(model, method)(asked(model))
     return list(answer) if isinstance(answer, tuple) else [answer]
 
@@ -92,7 +92,7 @@ def answers(model):
 
 
 def same(a, b):
-    """Whether two values have the same types and the same bits, all the way down."""
+    """Whether two values have the same types and the same bits, in all nested parts."""
     if isinstance(a, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape:
             return False

@@ -1,4 +1,4 @@
-"""Forged files: what somebody who means harm would write, with right checksums."""
+"""Forged files, with right checksums, as an attacker would write them."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ import numpy as np
 
 from fastclf.storage import state
 
-# Values that an altered number may get, and entries that an altered header may.
+# Replacements for a number in an array, and for an entry in the header.
 NUMBERS = [0, 1, -1, 2, 7, 2**15, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1]
 FLOATS = [0.0, -0.0, 1e-320, 1e308, -1e308, math.inf, -math.inf, math.nan, 0.5, -3.0]
 ENTRIES = [None, True, False, 0, 1, -1, 3, 40, 2**31, 2**63, -(2**63), 10**30, "", "a", "cosine", "gini", "no", [], {}]
@@ -43,7 +43,7 @@ def altered_header(content, rng):
 
 
 def altered_array(content, rng):
-    """One or more entries of one array changed, with right checksums."""
+    """A copy of a file with one or more entries of one array changed, and right checksums."""
     header, arrays = parts(content)
     places = [place for place in state.layout(header["arrays"], 0) if place[3] > place[2]]
     if not places:
@@ -85,7 +85,7 @@ def parts(content):
 
 
 def assemble(header, arrays, version=1):
-    """A file with right checksums: what somebody who means harm would write."""
+    """Write a file with right checksums from a changed header and arrays."""
     header = json.dumps(header).encode()
     header += b" " * (-(24 + len(header)) % 64)
     start = struct.pack("<8sIII", b"\x89fclf\r\n\x1a", version, len(header), zlib.crc32(arrays))

@@ -1,11 +1,11 @@
 """Random use of every estimator, forged files and mangled tables, until something breaks: `make fuzz MINUTES=60`.
 
-    python tests/fuzz.py --minutes 60            cases of all kinds, other ones every time
-    python tests/fuzz.py --case calls:1234567    one case again, with every step that it takes
+        python tests/fuzz.py --minutes 60            random cases of all kinds
+        python tests/fuzz.py --case calls:1234567    one case again, with all its steps printed
 
-A case follows from its number. A worker runs cases; this process sees it crash or hang. What else is a defect: an
-exception that is not a sentence of the library's own; an answer that a model which was only fitted, extended and
-reduced in the same way does not give; a model that an interrupted or failed call has changed.
+A case is determined by its number. Worker processes run cases; the main process detects that a worker crashes or hangs.
+Further defects: an exception that is not a sentence of this library; an answer that differs from that of a model that
+was only fitted, extended and reduced in the same way; a model that an interrupted or failed call has changed.
 """
 
 import argparse
@@ -37,12 +37,12 @@ from fastclf import cli, load, save
 from fastclf._estimator import clone
 from fastclf._snapshot import is_state
 
-# Seconds without the end of a case after which a worker hangs: cases take milliseconds.
+# Seconds without a finished case after which a worker counts as hanging: cases take milliseconds.
 HANGS = 60
 
 ALL_METHODS = (*METHODS, "predict_log_proba", "decision_path", "radius_neighbors", "kneighbors_graph", "expected_costs")
 
-# Values of parameters by name; those without a list are left as they are, or get junk.
+# Values of parameters by name; parameters without a list keep their values, or get junk.
 PARAMETERS = {
     "n_neighbors": [1, 2, 3, 7, 40, 41],
     "radius": [0.0, 0.5, 3.0, np.inf],
@@ -103,12 +103,12 @@ PARAMETERS = {
 
 
 def junk_function(*args, **options):
-    """A user's function that fails."""
+    """A function passed by a user that raises an exception."""
     raise ValueError("of the user's function")
 
 
 class JunkClass:
-    """A user's class."""
+    """An instance of a user's class."""
 
     __init__ = junk_function
 
@@ -150,11 +150,11 @@ JUNK += [
 
 
 class Defect(Exception):
-    """What should not have happened."""
+    """A defect that was found."""
 
 
 def is_sentence(error):
-    """Whether an exception was raised by the library, for its user, rather than by what the library called."""
+    """Whether an exception was raised by this library for its user, and not by a library that it calls."""
     if not isinstance(error, (ValueError, TypeError, AttributeError, RuntimeError, MemoryError)) or "\n\n" in str(
         error
     ):
@@ -164,11 +164,11 @@ def is_sentence(error):
         return isinstance(error, ValueError)
     if Path(frames[-1].filename).is_relative_to(Path(fastclf.__file__).parent):
         return linecache.getline(frames[-1].filename, frames[-1].lineno).strip().startswith("raise")
-    return frames[-1].filename == __file__  # a method that the estimator does not have, an exception of a callback
+    return frames[-1].filename == __file__  # the estimator lacks the method, or a callback has raised the exception
 
 
 def place(error):
-    """The innermost line of the library that an exception went through."""
+    """The innermost line of this library in an exception's traceback."""
     package = Path(fastclf.__file__).parent
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if package in Path(frame.filename).parents]
     return f"{Path(frames[-1].filename).relative_to(package)}:{frames[-1].lineno}" if frames else "outside"
@@ -179,14 +179,14 @@ def strange(error):
 
 
 class Calls:
-    """Random calls on one estimator, beside a model that is only fitted, extended and reduced."""
+    """Random calls on one estimator, compared with a model that is only fitted, extended and reduced."""
 
     def __init__(self, number, tell):
         self.rng, self.tell = random.Random(number), tell
         self.name = self.rng.choice(list(ESTIMATORS))
         self.make, *self.data = ESTIMATORS[self.name]
         self.model, self.history = self.make(), None
-        self.refits = False  # a callback may refit the model
+        self.refits = False  # whether a callback may refit the model
         self.steps = [self.fit] * 4 + [self.partial_fit, self.remove, self.ask] * 3
         self.steps += [self.set_params, self.assign, self.file, self.pickled, self.copied, self.together]
         self.steps += [self.interrupted, self.called_back]
@@ -202,7 +202,7 @@ class Calls:
         self.compare()
 
     def attempt(self, function, *args, **options):
-        """(whether a call succeeded, its result); an exception must be a sentence, and leave the model as it was."""
+        """(whether a call succeeded, its result); an exception must be a sentence, and must not change the model."""
         before = dict(vars(self.model))
         try:
             return True, function(*args, **options)
@@ -223,7 +223,7 @@ class Calls:
             self.model.set_params(random_state=0)
 
     def rows(self, X):
-        """Some rows, often of another kind, size, order or with values that are hard."""
+        """Some rows, often of another type, size or order, or with difficult values."""
         rng = self.rng
         n = len(X) if hasattr(X, "rows") else X.shape[0]
         numbers = np.array([rng.randrange(n) for _ in range(rng.choice([0, 1, 2, n // 2, n, n, n, 2 * n]))], int)
@@ -260,7 +260,7 @@ class Calls:
         return X, numbers
 
     def targets(self, numbers):
-        """What belongs to these rows beside X, sometimes of another length, kind or with one class alone."""
+        """Targets and weights for these rows, sometimes of a wrong length or type, or with a single class."""
         rng, more = self.rng, []
         for part in self.data[1:]:
             part = part if part is None else part[numbers]
@@ -285,7 +285,7 @@ class Calls:
             if not warm:
                 self.history = [("fit", with_parameters, args)]
             else:
-                self.history = None  # what it began with may have been anything
+                self.history = None  # the parameters of the first fit are unknown
 
     def partial_fit(self):
         if hasattr(self.model, "partial_fit"):
@@ -332,7 +332,7 @@ class Calls:
         value = self.rng.choice(JUNK if junk else PARAMETERS[name])
         self.tell(f"  {name} = {value!r:.200}")
         self.model.set_params(**{name: value})
-        if junk:  # a call with it, and the old value again
+        if junk:  # a call with junk, then the old value again
             for step in (self.fit, self.ask):
                 self.tell(f"  {step.__name__}")
                 step()
@@ -408,7 +408,7 @@ class Calls:
         try:
             (self.fit if self.rng.random() < 0.5 else self.ask)()
         except KeyboardInterrupt:
-            self.history = None  # it came after the call, which may have ended
+            self.history = None  # unknown, because the assignment may have come after the call
         finally:
             with contextlib.suppress(KeyboardInterrupt):
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -432,10 +432,10 @@ class Calls:
         self.model.set_params(callback=callback)
         (self.fit if self.rng.random() < 0.5 else self.ask)()
         self.model.set_params(callback=None)
-        self.refits, self.history = False, None  # its parameters have the callback
+        self.refits, self.history = False, None  # because the callback is a parameter
 
     def compare(self):
-        """The model answers as one that was only fitted, extended and reduced."""
+        """The model gives the same answers as one that was only fitted, extended and reduced."""
         if not self.history or not hasattr(self.model, "n_features_in_"):
             return
         plain = clone(self.history[0][1])
@@ -445,7 +445,7 @@ class Calls:
                 getattr(plain, method)(*args)
             except Exception as error:
                 if is_sentence(error):
-                    return  # as the first fit, whose data or parameters were refused
+                    return  # like the first fit, whose data or parameters were refused
                 raise
         plain.set_params(**self.model.get_params(deep=False))
         for method in METHODS:
@@ -470,7 +470,7 @@ FILES = {}
 
 
 def files(number, tell):
-    """A forged file is refused in a sentence that names it, or the model answers, or refuses in a sentence."""
+    """A forged file is refused with a sentence that names it, or the model answers or refuses with a sentence."""
     rng = random.Random(number)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.fclf")
@@ -565,7 +565,7 @@ def run_case(case, tell):
 
 
 def work(kinds, first):
-    """Run cases one after the other, saying which, and what was wrong."""
+    """Run cases one after another; print each case, and the defects."""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     for number in range(first, first + 10**9):
         case = f"{kinds[number % len(kinds)]}:{number}"
@@ -579,7 +579,7 @@ def work(kinds, first):
 
 
 def drive(minutes, kinds, first):
-    """Watch a worker, start another where it crashed or hangs; returns the cases that went wrong."""
+    """Watch a worker, and start another one if it crashes or hangs; returns the defective cases."""
     stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
     while time.monotonic() < stop:
         command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]

@@ -1,4 +1,4 @@
-"""The slow, obvious versions. Every kernel must agree with these, to the last bit where it says so."""
+"""Slow and obvious versions of the algorithms. Every kernel must agree with them, to the last bit where stated."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def power(a, p):
-    """a ** p as C has it: inf where Python raises OverflowError."""
+    """a ** p as in C: inf where Python raises OverflowError."""
     try:
         return math.pow(a, p)
     except OverflowError:
@@ -14,7 +14,7 @@ def power(a, p):
 
 
 def distance(x, q, metric="euclidean", p=2.0, w=None):
-    """The textbook loop: float64, one coordinate after the other."""
+    """The textbook loop: float64, one coordinate after another."""
     x, q = [float(v) for v in x], [float(v) for v in q]
     w = [1.0] * len(x) if w is None else [float(v) for v in w]
     s = 0.0
@@ -68,7 +68,7 @@ def distances(X, Q, metric="euclidean", **params):
 
 
 def fast_distances(X, Q, metric="euclidean"):
-    """`distances` for the metrics without powers, the same operations in the same order, all pairs at once."""
+    """`distances` for metrics without powers: the same operations in the same order, for all pairs at once."""
     X, Q = np.asarray(X, np.float64), np.asarray(Q, np.float64)
     s = np.zeros((len(Q), len(X)))
     with np.errstate(over="ignore"):
@@ -93,7 +93,7 @@ def fast_distances(X, Q, metric="euclidean"):
 
 
 def nearest(D, k, own=None, allowed=None):
-    """(distances, indices) of the k nearest by a matrix of distances: smaller distance first, then smaller index."""
+    """(distances, indices) of the k nearest rows, from a distance matrix: smaller distance first, then index."""
     far, index = np.empty((len(D), k)), np.empty((len(D), k), np.intp)
     for i, row in enumerate(D):
         order = [j for j in np.lexsort((np.arange(len(row)), row)) if allowed is None or allowed[j]]
@@ -103,7 +103,7 @@ def nearest(D, k, own=None, allowed=None):
 
 
 def counted(D, k, weight):
-    """For each query the neighbours that are taken until their weights reach k, as (index, how much of it counts)."""
+    """For each query the neighbours whose weights add up to k, as (index, its part of the weight)."""
     rows = []
     for row in D:
         left, taken = float(k), []
@@ -116,7 +116,7 @@ def counted(D, k, weight):
 
 
 def vote(D, y, k, weights="uniform", weight=None):
-    """(classes, share of the votes of each) by counting one neighbour after the other."""
+    """(classes, share of the votes for each), by counting one neighbour after another."""
     classes = np.unique(y)
     weight = np.ones(len(y)) if weight is None else weight
     shares = np.zeros((len(D), len(classes)))
@@ -130,7 +130,7 @@ def vote(D, y, k, weights="uniform", weight=None):
 
 
 def ballot(row, k, weights="uniform", weight=None):
-    """The votes of one query's neighbours, by a row of distances: [(row number, distance, taken, vote)], in order."""
+    """The votes for one query from its row of distances: [(row number, distance, taken, vote)], in order."""
     weight = np.ones(len(row)) if weight is None else weight
     order = [j for j in np.lexsort((np.arange(len(row)), row)) if weight[j] > 0 and row[j] < np.inf]
     votes, before = [], 0.0
@@ -145,7 +145,7 @@ def ballot(row, k, weights="uniform", weight=None):
 
 
 def elect(votes, codes, nearer):
-    """The class with the most votes, of several the first or the one of nearer voters: sums in neighbour order."""
+    """The class with the most votes; a tie goes to the first class, or by total distance. Sums in neighbour order."""
     count, far = {}, {}
     for j, distance, taken, vote in votes:
         count[codes[j]] = count.get(codes[j], 0.0) + vote
@@ -154,7 +154,7 @@ def elect(votes, codes, nearer):
 
 
 def share(votes, codes, n_classes):
-    """The share of each class, sums in neighbour order."""
+    """The share of each class; sums are in the order of the neighbours."""
     count, total = np.zeros(n_classes), 0.0
     for j, _, _, vote in votes:
         count[codes[j]] += vote
@@ -163,7 +163,7 @@ def share(votes, codes, n_classes):
 
 
 def mean(votes, y):
-    """The mean target, sums in neighbour order."""
+    """The mean target; sums are in the order of the neighbours."""
     sums, total = np.zeros(y.shape[1:]), 0.0
     for j, _, _, vote in votes:
         sums = sums + vote * y[j]

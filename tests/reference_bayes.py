@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 
 def moments(X, y, weight=None):
-    """(means, variances) by class, two reads."""
+    """(means, variances) for each class, in two reads."""
     X = np.asarray(X, np.longdouble)
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, np.longdouble)
     means, variances = [], []
@@ -18,13 +18,13 @@ def moments(X, y, weight=None):
 
 
 def leave_one_out(model, X, y):
-    """The label of each row by a fit of all others."""
+    """The label of each row by a fit to all others."""
     rows = np.arange(len(X))
     return np.array([model.fit(X[rows != i], y[rows != i]).predict(X[i : i + 1])[0] for i in rows])
 
 
 def predict_folds(model, X, y, folds, weight, method):
-    """What a fit of all other folds answers for the rows of each; classes that it lacks are impossible."""
+    """The answers for each fold by a fit to all other folds; classes that these lack are impossible."""
     classes, answers = np.unique(y), [None] * len(y)
     absent = 0.0 if method == "predict_proba" else -np.inf
     for fold in np.unique(folds):

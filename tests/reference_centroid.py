@@ -4,7 +4,7 @@ import numpy as np
 
 
 def repeated(X, y, counts):
-    """The rows as often as the counts say."""
+    """The rows, each repeated as often as its count."""
     return np.repeat(X, counts, axis=0), np.repeat(y, counts)
 
 

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def targets(y):
-    """+1 for a class and -1 for the others; one column, for the second class, of two."""
+    """+1 for a class and -1 for the others; for two classes a single column, for the second class."""
     classes = np.unique(y)
     T = np.where(np.asarray(y)[:, None] == classes, 1.0, -1.0)
     return T[:, 1:] if len(classes) == 2 else T
 
 
 def fit(X, T, alpha=0.0, fit_intercept=True, weight=None):
-    """(coef, intercept) of least norm, by numpy.linalg.lstsq on the centred rows above sqrt(alpha) I."""
+    """(coef, intercept) with the least norm, by numpy.linalg.lstsq on [centred rows; sqrt(alpha) I]."""
     X = np.asarray(X, float)
     weight = np.ones(len(X)) if weight is None else weight
     mean, level = np.zeros(X.shape[1]), np.zeros(T.shape[1])
@@ -25,7 +25,7 @@ def fit(X, T, alpha=0.0, fit_intercept=True, weight=None):
 
 
 def leave_one_out(X, T, **parameters):
-    """The scores of each row by the fit of all others."""
+    """The scores of each row by a fit to all others."""
     scores = []
     weight = parameters.pop("weight", None)
     for i in range(len(X)):

@@ -1,10 +1,10 @@
-"""Logistic regression, slow and obvious: plain sums over rows, Newton's method on the columns as they are."""
+"""Logistic regression, slow and obvious: plain sums over rows, and Newton's method without scaling of the columns."""
 
 import numpy as np
 
 
 def probabilities(X, coef, intercept):
-    """Softmax of one score a class; a single row of coefficients is for the second of two classes."""
+    """Softmax of one score for each class; a single row of coefficients belongs to the second of two classes."""
     scores = X.astype(np.float64) @ np.asarray(coef, np.float64).T + intercept
     if scores.shape[1] == 1:
         scores = np.hstack([np.zeros_like(scores), scores])
@@ -18,7 +18,7 @@ def log_likelihood(X, codes, coef, intercept, weights):
 
 
 def objective(X, codes, coef, intercept, weights, C):
-    """C times minus the log likelihood, plus half the squares of the coefficients (C = inf: without them)."""
+    """C times minus the log likelihood, plus half of the squared coefficients (C = inf: without these)."""
     likelihood = log_likelihood(X, codes, coef, intercept, weights)
     return -likelihood if np.isinf(C) else -C * likelihood + 0.5 * np.sum(np.square(coef))
 
@@ -37,7 +37,7 @@ def gradient(X, codes, coef, intercept, weights, C):
 
 
 def gradient_norm(X, codes, coef, intercept, weights, C, fit_intercept=True):
-    """Of the objective over C sum(weights), for columns that are centred and divided by t (see the attribute)."""
+    """The gradient norm of the objective over C sum(weights), for columns centred and divided by t, as documented."""
     weights = np.asarray(weights, np.float64)
     total = weights.sum()
     mean = weights @ X / total if fit_intercept else np.zeros(X.shape[1])
@@ -50,7 +50,7 @@ def gradient_norm(X, codes, coef, intercept, weights, C, fit_intercept=True):
 
 
 def fit(X, codes, weights, C, fit_intercept=True):
-    """(coef, intercept) at the maximum, by Newton steps with second derivatives by differences of the gradient."""
+    """(coef, intercept) at the maximum, by Newton steps with second derivatives from differences of the gradient."""
     n_classes, d = codes.max() + 1, X.shape[1]
     K = 1 if n_classes == 2 else n_classes
     theta = np.zeros(K * (d + 1))

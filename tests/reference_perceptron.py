@@ -1,10 +1,13 @@
-"""The perceptron as the texts write it: slow and obvious."""
+"""The perceptron as in textbooks: slow and obvious."""
 
 import numpy as np
 
 
 def perceptron(X, y, turns, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
-    """(w, b) after each turn, beginning with the first weights, and the turns of mistakes; y is -1 or +1."""
+    """(w, b) after each sample, starting with the first weights, and the numbers of the samples with mistakes.
+
+    Y is -1 or +1.
+    """
     w = np.zeros(X.shape[1]) if w is None else np.array(w, float)
     steps, mistakes = [(w.copy(), b)], []
     for turn, i in enumerate(turns):
@@ -19,7 +22,7 @@ def perceptron(X, y, turns, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
 
 
 def joint(X, codes, turns, n_classes, eta=1.0):
-    """(W, b) after the turns and the number of mistakes, all classes at once."""
+    """(W, b) after all samples, and the number of mistakes, for all classes at once."""
     W, b, mistakes = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes), 0
     for i in turns:
         f = W @ X[i].astype(float) + b
@@ -35,7 +38,7 @@ def joint(X, codes, turns, n_classes, eta=1.0):
 
 
 def batch(X, y, sweeps, eta=1.0):
-    """(w, b) after sweeps that add up all mistakes."""
+    """(w, b) after epochs in which the steps of all mistakes are added up."""
     w, b = np.zeros(X.shape[1]), 0.0
     for _ in range(sweeps):
         wrong = y * (X.astype(float) @ w + b) <= 0
@@ -45,17 +48,17 @@ def batch(X, y, sweeps, eta=1.0):
 
 
 def averaged(steps):
-    """The mean of the weights after each turn."""
+    """The mean of the weights after each sample."""
     return np.mean([w for w, _ in steps[1:]], axis=0), np.mean([b for _, b in steps[1:]])
 
 
 def voted(steps, Q):
-    """The share of the votes for +1 minus that for -1, of the weights after each turn."""
+    """The share of the votes for +1 minus that for -1, for the weights after each sample."""
     return np.mean([np.where(Q.astype(float) @ w + b > 0, 1.0, -1.0) for w, b in steps[1:]], axis=0)
 
 
 def pocket(X, y, n_sweeps, cost=None):
-    """The weights with the fewest errors among those that end a sweep or a longest run of right rows."""
+    """The weights with the fewest errors, among those at the ends of epochs and of longest runs of correct rows."""
     cost = np.ones(len(y)) if cost is None else cost
     w, b, run, record, best, kept = np.zeros(X.shape[1]), 0.0, 0, 0, np.inf, None
 

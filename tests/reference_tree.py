@@ -21,7 +21,7 @@ def impurity(y, weight, criterion):
 
 
 def thresholds(x):
-    """The middle of each two neighbouring values, or the left one where the middle is not below the right one."""
+    """The middle of each two neighbouring values, or the left one if the middle is not below the right one."""
     values = np.unique(x).astype(np.float64)
     below, above = values[:-1], values[1:]
     middle = below / 2 + above / 2
@@ -43,7 +43,7 @@ def splits(X, y, weight, criterion, min_leaf=1, min_leaf_weight=0.0):
 
 
 def best_split(*arguments, **limits):
-    """The first of the splits that reduce impurity most, to 1e-9; None where there is no split."""
+    """The first of the splits that reduce impurity most, within 1e-9; None if there is no split."""
     found = list(splits(*arguments, **limits))
     if not found:
         return None
@@ -52,7 +52,7 @@ def best_split(*arguments, **limits):
 
 
 def subtrees(left, right, risk):
-    """Weakest-link pruning by its definition: [(alpha, collapsed nodes so far)], the node of least g(t) each time."""
+    """Weakest-link pruning by definition: [(alpha, collapsed nodes so far)], always the node with the least g(t)."""
     collapsed, alpha, steps = set(), 0.0, []
 
     def branch(node):
@@ -79,7 +79,7 @@ def subtrees(left, right, risk):
 
 
 def gain(y, weight, criterion, left):
-    """By how much a split reduces the impurity."""
+    """The reduction of impurity by a split."""
     parts = sum(weight[side].sum() * impurity(y[side], weight[side], criterion) for side in (left, ~left))
     return impurity(y, weight, criterion) - parts / weight.sum()
 

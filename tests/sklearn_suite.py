@@ -1,9 +1,9 @@
 """scikit-learn's own tests, run on fastclf's estimators and functions of the same names: python tests/sklearn_suite.py
 
-The test files that scikit-learn ships are copied aside and run with `patch_sklearn`. A failure is excused only by a
-line of `sklearn_ledger.txt`, "FILE::TEST  # reason", which stands for all tests that begin so; a line that excuses
-nothing is wrong too. Reasons: an attribute of scikit-learn's that is private; the words of a message; a feature that is
-declined, which the README's differences from scikit-learn name.
+The test files that scikit-learn ships are copied and run with `patch_sklearn`. A failure is excused only by a line of
+`sklearn_ledger.txt`, "FILE::TEST  # reason", which covers all tests whose names begin with it; a line that excuses
+nothing is an error, too. Reasons: a private attribute of scikit-learn; the words of a message; a feature that is not
+supported, as the README's differences from scikit-learn say.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 
 LEDGER = Path(__file__).with_name("sklearn_ledger.txt")
 
-# Test files of scikit-learn by the place of the tested module.
+# Test files of scikit-learn, by the module that they test.
 FILES = [
     "kernel_approximation",
     "linear_model/logistic",
@@ -40,7 +40,7 @@ FILES = [
     "tree/tree",
 ]
 
-# A plugin of pytest: replaces the names before the tests are imported, and writes what came of each test.
+# A pytest plugin that replaces the names before the tests are imported, and writes the outcome of each test.
 PLUGIN = """
 import json, os
 import fastclf.sklearn
@@ -65,7 +65,7 @@ def name_of(file):
 
 
 def run(files):
-    """{FILE::TEST: (outcome, the first line of its error)} of scikit-learn's tests in some files."""
+    """{FILE::TEST: (outcome, the first line of its error)} for scikit-learn's tests in some files."""
     import sklearn
 
     home = Path(sklearn.__file__).parent
@@ -90,7 +90,7 @@ def run(files):
 
 
 def ledger():
-    """{beginning of the names of tests: why their failure is excused}."""
+    """{beginning of test names: the excuse for their failure}."""
     lines = [line for line in LEDGER.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     return dict(tuple(part.strip() for part in line.rsplit("  #", 1)) for line in lines)
 

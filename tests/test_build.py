@@ -1,4 +1,4 @@
-"""The build: from the sdist alone, rebuilding what changed and no more, and on compilers without the x86 levels."""
+"""The build: from the sdist alone, rebuilding only changed files, and with compilers that lack the x86 levels."""
 
 import os
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.build
 
 
 def run(*command, cwd, **environment):
-    # no PYTHONPATH: what is built here is what must be found
+    # without PYTHONPATH, so that only the packages built here can be found
     unwanted = {"PYTHONPATH", "FASTCLF_DEBUG", "FASTCLF_LEVELS", "FASTCLF_SYMBOLS"}
     inherited = {name: value for name, value in os.environ.items() if name not in unwanted}
     result = subprocess.run(
@@ -30,7 +30,7 @@ def run(*command, cwd, **environment):
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory):
-    """The sdist, built from a copy of the checkout without anything that was built before."""
+    """The sdist, built from a copy of the checkout without any built files."""
     copy = tmp_path_factory.mktemp("checkout") / "fastclf"
     unwanted = shutil.ignore_patterns("build", ".git", ".venv", "__pycache__", "*.egg-info", ".*_cache")
     shutil.copytree(CHECKOUT, copy, ignore=unwanted)
@@ -42,7 +42,7 @@ def sdist(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(sdist, tmp_path_factory):
-    """The wheel, built from the sdist by pip in an environment of its own."""
+    """The wheel, built from the sdist by pip in a separate environment."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, sdist, cwd=folder)
     (path,) = folder.glob("*.whl")
@@ -51,7 +51,7 @@ def wheel(sdist, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def translated(sdist, tmp_path_factory):
-    """The sdist, unpacked, with the C that Cython makes of it."""
+    """The unpacked sdist, with the C files that Cython makes from it."""
     parent = tmp_path_factory.mktemp("translated")
     with tarfile.open(sdist) as archive:
         archive.extractall(parent, filter="data")
@@ -114,12 +114,12 @@ def compiled(folder):
 
 
 def dotted(path):
-    """The name of a module in a package by its file there."""
+    """The name of a module in a package, from its file."""
     return ".".join([*path.parts[:-1], path.name.split(".")[0]])
 
 
 def declarations(folder, file):
-    """The names of the .pxd files that a source of ours reads, and that these read."""
+    """The names of the .pxd files that one of our source files reads, directly or indirectly."""
     found = set()
     text = (folder / "src_cython" / file).read_text()
     for name in re.findall(r"^from (?:fastclf\.)?((?:\w+\.)?_\w+) cimport", text, re.MULTILINE):
@@ -132,7 +132,7 @@ def declarations(folder, file):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
 def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked, tmp_path):
-    # what is compiled is the question here, not what comes of it
+    # this test is about the list of compiled files, not about their content
     compiler = stand_in(tmp_path, 'while [ "$1" != -o ]; do shift; [ $# -gt 0 ] || exit 0; done; : > "$2"\n')
 
     def rebuilt_by(changed):

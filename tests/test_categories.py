@@ -1,4 +1,4 @@
-"""Categories of a column and codes of labels, which encoders, trees, tables and naive Bayes share."""
+"""Categories of a column and codes of labels, shared by encoders, trees, tables and naive Bayes."""
 
 import numpy as np
 import pandas

@@ -1,4 +1,4 @@
-"""The estimator protocol: every estimator is one that scikit-learn's own checks and tools accept."""
+"""The estimator protocol: scikit-learn's own checks and tools accept every estimator."""
 
 import copy
 import pickle
@@ -88,7 +88,7 @@ ESTIMATORS = [
     TableClassifier(KNeighborsClassifier()),
 ]
 
-# The perceptrons depend on the order of rows, and their weights multiply the step.
+# The answers of perceptrons depend on the order of rows, and weights are factors of their steps.
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": "weights multiply the step",
     "check_sample_weight_equivalence_on_sparse_data": "weights multiply the step",
@@ -97,7 +97,7 @@ EXPECTED_FAILURES = {
 
 
 def expected_failures(estimator):
-    """Of the perceptrons, the last of the joint one and of kernels; and of folds, drawn of rows, not of weights."""
+    """{check: reason} of the checks that may fail for an estimator; None if none may."""
     if getattr(estimator, "probability", False):
         return {check: "folds are drawn of rows" for check in EXPECTED_FAILURES if "sample_weight" in check}
     if not isinstance(estimator, Perceptron | KernelPerceptron):
@@ -116,7 +116,7 @@ def checks():
             mark="skip",
             expected_failed_checks=expected_failures(estimator),
         ):
-            # partials carry no name of their own
+            # functools.partial objects have no names
             name = getattr(check, "func", check).__name__
             yield pytest.param(instance, check, id=f"{estimator}-{name}")
 
@@ -132,7 +132,7 @@ def test_clone_pickle_and_copy_keep_parameters_and_answers(estimator):
     X, y = load_iris(return_X_y=True)
     answer = next(name for name in ("kneighbors", "predict", "transform") if hasattr(estimator, name))
     estimator = base.clone(estimator)
-    # estimators among the parameters are copied, and equal by what they show
+    # estimators among the parameters are copied; copies are equal if their representations are
     parameters = [repr(each.get_params()) for each in (base.clone(estimator), estimator, clone(estimator))]
     assert len(set(parameters)) == 1
     fitted = estimator.fit(X, y)

@@ -1,4 +1,4 @@
-"""The examples run, and show what they say."""
+"""The examples run, and their output is right."""
 
 import runpy
 
@@ -15,7 +15,7 @@ def test_nearest_neighbours_keep_the_bounds_of_theory(capsys, tmp_path):
     for _, least, errors, bounds in rows:
         assert 0 < least < 0.5
         for error, (low, high) in zip(errors, bounds):
-            room = 4 * np.sqrt(error / example["ROWS"])  # four standard errors of the rows that were asked
+            room = 4 * np.sqrt(error / example["ROWS"])  # four standard errors for this number of predicted rows
             assert low - room <= error <= high + room
     assert (tmp_path / "bounds.png").stat().st_size > 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(rows)

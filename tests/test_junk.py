@@ -1,4 +1,4 @@
-"""Whatever a parameter is, a method answers, or refuses in one sentence of ours."""
+"""For any value of a parameter, a method answers or refuses with one sentence of this library."""
 
 import copy
 import pickle
@@ -15,7 +15,7 @@ from fastclf._validation import encode_labels
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
-# Parameters that are not tried: as many threads as somebody asks for are started, and lines are shown.
+# Parameters without junk: the given number of threads is started, and progress is printed.
 UNTRIED = ("n_jobs", "verbose")
 
 
@@ -153,6 +153,6 @@ def test_parameters_of_a_file_are_checked(tmp_path):
         (tmp_path / "model.fclf").write_bytes(assemble(header, arrays))
         with pytest.raises(ValueError, match=f"is damaged: .*{parameter} is "):
             load(tmp_path / "model.fclf")
-        vars(model)[parameter] = junk  # past every check
+        vars(model)[parameter] = junk  # assigned without any check
         with pytest.raises((ValueError, TypeError), match=f"{parameter} is "):
             save(model, tmp_path / "model.fclf")

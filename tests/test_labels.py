@@ -1,4 +1,4 @@
-"""Labels, sample weights and class weights: every classifier takes and refuses the same, in the same words."""
+"""Labels, sample weights and class weights: every classifier accepts and refuses the same, with the same messages."""
 
 import warnings
 

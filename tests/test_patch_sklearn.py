@@ -1,4 +1,4 @@
-"""scikit-learn's names stand for fastclf's where its code is imported, and only there."""
+"""patch_sklearn replaces scikit-learn's names where they are imported, and nowhere else."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def test_a_module_that_imported_a_name_before_gets_ours():
 
 def test_a_name_whose_parameters_ours_lacks_stays_and_is_told(capsys, monkeypatch):
     def lacking(X):
-        """Takes none of scikit-learn's parameters."""
+        """An estimator without any of scikit-learn's parameters."""
 
     monkeypatch.setattr(fastclf.svm, "LinearSVC", lacking)
     replaced = fastclf.patch_sklearn(verbose=True)

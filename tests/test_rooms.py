@@ -1,4 +1,4 @@
-"""The rooms: scikit-learn's names where scikit-learn has them, and the map that the imports are held to."""
+"""The rooms: scikit-learn's names are in modules with scikit-learn's names, and imports follow the map."""
 
 import importlib
 import importlib.util
@@ -77,7 +77,7 @@ def lint(folder):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A copy of what the lint reads; the sdist has no such script."""
+    """A copy of the files that the lint reads; the sdist has no such script."""
     if not (CHECKOUT / ".ci" / "rooms.py").exists():
         pytest.skip("the script that holds imports to the map is in the repository alone")
     for name in (".ci/rooms.py", "CONTRIBUTING.md"):

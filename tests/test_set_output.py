@@ -1,4 +1,4 @@
-"""Tables out of transformers: `set_output`, and scikit-learn's configuration."""
+"""Tables from transformers: `set_output`, and scikit-learn's configuration."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""SIMD levels: chosen by what the machine has, forced by FASTCLF_SIMD, and otherwise a clear error."""
+"""SIMD levels: chosen for the machine, forced by FASTCLF_SIMD, and a clear error if that is impossible."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What scikit-learn gives every estimator of its own, ours have too, once scikit-learn is loaded."""
+"""Functions that scikit-learn adds to its own estimators work for ours, too, once scikit-learn is loaded."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One snapshot a call: what happens to an estimator while it answers or fits does not show in the answer."""
+"""One snapshot per call: changes of an estimator during a call do not affect the call's result."""
 
 import sys
 import threading
@@ -27,7 +27,7 @@ def equal(one, other):
 
 
 def learn_more(model):
-    """A `partial_fit` of the rows that the model is asked about, with the labels of other ones."""
+    """A function that calls `partial_fit` with the predicted rows and the labels of other rows."""
     rows = asked(model)
     model.partial_fit(rows, *([rows[:, 0]] if "Regressor" in type(model).__name__ else [Y[::-1][: len(rows)]]))
 
@@ -59,7 +59,7 @@ def test_a_model_that_rows_were_added_to_is_saved(name, tmp_path):
 
 
 def others(value):
-    """Values of other kinds, shapes and lengths than a fitted one."""
+    """Values of other types, shapes and lengths than a fitted one."""
     if isinstance(value, np.ndarray):
         yield from [None, 3, np.zeros(()), value[:0], value[:1], value[..., :1], value.tolist(), value.astype(object)]
         yield from [np.repeat(value, 2, axis=0), value.astype("S9"), value[..., None], np.asfortranarray(value)]
@@ -154,7 +154,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
 
 @pytest.fixture
 def hurried():
-    """Threads that take turns as often as they can."""
+    """A setting that makes threads switch as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -162,7 +162,7 @@ def hurried():
 
 
 def outcome(model, method):
-    """What a method answers, or the sentence that it refuses with."""
+    """The result of a method, or the sentence with which it refuses."""
     try:
         return answer(model, method)
     except ValueError as error:
@@ -170,7 +170,7 @@ def outcome(model, method):
 
 
 def other_rows(data):
-    """Half of the rows that a model is fitted to, and of an array two columns."""
+    """Half of the rows of a fit, and two columns if they are an array."""
     rows = np.arange(0, 40, 2)
     first, *more = [part.rows(rows) if hasattr(part, "rows") else None if part is None else part[rows] for part in data]
     return [first if hasattr(first, "rows") else first[:, :2], *more]

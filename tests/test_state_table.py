@@ -1,4 +1,4 @@
-"""Tables of fitted state: every attribute is what its table says, and nothing else is taken."""
+"""Tables of fitted state: every attribute fits its table, and other values are refused."""
 
 from types import SimpleNamespace
 
@@ -153,7 +153,7 @@ def test_all_that_a_file_may_hold_is_declared():
 
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
 def test_a_size_has_a_number_before_entries_are_compared_with_it(cls):
-    known = {"n_rows", "n_features"} if issubclass(cls, tuple) else set()  # those of its owner
+    known = {"n_rows", "n_features"} if issubclass(cls, tuple) else set()  # sizes of the owner
     for name, entry in table_of(cls).items():
         known |= {name} if isinstance(entry, SizeOf) else set()
         known |= {getattr(entry, each) for each in ("size", "lists", "length") if hasattr(entry, each)}
@@ -173,7 +173,7 @@ def sizes_named(table):
 
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
 def test_two_entries_share_every_size_but_those_that_others_know(cls):
-    # a misspelled one would agree with any length
+    # a misspelled name would agree with any length
     named = list(sizes_named(table_of(cls)))
     known = {"n_rows", "n_features", "n_columns", "n_classes", "n_outputs"}
     assert {size for size in named if named.count(size) == 1} <= known

@@ -1,4 +1,4 @@
-"""The type stubs: what signatures and docstrings say, and in the installed package."""
+"""The type stubs: they follow from signatures and docstrings, and are in the installed package."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Threads: how many, what they survive, and how soon they stop."""
+"""Threads: their number, survival of forks and errors, and the time until they stop."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The door for input: what is taken, what is refused, and in which words."""
+"""Validation of input: accepted values, refused values, and messages."""
 
 import subprocess
 import sys
@@ -188,7 +188,7 @@ def test_a_nan_deep_in_a_large_array_is_found():
     with pytest.raises(ValueError, match=r"NaN \(row 299999, column 2\)"):
         NearestNeighbors().fit(large)
     large[299_999, 2] = 0
-    large[:] = np.float32(3e38)  # finite, though its sum is not
+    large[:] = np.float32(3e38)  # finite, but with an infinite sum
     NearestNeighbors().fit(large)
 
 

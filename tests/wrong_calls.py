@@ -1,4 +1,4 @@
-"""Calls of which a type checker must report each line that says so."""
+"""Calls that a type checker must report, if the line says "wrong"."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it writes, and what it says when it can't."""
+"""The command line: its output, the files that it writes, and its error messages."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def knn(train="A.npy", queries="B.npy", out="R.npz", *more):
 
 
 def refused(capsys, args):
-    """The one sentence with which a request is refused."""
+    """The one-sentence error message of a refused request."""
     assert cli.main(args) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -376,7 +376,7 @@ def test_a_search_under_way_obeys_ctrl_c(folder):
     args, environment = command("knn", "--train", "large.npy", "--queries", "large.npy", "--out", "R.npz")
     child = subprocess.Popen(args, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        seen = child.stderr.read(1)  # the progress bar: the search has begun
+        seen = child.stderr.read(1)  # the progress bar: the search has started
         time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""evaluate, compare, tune and demo: their figures are those of the library, in words and as JSON."""
+"""evaluate, compare, tune and demo: their figures are those of the library, as text and as JSON."""
 
 import json
 import os
@@ -26,12 +26,12 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("folder")]
 TWO = SPECIES != "setosa"
 
 
-# What the command line takes for folds.
+# The command line's default folds.
 FOLDS = {"cv": 10, "random_state": 0}
 
 
 def said(capsys, *args):
-    """What a command prints."""
+    """The text that a command prints."""
     capsys.readouterr()
     assert cli.main([*args, "--quiet"]) == 0
     out, err = capsys.readouterr()
@@ -40,7 +40,7 @@ def said(capsys, *args):
 
 
 def told(capsys, *args):
-    """What a command prints as JSON."""
+    """The JSON that a command prints, as a dict."""
     return json.loads(said(capsys, *args, "--json"))
 
 
@@ -57,7 +57,7 @@ def test_evaluate_gives_the_figures_of_cross_validate(capsys):
     text = said(capsys, "evaluate", "iris.csv", "--model", "tree", "--cv", "5", "--repeat", "2")
     assert f"{known.error:.2%}   standard error {known.standard_error:.2%}" in text
     assert "5-fold cross-validation, 2 times" in text
-    assert "66.67%" in text  # the most frequent class is wrong so often
+    assert "66.67%" in text  # the error of always predicting the most frequent class
 
 
 def test_evaluate_scales_in_each_fold_alone(capsys):

@@ -1,4 +1,4 @@
-"""Tables from files: what is read, what a model remembers of it, and what is said where it cannot be."""
+"""Tables from files: reading them, reading others for a trained model, and error messages."""
 
 import csv
 import doctest

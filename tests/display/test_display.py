@@ -1,4 +1,4 @@
-"""Pictures show the figures that they are named after."""
+"""Pictures show the figures in their names."""
 
 import doctest
 import warnings

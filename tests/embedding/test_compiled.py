@@ -1,4 +1,4 @@
-"""Compiled code of others that embeds fastclf: the examples of EMBEDDING.md and more, from many threads at once."""
+"""Compiled code outside fastclf that uses it: the examples of EMBEDDING.md and more, from many threads at once."""
 
 import importlib.util
 import os
@@ -28,7 +28,7 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
 def example(language, word):
-    """The block of EMBEDDING.md that has a word in it."""
+    """The code block of EMBEDDING.md that contains a word."""
     blocks = re.findall(rf"```{language}\n(.*?)```", (CHECKOUT / "EMBEDDING.md").read_text(), re.DOTALL)
     return next(code for code in blocks if word in code)
 
@@ -70,7 +70,7 @@ def compile_cython(folder, name, code):
 
 
 def from_threads(work, n_threads=8):
-    """What work(number) gives on each of many threads that begin together."""
+    """The results of work(number) on many threads that start together."""
     barrier = Barrier(n_threads)
 
     def begin(number):

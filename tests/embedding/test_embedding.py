@@ -1,4 +1,4 @@
-"""Models behind raw pointers: what compiled code gets is what the estimator's methods return."""
+"""Models behind raw pointers: compiled code gets the same results as the estimator's methods."""
 
 import ctypes
 import doctest
@@ -24,7 +24,7 @@ FLOATS = {np.float64: "d", np.float32: "f"}
 
 
 def call(name, embedded, rows, *outputs, k=None):
-    """A function of a model by ctypes; its status. The scratch is followed by bytes that must stay as they are."""
+    """Call a function of a model by ctypes; returns its status. The bytes after the scratch space must not change."""
     rows = np.ascontiguousarray(rows)
     n = len(rows)
     size = embedded.scratch_size(n, k or 1)
@@ -88,7 +88,7 @@ def test_nearest_through_a_filter_is_kneighbors(rng, metric, dtype):
         queries[3] = 0
     model = fastclf.NearestNeighbors(metric=metric, algorithm="filter").fit(X)
     check_neighbors(model, queries, 5)
-    check_neighbors(model, queries[:2], 200)  # more than a filter pays for
+    check_neighbors(model, queries[:2], 200)  # too many neighbours for a filter to be used
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -127,7 +127,7 @@ def test_linear_scores_are_those_of_decision_function(rng, n_classes, d, dtype):
         embedded = fastclf.embed(model)
         found = scores("decide", embedded, X)
         expected = model.decision_function(X).reshape(len(X), -1)
-        # one row after the other, or four together: the same bits
+        # one row at a time, or four together: the same bits
         assert np.array_equal(found, expected)
         assert np.array_equal(scores("decide", embedded, X[:1]), expected[:1])
         assert np.array_equal(labels(embedded, X), model.predict(X))
@@ -188,7 +188,7 @@ def test_leaves_classes_and_means_are_those_of_trees(rng, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_trees_send_what_is_missing_and_categories_where_the_estimator_does(rng, dtype):
     X = rng.standard_normal((500, 4)).round(1).astype(dtype)
-    X[:, 0] = rng.integers(0, 70, 500)  # all of them seen, so that a category is its own code
+    X[:, 0] = rng.integers(0, 70, 500)  # all of them occur, so that each category equals its code
     X[:, 3] = np.where(rng.random(500) < 0.3, np.nan, X[:, 3])
     y = (X[:, 0] % 3 == 1) + 2 * (np.nan_to_num(X[:, 3], nan=2) > 0.5)
     model = fastclf.DecisionTreeClassifier(max_depth=6, categorical_features=[0]).fit(X, y)
@@ -415,7 +415,7 @@ def test_the_best_split_is_a_stump_of_the_decision_tree(rng, criterion, dtype, n
         kind = fastclf.DecisionTreeRegressor if regression else fastclf.DecisionTreeClassifier
         stump = kind(criterion=criterion, max_depth=1).fit(x[:, None], y if regression else code, weight)
         if stump.get_depth() == 0:
-            continue  # a tree does not split what is pure
+            continue  # a tree does not split pure nodes
         assert threshold.value == stump.tree_.threshold[0]
         assert cut.value == np.count_nonzero(x <= threshold.value)
 
@@ -579,7 +579,7 @@ def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):
             embedded, answer = handles[(number + turn) % 3]
             if not np.array_equal(labels(embedded, X), answer):
                 wrong.append(embedded)
-            # fits of its own beside, each of which has threads of its own
+            # parallel fits, each with several threads
             for kind in kinds:
                 own = kind().fit(X, X[:, number % 6] > 0)
                 if not np.array_equal(own.predict(X[:50]), fits[kind, number % 6]):

@@ -1,4 +1,4 @@
-"""Models as C source and as ONNX graphs: compiled or run elsewhere, they answer as `predict` does on every row."""
+"""Models as C source and as ONNX graphs: compiled or run elsewhere, they give `predict`'s answers for every row."""
 
 import ctypes
 import shutil
@@ -23,7 +23,7 @@ GRID = X.round(1)
 LABELS = THREE.copy()
 LABELS[COUNTS[:, 1] > 3] = 5
 GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, GRID)
-# 70 categories as their codes in the first column, of which some are not seen by a fit of the first 200 rows
+# 70 categories as codes in the first column; some of them do not occur in the first 200 rows, which are fitted
 MIXED = GAPS.copy()
 MIXED[:, 0] = RNG.integers(0, 70, len(X))
 MIXED[:, 3] = COUNTS[:, 1]
@@ -78,7 +78,7 @@ def answers(model, rows):
 
 
 def coded(model, rows):
-    """Rows as the exported model takes them: categories by their places."""
+    """Rows in the form of the exported model: categories are replaced by their indices."""
     rows = np.array(rows, np.float64)
     for j, known in enumerate(getattr(model, "categories_", [])):
         if known is not None:
@@ -90,14 +90,14 @@ def coded(model, rows):
 def close(found, expected, name):
     if "tree" in name or "neighbours" in name or "distance" in name:
         return np.array_equal(found, expected)
-    # machines may take kernel values in float32
+    # support vector machines may compute kernel values in float32
     tolerance = 1e-3 if "machine" in name else 1e-9
     return np.allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """All models as one library, compiled with every warning an error: names do not collide."""
+    """All models in one library, compiled with all warnings as errors: their names do not collide."""
     folder = tmp_path_factory.mktemp("models")
     sources = []
     for i, name in enumerate(MODELS):

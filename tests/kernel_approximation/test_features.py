@@ -1,4 +1,4 @@
-"""Feature maps: scikit-learn's features, and linear models on them."""
+"""Feature maps give scikit-learn's features; linear models on them."""
 
 import itertools
 
@@ -26,7 +26,7 @@ TABLE = [["red", 3], ["blue", 1], ["red", 2], ["green", 3]]
 
 
 def slow_products(X, degree):
-    """All products of up to `degree` features, by degree and then in the order of the features."""
+    """All products of at most `degree` features, by degree, then in the order of the features."""
     columns = []
     for size in range(degree + 1):
         for chosen in itertools.combinations_with_replacement(range(X.shape[1]), size):
@@ -113,7 +113,7 @@ def test_random_fourier_features_are_scikit_learns(rng, make, gamma, dtype):
 def test_inner_products_of_random_fourier_features_approach_the_kernel(rng):
     X = rng.standard_normal((40, 3))
     Z = RBFSampler(gamma=0.4, n_components=20_000, random_state=0).fit_transform(X)
-    # the deviation of a mean of 20000 numbers of variance at most 1
+    # the standard deviation of a mean of 20000 numbers with variance at most 1
     assert np.abs(Z @ Z.T - rbf_kernel(X, gamma=0.4)).max() < 5 / np.sqrt(20_000)
 
 
@@ -177,10 +177,10 @@ def test_unknown_categories_are_refused_or_give_zeros():
 
 
 def answers(kind, X, Q, **parameters):
-    """All that an encoder says of the rows it was fitted to and of others, in which labels are unknown."""
+    """All results of an encoder for the rows of its fit and for others with unknown labels."""
     try:
         encoder = kind(**parameters).fit(X)
-    except (ValueError, AttributeError):  # scikit-learn's, where a category to drop is infrequent
+    except (ValueError, AttributeError):  # raised by scikit-learn if a category to drop is infrequent
         return "refused"
 
     def inverse(codes):
@@ -213,7 +213,7 @@ def test_every_option_of_one_hot_codes_is_scikit_learns(rng, drop, handle_unknow
     for min_frequency in (None, 3, 0.2):
         for max_categories in (None, 1, 2, 3):
             if handle_unknown == "ignore" and isinstance(drop, str) and (min_frequency or max_categories):
-                continue  # there scikit-learn's inverse names a category that was not dropped
+                continue  # here scikit-learn's inverse returns a category that was not dropped
             parameters = {
                 "drop": drop,
                 "handle_unknown": handle_unknown,

@@ -1,4 +1,4 @@
-"""Least squares on indicators: numpy.linalg.lstsq's answer, and the textbook's leave-one-out."""
+"""Least squares on indicators: the answer of numpy.linalg.lstsq, and the textbook's leave-one-out."""
 
 import numpy as np
 import pytest
@@ -154,7 +154,7 @@ def test_the_four_emails_of_the_texts_are_separated():
     np.testing.assert_array_equal(X @ [4, 4] > 5, y)
     model = LeastSquaresClassifier().fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)
-    # by symmetry the two weights are the same, as those of the text
+    # by symmetry both weights are equal, as in the textbook
     np.testing.assert_allclose(model.coef_, [[1, 1]])
     np.testing.assert_allclose(model.intercept_, [-1.5])
 

@@ -1,4 +1,4 @@
-"""Logistic regression: its solution has no gradient, its numbers are true, and only the problem decides on them."""
+"""Logistic regression: its gradient is 0, its reported numbers are right, and they depend only on the problem."""
 
 import warnings
 from itertools import pairwise
@@ -101,7 +101,7 @@ def test_a_pass_gives_loss_gradient_and_curvature_of_the_references(rng, shape, 
         np.testing.assert_allclose(ours.evaluate(theta, curvature="diagonal").curvature, diagonal, atol=1e-7)
         shared = ours.evaluate(theta, curvature="shared").curvature
         np.testing.assert_allclose(shared, diagonal.mean(axis=0, keepdims=True), atol=1e-7)
-        if K > 1:  # with the bend that holds the classes' mean
+        if K > 1:  # with the additional curvature that holds the mean of the classes
             blocks[:, range(d + 1), :, range(d + 1)] += 1 / K
         np.testing.assert_allclose(point.curvature, H, atol=1e-7)
 
@@ -163,7 +163,7 @@ def test_a_sample_that_is_separated_does_not_mislead(rng, monkeypatch):
     X, y = planted(rng, 12000, 4)
     X[:] *= 4
     y = (X[:, 0] > 0).astype(int)
-    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # in no panel of the sample
+    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # rows in panels that are not in the sample
     expected = LogisticRegression(penalty=None, tol=1e-8).fit(X, y)
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
@@ -176,7 +176,7 @@ def test_a_sample_that_is_separated_does_not_mislead(rng, monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weight_0_is_a_missing_row_and_2_a_duplicated_one(rng, solver, n_classes):
     X, y, weight = problem(rng, 200, 4, n_classes)
-    y[weight == 0] = n_classes  # a class of missing rows is missing
+    y[weight == 0] = n_classes  # a class whose rows all have weight 0 counts as missing
     repeat = np.repeat(np.arange(200), weight.astype(int))
     for rows, repeated in ((X, X[repeat]), (sp.csr_matrix(X), sp.csr_matrix(X[repeat]))):
         model = LogisticRegression(solver=solver, tol=1e-9).fit(rows, y, weight)
@@ -397,7 +397,7 @@ def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
     X, y = planted(rng, 12000, 4)
-    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)  # 0 in every panel of the sample
+    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)  # weight 0 in every panel of the sample
     model = LogisticRegression(tol=1e-9).fit(X, y, weight)
     assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
 
@@ -415,7 +415,7 @@ def test_subnormal_columns_count_as_constant_ones(rng, C, sparse):
 
 @pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_breast_cancer])
 def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
-    # nearly separable rows, whose curvature is small
+    # nearly separable rows, for which the curvature is small
     X, y = load(return_X_y=True)
     weight = np.ones(len(y))
     loose, tight = (LogisticRegression(tol=tol).fit(X, y) for tol in (1e-4, 1e-9))

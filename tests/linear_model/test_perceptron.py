@@ -1,4 +1,4 @@
-"""The perceptron: the textbook's sequence of steps, exactly, and the proof that it ends."""
+"""The perceptron: exactly the textbook's sequence of steps, and the proof that it ends."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ CORNERS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
 def integers(rng, n, d, dtype=np.float64, noise=0.1):
-    """Rows of small integers, and labels of which most are a plane's."""
+    """Rows of small integers, and labels that mostly follow a separating hyperplane."""
     X = rng.integers(-3, 4, (n, d)).astype(dtype)
     y = X @ rng.integers(-3, 4, d) > 0
     y ^= rng.random(n) < noise
@@ -246,7 +246,7 @@ def test_shuffled_and_random_orders_are_drawn_by_the_seed(rng):
         first, same, other = (fit(X, y, order=order, max_iter=3, random_state=seed) for seed in (1, 1, 2))
         assert_same(first, same.coef_, same.intercept_)
         assert (first.coef_ != other.coef_).any()
-    # one sweep of a permutation is some order of the textbook loop: each row's step is taken at most once
+    # an epoch over a permutation is the textbook loop in some order: each row's step is taken at most once
     shuffled = fit(X, y, order="shuffled", max_iter=1)
     assert shuffled.n_mistakes_ <= 200
 

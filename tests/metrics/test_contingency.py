@@ -1,4 +1,4 @@
-"""Tables of counts, curves and costs are scikit-learn's, and what must be true of them."""
+"""Tables of counts, curves and costs equal scikit-learn's, and fulfil their defining equations."""
 
 import warnings
 

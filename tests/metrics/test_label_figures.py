@@ -1,4 +1,4 @@
-"""The figures of labels and of scores are scikit-learn's, for labels of any kind, weights and averages."""
+"""Figures of labels and of scores equal scikit-learn's, for labels of any type, weights and averages."""
 
 import re
 import warnings
@@ -45,7 +45,7 @@ OF_LABELS = {
 
 
 def compare(name, *arguments, **options):
-    """Both answers are equal, or both refuse with the same kind of error."""
+    """Both answers are equal, or both functions raise the same type of error."""
     found, expected = getattr(fastclf, name), getattr(sklearn.metrics, name)
     try:
         wanted = expected(*arguments, **options)
@@ -76,7 +76,8 @@ def test_figures_of_labels_are_scikit_learns(rows, kind, weighted, chosen):
     options = {"sample_weight": weight / 2} if weighted and weight.any() else {}
     for name, cases in OF_LABELS.items():
         for case in cases:
-            if name != "classification_report" or (true == predicted).any():  # else its numbers of rows are floats
+            # otherwise scikit-learn's report has floats for the numbers of rows
+            if name != "classification_report" or (true == predicted).any():
                 compare(name, names[true], names[predicted], **case, **options)
             if chosen is not None and "average" in case:
                 compare(name, names[true], names[predicted], labels=names[chosen], zero_division=0, **case, **options)

@@ -1,4 +1,7 @@
-"""What scikit-learn's functions of the same names return for the same arguments, and what is theirs alone."""
+"""Functions with scikit-learn's names return the same for the same arguments.
+
+And arguments that only scikit-learn has.
+"""
 
 import warnings
 
@@ -143,7 +146,7 @@ def test_arguments_of_fit_are_cut_to_the_rows_of_each_fold():
 
 
 class Picky(NearestCentroid):
-    """Refuses rows of class 2."""
+    """A classifier that refuses rows of class 2."""
 
     def fit(self, X, y):
         if 2 in y:

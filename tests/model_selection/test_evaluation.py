@@ -27,14 +27,14 @@ X, Y = load_iris(return_X_y=True)
 
 
 class Seen(list):
-    """A list that a clone of its owner shares."""
+    """A list that is shared by the clones of its owner."""
 
     def __deepcopy__(self, memo):
         return self
 
 
 class Recorder:
-    """Puts the rows of every fit and score down in a shared list; right on even rows."""
+    """A classifier that appends the rows of every fit and score to a shared list; it is right on even rows."""
 
     def __init__(self, name, seen):
         self.name = name

@@ -1,4 +1,4 @@
-"""Every shortcut gives the answers of the naive loop, and is taken where that is so."""
+"""Every shortcut gives the answers of separate fits, and is used whenever this is so."""
 
 import ast
 import warnings
@@ -46,14 +46,14 @@ RNG = np.random.default_rng(3)
 
 
 def loop(estimator, X, y, folds):
-    """The slow, obvious way: the pooled answers."""
+    """The pooled answers of separate fits, computed in the slow, obvious way."""
     from fastclf._estimator import clone
 
     return np.concatenate([clone(estimator).fit(X[train], y[train]).predict(X[test]) for train, test in folds])
 
 
 def answers(estimator, X, y, cv):
-    """The pooled answers of the shortcut, and those of the loop."""
+    """The pooled answers of the shortcut, and those of separate fits."""
     evaluation = Evaluation(Request(X, y, cv, random_state=None if cv == "loo" else 0), [Candidates(estimator)])
     [candidates] = evaluation.candidates
     found = candidates.all_answers(evaluation.X, evaluation.targets, evaluation.folds)
@@ -117,13 +117,13 @@ def test_folds_of_machines_are_those_of_the_loop(n_jobs):
 
 
 def test_machines_whose_alphas_are_all_at_bounds_keep_the_intercept_of_the_loop():
-    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])  # without one of the four b is anything from -1 to 1
+    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])  # without one of the four, any b from -1 to 1 is optimal
     for (X, y), C, cv in (((WINE[0][::5], WINE[1][::5]), 0.1, 5), (same, 1.0, "loo")):
         np.testing.assert_array_equal(*answers(SVC(tol=1e-6, gamma=0.001, C=C), X, y, cv))
 
 
 def outcome(generator):
-    """What it returns in the end."""
+    """The value that a generator returns."""
 
     def whole():
         found.append((yield from generator))
@@ -160,7 +160,7 @@ def test_a_machine_without_rows_starts_near_its_optimum():
         for _ in smo.solve(less, steps, limits):
             pass
         assert less.converged
-        assert 0.85 * less.objective() < start <= less.objective()  # of no alphas it is 0
+        assert 0.85 * less.objective() < start <= less.objective()  # the objective at alphas of 0 is 0
         np.testing.assert_array_equal(dual.coef, before[0])
         np.testing.assert_array_equal(dual.f, before[1])
 
@@ -194,7 +194,7 @@ def test_folds_of_naive_bayes_are_those_of_the_loop(estimator):
 def test_rows_on_which_the_rank_hangs_are_fitted_without():
     X = RNG.normal(size=(40, 4))
     X[:, 3] = 0
-    X[[5, 6], 3] = 1  # a column that only two rows have, which share no fold below
+    X[[5, 6], 3] = 1  # a column with nonzero values only in two rows, which are in different folds
     y = (X[:, 0] + 0.3 * RNG.normal(size=40) > 0).astype(int)
     X[5, 3] = 0
     for cv in ("loo", 5):
@@ -203,7 +203,7 @@ def test_rows_on_which_the_rank_hangs_are_fitted_without():
 
 def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
-    y = np.array([0, 1, 1, 0] * 3)  # scores of 0 everywhere
+    y = np.array([0, 1, 1, 0] * 3)  # all scores are 0
     np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, "loo"))
 
 
@@ -275,7 +275,7 @@ def test_a_subclass_is_fitted_one_by_one():
     assert result.error == pytest.approx(2 / 3)
 
 
-# An estimator of each class that has shortcuts, with a grid along its path, or along another parameter.
+# An estimator of each class that has shortcuts, with a grid for its shortcut, or for another parameter.
 SHORT = [
     (KNeighborsClassifier(), {"n_neighbors": [1, 5]}),
     (KNeighborsRegressor(), {"n_neighbors": [1, 5]}),
@@ -296,7 +296,7 @@ SHORT = [
 
 
 def counting(base, calls):
-    """A subclass that has but its own `fit` and `predict`, which are counted, and always predicts 1."""
+    """A subclass with only its own `fit` and `predict`, which count their calls and always predict 1."""
 
     class Own(base):
         def fit(self, X, y):
@@ -347,7 +347,7 @@ def test_a_subclass_in_a_table_gets_the_loop():
 
 def test_a_class_that_is_declared_with_shortcuts_is_asked_for_them():
     class Offset(Classifier, shortcuts=True):
-        """Answers `offset`, and keeps the list of what it was asked."""
+        """An estimator that predicts `offset`, and keeps a list of the calls."""
 
         _path_parameters = ("offset",)
 

@@ -1,4 +1,4 @@
-"""Folds are scikit-learn's where it has the same splitter, and part the rows as they say."""
+"""Folds equal scikit-learn's if it has the same splitter, and have the documented properties."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""cross_validate's figures and comparisons, tune and the curves."""
+"""The figures and comparisons of cross_validate, tune, and the curves."""
 
 import warnings
 
@@ -68,7 +68,7 @@ def test_figures_of_two_classes_are_scikit_learns(scoring):
     for estimator in (GaussianNB(), LinearDiscriminantAnalysis()):
         found = cross_validate(estimator, *CANCER, cv=FOLDS, scoring=scoring)
         expected = model_selection.cross_validate(estimator, *CANCER, cv=FOLDS, scoring=scoring)
-        # scikit-learn takes the probability of the first class as 1 - p, which rounds
+        # scikit-learn uses 1 - p, a rounded number, as the probability of the first class
         rtol = 1e-6 if scoring == "neg_log_loss" else 1e-12
         np.testing.assert_allclose(found["test_score"], expected["test_score"], rtol=rtol)
 
@@ -141,7 +141,7 @@ def test_the_number_of_threads_changes_no_score(n_jobs):
 
 
 class Interrupted(KNeighborsClassifier):
-    """Ctrl-C comes in the fit of this number."""
+    """An estimator whose fit of this number is interrupted by Ctrl-C."""
 
     def __init__(self, number=3, seen=None):
         super().__init__()
@@ -155,7 +155,7 @@ class Interrupted(KNeighborsClassifier):
 
 
 class Seen(list):
-    """A list that a clone of its owner shares."""
+    """A list that is shared by the clones of its owner."""
 
     def __deepcopy__(self, memo):
         return self

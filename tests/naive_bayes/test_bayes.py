@@ -1,4 +1,4 @@
-"""Naive Bayes with one distribution: scikit-learn's answers, in one read, whatever the type, offset or threads."""
+"""Naive Bayes with one distribution: scikit-learn's answers, in one read, for any type, offset and threads."""
 
 import numpy as np
 import pytest
@@ -79,10 +79,11 @@ def test_batches_give_the_fit_of_all_rows(rng, name):
         part = slice(start, start + 100)
         for model in (ours, theirs):
             model.partial_fit(X[part], y[part], [0, 1, 2, 5], sample_weight=weight[part])
-    for attribute in set(COMMON + ATTRIBUTES[name]) - {"n_categories_"}:  # theirs are the last batch's
+    for attribute in set(COMMON + ATTRIBUTES[name]) - {"n_categories_"}:  # scikit-learn's is that of the last batch
         got, wanted = getattr(ours, attribute), getattr(theirs, attribute)
         for one, other in zip(got, wanted) if isinstance(wanted, list) else [(got, wanted)]:
-            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)  # in theirs, epsilons of batches remain
+            # scikit-learn keeps epsilons of earlier batches
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
     whole = getattr(fastclf, name)().fit(X, y, weight)
     np.testing.assert_array_equal(whole.predict(X), ours.predict(X))
 
@@ -109,9 +110,9 @@ def test_merged_models_are_the_fit_of_all_rows(rng, name, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_predicted_by_a_fit_of_all_others(rng, name, weighted):
     X, y = rows(rng, name, 120, 4)
-    y[:40] = 0  # a fold without the other classes
+    y[:40] = 0  # a fold whose other rows lack class 0
     if name == "GaussianNB":
-        X[7] = 1e6  # of which subtraction would leave too few digits
+        X[7] = 1e6  # subtraction of this row would leave too few digits
     weight = rng.random(120) if weighted else None
     folds = np.array(["a", "b", "c"])[np.arange(120) // 40]
     model = getattr(fastclf, name)()
@@ -230,7 +231,7 @@ def test_leave_one_out_has_the_published_errors(data, errors):
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, params):
     X, y = rows(rng, "GaussianNB", 90, 4)
     y[:60] %= 2
-    X[7] = 1e6  # of which subtraction leaves too few digits
+    X[7] = 1e6  # subtraction of this row leaves too few digits
     expected = reference.leave_one_out(GaussianNB(**params), X, y)
     np.testing.assert_array_equal(GaussianNB(**params).leave_one_out(X, y), expected)
 

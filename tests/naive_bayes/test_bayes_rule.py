@@ -1,4 +1,4 @@
-"""The rule of Bayes: its risk where that is known, its bounds on nearest neighbours, and averages over models."""
+"""The Bayes rule: its risk where it is known, its bounds for nearest neighbours, and averages over models."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ SEGMENTS = ["1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "{
 
 
 def led(six, nine, flip=0.1):
-    """Tables of the 128 patterns of seven segments, each flipped with some probability, by digit."""
+    """For each digit, probabilities of the 128 patterns of seven segments, which are flipped with some probability."""
     tables = []
     for digit in " ".join(SEGMENTS).format(six=six, nine=nine).split():
         table = np.ones((2,) * 7)
@@ -103,7 +103,7 @@ def test_callables_are_densities():
 
 
 class Says:
-    """A model that always says one of the labels."""
+    """A model that always predicts one of the labels."""
 
     def __init__(self, label):
         self.classes_, self.label = np.array(["+", "-"]), label

@@ -1,4 +1,4 @@
-"""Naive Bayes with a distribution for each column: the textbook's example, and each distribution by its formula."""
+"""Naive Bayes with a distribution for each column: the textbook's example, and the formula of each distribution."""
 
 import csv
 import gzip
@@ -76,7 +76,7 @@ def test_a_density_integrates_to_one(rng, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_and_merged_models_are_the_fit_of_all_rows(rng, kind):
     X, y = draw(rng, kind)
-    if kind in ("histogram", "quantile", "mdl"):  # whose bins are those of the first rows
+    if kind in ("histogram", "quantile", "mdl"):  # their bins are determined by the first rows
         y[100:], X[100:] = y[:100], X[:100]
     parts = [NaiveBayes(kind).partial_fit(X[part], y[part], [0, 1, 2]) for part in (slice(100), slice(100, None))]
     batches = NaiveBayes(kind).partial_fit(X[:100], y[:100], [0, 1, 2]).partial_fit(X[100:], y[100:])
@@ -113,7 +113,7 @@ def test_samples_have_the_distribution(rng, kind):
 def test_weights_are_multiplicities(rng, kind):
     X, y = draw(rng, kind, 60)
     weight = rng.integers(1, 4, 60)
-    if kind in ("quantile", "mdl"):  # whose cuts are those of the rows as they are
+    if kind in ("quantile", "mdl"):  # their cuts depend on the individual rows
         weight[:] = 2
     twice = NaiveBayes(kind).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     if kind not in ("quantile", "mdl"):
@@ -178,14 +178,14 @@ def test_adult_has_the_published_error(data_file):
     numeric = [name for name in X.columns if X[name].dtype.kind == "f"]
     assert (len(X), len(X_test), len(numeric)) == (30162, 15060, 6)
     model = NaiveBayes(dict.fromkeys(numeric, "mdl")).fit(X, y)
-    assert 1 - model.score(X_test, y_test) <= 0.162  # 16.12 % published with discretised columns
+    assert 1 - model.score(X_test, y_test) <= 0.162  # 16.12 % is the published error with discretised columns
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("alpha", [0.5, 2])
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
     X, y = draw(rng, kind, 80)
-    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # a category of one row; an outlier
+    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # a category that occurs in one row; an outlier
     model = NaiveBayes([kind, "gaussian"], alpha=alpha, var_smoothing=0.01)
     X = np.hstack([X, rng.normal(y)[:, None]])
     X[5, 1] = 1e6
@@ -193,7 +193,7 @@ def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
 
 
 def counts_in_columns(rng, n=200):
-    """Rows of some words, by class."""
+    """Rows of words, drawn by class."""
     y = rng.integers(0, 3, n)
     p = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.2, 0.1], [0.2, 0.2, 0.2, 0.4]])
     return np.array([rng.multinomial(rng.integers(0, 9), p[k]) for k in y]), y
@@ -247,7 +247,7 @@ def test_groups_of_columns_are_named_by_tuples_and_stand_beside_others(rng, tmp_
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_predicted_by_a_fit_of_all_others(rng, kind, weighted):
     X, y = counts_in_columns(rng, 90) if kind == "multinomial" else draw(rng, kind, 90)
-    if kind == "auto":  # Poisson without the last fold
+    if kind == "auto":  # without the last fold the column would be Poisson
         X = np.hstack([rng.poisson(3, (90, 1)), np.arange(90)[:, None] // 60 * 90])
         X[:, 1] += rng.poisson(5, 90)
     weight = rng.integers(1, 5, 90) if weighted else None
@@ -271,7 +271,7 @@ def test_folds_with_missing_values_are_predicted_by_a_fit_of_all_others(rng):
 
 
 def rows_one_by_one(model, X, y):
-    """log P(X, y) by the chain rule: each row by what those before it taught."""
+    """log P(X, y) by the chain rule: each row's probability, given the rows before it."""
     total, K = 0.0, len(np.unique(y))
     for i, (row, label) in enumerate(zip(X, y)):
         total += np.log(((y[:i] == label).sum() + 1) / (i + K))
@@ -436,7 +436,7 @@ def sparse_counts(rng, ones):
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, alpha, tmp_path):
     X, y = sparse_counts(rng, SPARSE[name])
-    X[y == 1, 0] = 1  # in class 1 never absent
+    X[y == 1, 0] = 1  # never 0 in class 1
     X[y == 2, 3] = 0
     weight = rng.integers(0, 3, 200).astype(float)
     model = NaiveBayes(SPARSE[name], alpha=alpha)
@@ -462,10 +462,10 @@ def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, al
 @pytest.mark.parametrize("name", [*SPARSE, "auto"])
 def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatch):
     X, y = sparse_counts(rng, SPARSE.get(name, "poisson"))
-    X[y == 1, 0] = 1  # in class 1 never absent
-    X[np.flatnonzero(y == 2)[1:], 0] = 1  # in class 2 for one row
+    X[y == 1, 0] = 1  # never 0 in class 1
+    X[np.flatnonzero(y == 2)[1:], 0] = 1  # 0 in class 2 for one row only
     X[y == 0, 3] = 0
-    X[-1], y[-1] = 1, 3  # a class of one row
+    X[-1], y[-1] = 1, 3  # a class with a single row
     kinds = SPARSE.get(name, name)
     model, folds = NaiveBayes(kinds, alpha=alpha), np.arange(200) % 5
     rows = sparse.csr_array(X)

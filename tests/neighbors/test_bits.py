@@ -1,4 +1,4 @@
-"""Packed bits: Hamming and Jaccard by counting, equal to the textbook loop to the last bit."""
+"""Packed bits: Hamming and Jaccard distances by counting equal the textbook loop to the last bit."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_bits_that_the_user_packed_give_the_same(rng, metric, d):
 
 
 class _Packing:
-    """A model that packs its queries."""
+    """A model that packs the queries for its methods."""
 
     def __init__(self, model):
         self.model = model

@@ -80,7 +80,7 @@ def test_two_classes_expose_the_separator_of_the_texts(rng):
 def test_the_worked_example_of_the_docstring_is_exact():
     model = NearestCentroid().fit([[0, 0], [2, 0], [4, 4], [6, 4]], ["n", "n", "p", "p"])
     assert (model.coef_.tolist(), model.threshold_) == ([[4.0, 4.0]], 20.0)
-    # (3, 2) is as near to one as to the other
+    # (3, 2) has the same distance from both centroids
     assert model.predict([[3, 2], [3, 2.1]]).tolist() == ["n", "p"]
 
 
@@ -90,7 +90,7 @@ def test_weight_zero_is_a_missing_row_and_two_a_duplicated_one(rng, metric, make
     X, y = data(rng, 90)
     X[np.abs(X) < 0.8] = 0
     weight = rng.integers(0, 4, 90)
-    y[:5], weight[:5] = 9, 0  # a class without a row
+    y[:5], weight[:5] = 9, 0  # a class whose rows all have weight 0
     weighted = NearestCentroid(metric=metric).fit(make(X), y, weight)
     repeated = NearestCentroid(metric=metric).fit(*reference.repeated(X, y, weight))
     for name in FITTED:

@@ -1,4 +1,4 @@
-"""Metrics of the user's own: compiled ones, and those with a triangle inequality, give what all pairs give."""
+"""Metrics passed by the user, compiled or with the triangle inequality, give the same answers as all pairs."""
 
 import ctypes
 import threading
@@ -44,7 +44,7 @@ def capsule(function, name, user_data=None):
 
 FACTOR = (ctypes.c_double * 1)(3.0)
 NAME = SIGNATURE.encode()
-PLAIN_NAME = b"double (double const *, double const *, Py_ssize_t)"  # as Cython spells it
+PLAIN_NAME = b"double (double const *, double const *, Py_ssize_t)"  # Cython's spelling of the signature
 COMPILED = {
     "ctypes": (manhattan, 1.0),
     "capsule": (capsule(manhattan, PLAIN_NAME), 1.0),
@@ -148,7 +148,7 @@ def test_a_compiled_metric_is_called_from_several_threads(rng, monkeypatch):
 
 
 class Counting:
-    """The Euclidean distance, which counts its calls."""
+    """The Euclidean distance, with a count of its calls."""
 
     def __init__(self):
         self.calls = 0

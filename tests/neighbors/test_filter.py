@@ -1,4 +1,4 @@
-"""The filter's codes: their bound is never above a distance, whatever the data, and its answers are the scan's."""
+"""The filter's codes: their bound is never above a distance, for any data, and its answers are those of a scan."""
 
 import ctypes
 import math
@@ -33,7 +33,7 @@ LOWEST = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t)(l
 
 
 def coders(X, metric, rng):
-    """Ways to code X: rows as they are, with fine and coarse steps, and on axes that are far from the best."""
+    """Different codes of X: without projection, with fine and coarse steps, and on axes that are far from the best."""
     d = X.shape[1]
     w = X.astype(np.float64)
     if metric == "cosine":
@@ -53,9 +53,9 @@ def coders(X, metric, rng):
 
 
 def lower_bounds(index, Q):
-    """The least distance that each row can have by its code: shape (len(Q), n).
+    """The lower bound of each row's distance that follows from its code: shape (len(Q), n).
 
-    The distance tau at which the row would be kept, by the inequalities in `_code_bound.pxd`, computed apart.
+    The smallest tau at which the row is kept, by the inequalities in `_code_bound.pxd`, computed independently.
     """
     queries = index._queries(Search(Q, None, None, Progress(0, "")))
     side = 8 if index.coder.absolute else 4
@@ -85,7 +85,7 @@ def assert_bounded(X, Q, metric, rng):
     checked = 0
     for coder in coders(X, metric, rng):
         index = Filter(X, Scan(X, resolve_metric(metric)).metric, coder)
-        # a query alone is coded by other code
+        # a single query is coded by a different function
         bound = np.concatenate([lower_bounds(index, Q[:1]), lower_bounds(index, Q)[1:]])
         if metric == "sqeuclidean":
             bound = bound**2
@@ -135,7 +135,7 @@ def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
     d, step, ulp = 5000, 2.0**-7, 2.0**-13
     metric = resolve_metric("manhattan")
     for lost in np.linspace(0.25, 0.49, 8):
-        # a code of 11, and what is left over loses nearly half an ulp in each addition once the sum is above 1024
+        # with a code of 11, a remainder loses nearly half an ulp in each addition once the sum is above 1024
         X = np.full((1, d), (11 - (np.floor(lost / ulp) + 0.49) * ulp) * step)
         index = Filter(X, metric, Coder(np.zeros(d), 1.0, step, True))
         Q = np.zeros((2, d))
@@ -227,7 +227,7 @@ def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(
     metric = resolve_metric("euclidean")
     coder = plan(few.astype(np.float32), metric)
     assert len(coder.axes) <= 16
-    # distances that are all but equal: no bound can tell the nearest
+    # distances that are nearly equal: no bound can find the nearest
     same = np.eye(600, dtype=np.float32)
     assert plan(same, resolve_metric("euclidean")) is None
 
@@ -302,7 +302,7 @@ def test_a_saved_filter_answers_the_same_and_an_altered_one_without_a_crash(rng,
                 np.testing.assert_array_equal(np.concatenate(list(one)), np.concatenate(list(other)))
         whole = path.read_bytes()
         begin = whole.index(b"}]}", 24) // 64 * 64
-        # in a debug build a distance that is no number ends the process, so X is left alone
+        # a debug build ends the process at a distance that is NaN, so X is not changed there
         places = rng.integers(begin, len(whole), 300)
         answered = 0
         for place in places:

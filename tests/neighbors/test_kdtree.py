@@ -1,4 +1,4 @@
-"""The kd-tree: the answers of the textbook loop and of a scan, to the last bit, whatever the data and the cut."""
+"""The kd-tree: the answers of the textbook loop and of a scan, to the last bit, for any data and division of work."""
 
 import sys
 import tracemalloc
@@ -48,7 +48,7 @@ def asked(index, Q, self_row=None, allowed=None, seen=None, **means):
 
 
 def nearest(index, Q, k, **limits):
-    """(distances, indices) of an index; the indices are the same where distances are not wanted."""
+    """(distances, indices) of an index; the indices are the same if distances are not requested."""
     distances, indices, others = np.full((len(Q), k), np.nan), *np.full((2, len(Q), k), -1)
     index.nearest(asked(index, Q, **limits), distances, indices)
     index.nearest(asked(index, Q, **limits), None, others)
@@ -169,7 +169,7 @@ def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     assert_exact(X, Q, min(10, shape[0]), metric)
 
 
-# What makes others fail, as a factor and an offset of uniform data.
+# Data that make other implementations fail, as a factor and an offset of uniform data.
 HOSTILE = {
     "norms near 6e6": (1e3, 5e5),
     "offset 1e8": (1.0, 1e8),
@@ -250,7 +250,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
     draw = st.lists(st.one_of(nasty, st.floats(-4, 4, width=32)), min_size=d, max_size=d)
     pool = np.array(data.draw(st.lists(draw, min_size=1, max_size=20)), dtype=dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    # mixing rows column by column makes many more of them
+    # mixing rows column by column makes many more pairs
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     metric = make_metric(metric, d)
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)
@@ -342,7 +342,8 @@ def test_a_radius_can_hold_nothing_or_all_with_room_for_few_hits(rng):
 def test_memory_of_a_search_is_bounded(rng, n_jobs):
     X, Q = rng.standard_normal((20_000, 3)), rng.standard_normal((30_000, 3))
     tree = Tree(X, make_metric("euclidean", 3))
-    nearest(tree, Q[:2000], 5, n_jobs=n_jobs)  # what is made once, such as the pool of threads, is not counted
+    # objects that are created once, such as the pool of threads, are not counted
+    nearest(tree, Q[:2000], 5, n_jobs=n_jobs)
     distances, indices = np.empty((30_000, 50)), np.empty((30_000, 50), np.intp)
     hits = np.empty(50, object)
     for answer in (distances, None):

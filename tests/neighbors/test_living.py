@@ -1,4 +1,4 @@
-"""Rows that come and go, and votes: whatever was added, removed or masked, as if the rows had been fitted at once."""
+"""Added, removed and masked rows, and votes: always the same as if the remaining rows had been fitted at once."""
 
 import copy
 import pickle
@@ -30,14 +30,17 @@ def assert_same(got, want):
 
 
 def grid(rng, n, dtype="float64", metric=None):
-    """Rows with many duplicates and equal distances, none of them 0 (for cosine), some missing for nan_euclidean."""
+    """Rows with many duplicates and equal distances, without a zero row (for cosine).
+
+    For nan_euclidean with missing values.
+    """
     X = rng.integers(1, 4, (n, 3)).astype(dtype)
     if metric == "nan_euclidean":
         X[rng.random(X.shape) < 0.4] = np.nan
     return X
 
 
-# One estimator of each kind, its targets, and all that it can be asked.
+# One estimator of each kind, its targets, and all its methods.
 
 
 def make(kind, k, **params):
@@ -186,7 +189,7 @@ def test_infinite_distances_are_no_missing_rows():
 
 
 def living(rng, n=3000, d=4, kind=NearestNeighbors, **params):
-    """(an estimator with given, sealed and late rows and holes in each, its rows)."""
+    """(an estimator with holes in its given rows, its sealed rows and its last rows, its rows)."""
     X = rng.integers(0, 9, (n, d)).astype(float)
     model = kind(**params).fit(X[: n // 3])
     model.partial_fit(X[n // 3 : n // 2])
@@ -207,7 +210,7 @@ def test_a_search_keeps_its_mask_while_another_thread_searches_with_one(rng, mon
     want = model.kneighbors(X)
     kept = vars(model._scan).pop("_placed")
     other = np.ones(29, np.uint8), np.ones(30, np.uint8)
-    # what the other thread leaves there at any moment
+    # values that another thread may leave there at any moment
     seen = iter([kept, kept] + [other] * 99)
     monkeypatch.setattr(living_rows.Segments, "_placed", property(lambda _: next(seen), lambda *_: None), raising=False)
     assert_same(model.kneighbors(X), want)
@@ -341,7 +344,7 @@ def test_memory_of_a_living_search_is_bounded(rng, n_jobs):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < held + 8e6
-    own = 2 * 8 * len(X)  # the numbers and places of the queries
+    own = 2 * 8 * len(X)  # the row numbers and the places of the queries
     tracemalloc.start()
     held = sum(array.nbytes for array in model.kneighbors())
     peak = tracemalloc.get_traced_memory()[1]
@@ -379,7 +382,7 @@ def test_an_index_is_made_anew_only_as_often_as_the_buffer_moves(rng):
 
 def test_rows_that_are_no_array_can_be_removed_but_not_added_to(rng):
     class Rows:
-        """Rows in some other form, with an index of their own."""
+        """Rows in a form that is unknown to the library, with an index."""
 
         kind, row_bytes = "rows in another form", 24
 

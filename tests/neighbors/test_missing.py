@@ -1,4 +1,4 @@
-"""Missing values: Euclidean distances over what two rows both have, equal to the textbook loop to the last bit."""
+"""Missing values: distances over the coordinates that both rows have equal the textbook loop to the last bit."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_distances_are_scikit_learns_and_infinite_where_those_are_nan(rng):
     ours, index = NearestNeighbors(n_neighbors=200, metric="nan_euclidean").fit(X).kneighbors(Q)
     theirs = np.take_along_axis(theirs, index, axis=1)
     np.testing.assert_array_equal(np.isinf(ours), np.isnan(theirs))
-    # theirs subtracts squares
+    # scikit-learn subtracts squares
     np.testing.assert_allclose(ours[np.isfinite(ours)], theirs[np.isfinite(ours)], rtol=1e-6, atol=1e-6)
 
 

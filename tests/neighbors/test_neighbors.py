@@ -1,4 +1,4 @@
-"""k-NN: equal to the textbook loop to the last bit, whatever the data, the batch, the threads and the SIMD level."""
+"""k-NN: equal to the textbook loop to the last bit, for any data, batch size, number of threads and SIMD level."""
 
 import tracemalloc
 from itertools import pairwise
@@ -95,7 +95,7 @@ def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     assert_exact(X, Q, min(10, shape[0]), metric)
 
 
-# What makes others fail, as a factor and an offset of unit normal data.
+# Data that make other implementations fail, as a factor and an offset of unit normal data.
 HOSTILE = {
     "norms near 6e6": (1e3, 5e5),
     "offset 1e8": (1.0, 1e8),
@@ -346,7 +346,7 @@ def test_names_of_metrics_mean_what_scikit_learn_means(rng):
 
 
 def peak_memory(call):
-    """(bytes that a call used at most, what it returned); the returned arrays are counted."""
+    """(largest number of bytes used by a call, its result); the returned arrays are counted."""
     tracemalloc.start()
     result = call()
     used = tracemalloc.get_traced_memory()[1]
@@ -388,7 +388,7 @@ def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatc
     for estimator in (NearestNeighbors, KNeighborsClassifier, KNeighborsRegressor):
         monkeypatch.setitem(estimator.__init__.__kwdefaults__, "working_memory", 8)
         monkeypatch.setitem(estimator.__init__.__kwdefaults__, "n_jobs", n_jobs)
-    MEMORY[name](rows)  # what is made once, such as the pool of threads, is not counted
+    MEMORY[name](rows)  # objects that are created once, such as the pool of threads, are not counted
     inputs.clear()
     used, result = peak_memory(lambda: MEMORY[name](rows))
     results = result if isinstance(result, tuple) else (result,)
@@ -481,7 +481,7 @@ def test_predictions_are_scikit_learns_on_digits(weights, k):
     for target in (y, Y):
         ours = KNeighborsClassifier(k, weights=weights).fit(X[train], target[train])
         theirs = neighbors.KNeighborsClassifier(k, weights=weights).fit(X[train], target[train])
-        # two of the five-digit squared distances tie now and then, where scikit-learn has no rule
+        # two of the squared distances, of five digits, are equal now and then; scikit-learn has no rule for ties
         assert (ours.predict(X[test]) != theirs.predict(X[test])).mean() < 0.005
         assert (
             ours.score(X[test], target[test]) == (ours.predict(X[test]) == target[test]).reshape(597, -1).all(1).mean()

@@ -1,4 +1,4 @@
-"""One-hot codes: the categories that a user names."""
+"""One-hot encoding with categories given by the user."""
 
 import numpy as np
 import pandas

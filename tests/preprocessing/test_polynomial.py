@@ -1,4 +1,4 @@
-"""Products of features: sparse formats, indices beyond 32 bits, and families that are refused."""
+"""Products of features: sparse formats, indices beyond 32 bits, and refused degrees."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ from fastclf import PolynomialFeatures, load, save
 
 
 def slow_place(columns, d, distinct):
-    """The place of a product among those of its degree, from the numbers of products before it."""
+    """The index of a product among those of its degree, from the numbers of products before it."""
     place, begin = 0, 0
     for i, column in enumerate(columns):
         rest = len(columns) - i - 1

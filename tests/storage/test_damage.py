@@ -1,4 +1,4 @@
-"""Files that were cut, altered or made to do harm: one sentence, or an answer, and never a wrong access."""
+"""Truncated, altered and malicious files: an error of one sentence or an answer, never an invalid memory access."""
 
 import copy
 import json
@@ -39,7 +39,7 @@ def small_file(tmp_path_factory):
 
 
 def use(path, may_refuse=(ValueError,), **options):
-    """Load and ask, as far as a file lets us; whether there was an answer."""
+    """Load a file and use the model as far as possible; returns whether there was an answer."""
     told = None
     try:
         model = load(path, **options)
@@ -52,7 +52,7 @@ def use(path, may_refuse=(ValueError,), **options):
     if _simd.build_info()["debug"]:
         before = small_model()._scan._given
         if not same(before.X, model._scan._given.X) or not same(before.metric.norm2, model._scan._given.metric.norm2):
-            return True  # a debug build ends the process at a distance that is no number
+            return True  # a debug build ends the process at a distance that is NaN
     with np.errstate(all="ignore"), suppress(*may_refuse):
         assert model.kneighbors([[1.0, 1.0]])[1].max() < 4
         assert len(model.predict([[1.0, 1.0], [2.0, 0.0], [0.0, 1.0]])) == 3
@@ -64,7 +64,7 @@ def use(path, may_refuse=(ValueError,), **options):
 def test_a_file_with_any_byte_altered_is_refused_or_answers(small_file, path, verify):
     header_ends = 24 + struct.unpack("<8sIIII", small_file[:24])[2]
     for place in range(len(small_file)):
-        for flip in (0x40, 0xFF):  # the first makes 1.5 a NaN
+        for flip in (0x40, 0xFF):  # 0x40 changes 1.5 into NaN
             altered = bytearray(small_file)
             altered[place] ^= flip
             path.write_bytes(altered)
@@ -210,7 +210,7 @@ def test_every_lie_of_a_header_is_told(small_file, path, change, words):
 
 
 def change_first(path, array, entry, value):
-    """Alter one entry of the array that an attribute names by {"array": number}, with right checksums."""
+    """Alter one entry of the array that an attribute refers to by {"array": number}, with right checksums."""
     header, arrays = parts(path.read_bytes())
     dtype, _, start, stop = list(state.layout(header["arrays"], 0))[array(given(attributes(header)))["array"]]
     altered = np.frombuffer(arrays[start:stop], dtype).copy()

@@ -1,4 +1,4 @@
-"""Every estimator in a file: it comes back with its answers, and no altered file crashes or answers out of range."""
+"""Every estimator in a file: its answers survive loading, and no altered file crashes or gives invalid answers."""
 
 import copy
 import json
@@ -52,12 +52,12 @@ def test_every_estimator_is_pickled_dumped_and_copied(name, tmp_path):
 
 
 def test_no_altered_file_does_harm(path, mutations):
-    """A file is refused in one sentence that names it, or what is loaded answers or refuses to."""
+    """A file is refused with one sentence that names it, or the loaded model answers or refuses."""
     contents = {}
     for name, make in FITTED.items():
         save(make(), path)
         contents[name] = path.read_bytes()
-    debug = _simd.build_info()["debug"]  # which ends the process at a distance that is no number
+    debug = _simd.build_info()["debug"]  # a debug build ends the process at a distance that is NaN
     answered = refused = 0
     for number in range(mutations):
         rng = random.Random(number)

@@ -1,4 +1,4 @@
-"""Files: what comes back is what was saved, whatever happens to a file is told, and nothing in it can do harm."""
+"""Files: the loaded object equals the saved one, damage is reported, and a file cannot do harm."""
 
 import copy
 import ctypes
@@ -85,7 +85,7 @@ LABELS = {
 
 
 def answers(model, queries=QUERIES):
-    """All that a model answers."""
+    """All answers of a model."""
     for name in ("kneighbors", "radius_neighbors", "predict", "predict_proba", "score_samples"):
         if hasattr(model, name):
             for own in (queries, None):
@@ -162,7 +162,7 @@ def test_opening_reads_no_rows(path):
     attributes(header)["n_features_in_"] = 3 * 64
     content = assemble(header, b"")
     path.write_bytes(content)
-    os.truncate(path, len(content) + 4 * n * 3 * 64)  # 26 GB of zeros, which take no room on disk
+    os.truncate(path, len(content) + 4 * n * 3 * 64)  # 26 GB of zeros, which take no space on disk
     tracemalloc.start()
     model = load(path)
     assert tracemalloc.get_traced_memory()[1] < 1e6
@@ -234,14 +234,14 @@ def test_a_file_is_little_endian_and_is_read_in_the_order_of_the_machine(dtype):
     other = array.astype(array.dtype.newbyteorder("S"))
     little = array.astype(array.dtype.newbyteorder("<")).tobytes()
     assert b"".join(file._pieces(array, 3)) == b"".join(file._pieces(other, 3)) == bytes(3) + little
-    # what a file's order is to a machine of the other one
+    # arrays in the byte order that is not this machine's
     read = state.view(np.frombuffer(other.tobytes(), np.uint8), other.dtype, (6,), 0, other.nbytes)
     assert same(array, read)
     assert not read.flags.writeable
 
 
 class Index:
-    """An index of which the library knows nothing yet."""
+    """An index class that the library does not know yet."""
 
     def __init__(self, X):
         self.X, self.codes, self.scale = X, (X > 0).astype(np.int8), np.float32(0.1)

@@ -1,4 +1,4 @@
-"""Rows in blocks: each row once, in an order that no thread changes, and Ctrl-C between two ranges."""
+"""Rows in blocks: each row occurs once, in an order independent of threads, and Ctrl-C works between ranges."""
 
 import threading
 from itertools import pairwise

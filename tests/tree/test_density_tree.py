@@ -1,4 +1,4 @@
-"""Density trees: each cut is the best of all, the density is one, and folds choose as the naive loop does."""
+"""Density trees: each cut is the best of all, the density integrates to one, and folds choose like separate fits."""
 
 import itertools
 
@@ -10,12 +10,12 @@ from fastclf.tree.pruning import fold_of_rows
 
 
 def risk(n, total, volume):
-    """The integral of the squared density, less twice the mean density at each row by the others."""
+    """The integral of the squared density, minus twice the mean of the leave-one-out density at the rows."""
     return (n**2 / total**2 - 2 * n * (n - 1) / (total * (total - 1))) / volume
 
 
 def best_cut(X, rows, box, total, min_leaf):
-    """(risk of both sides, feature, threshold) of the best cut of a box by trying all."""
+    """(risk of both sides, feature, threshold) of the best cut of a box, by trying all cuts."""
     found = []
     volume = np.prod(box[1] - box[0])
     for feature in range(X.shape[1]):

@@ -1,4 +1,4 @@
-"""Trees: every split is the best of all splits, every row goes where it belongs, and nothing depends on threads."""
+"""Trees: every split is the best of all splits, every row reaches the right leaf, and threads change nothing."""
 
 import copy
 import itertools
@@ -31,7 +31,7 @@ def rows_of_nodes(model, X):
 
 
 def assert_best_splits(model, X, y, weight, criterion, min_leaf=1, min_leaf_weight=0.0):
-    """Each node's split is the first of the best, and a leaf has none or is pure."""
+    """Each inner node's split is the first best one; a leaf has no possible split or is pure."""
     tree = model.tree_
     if weight is None:
         weight = np.ones(len(X))
@@ -131,7 +131,7 @@ def test_a_tree_without_ties_is_scikit_learns(rng, limits):
     y = X[:, 0] * X[:, 1] + rng.standard_normal(400)
     ours = DecisionTreeRegressor(**limits).fit(X, y)
     theirs = sklearn_tree.DecisionTreeRegressor(**limits, random_state=0).fit(X.astype(np.float32).astype(float), y)
-    if "max_leaf_nodes" not in limits:  # scikit-learn numbers these in the order in which they are split
+    if "max_leaf_nodes" not in limits:  # scikit-learn numbers the nodes of such trees in the order of their splits
         np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
         np.testing.assert_array_equal(ours.tree_.children_left, theirs.tree_.children_left)
         np.testing.assert_array_equal(ours.tree_.children_right, theirs.tree_.children_right)
@@ -392,7 +392,7 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
 @pytest.mark.parametrize("d", [10, 30])
 @pytest.mark.parametrize("ccp_alpha", [0.0, "cv"])
 def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype, d, ccp_alpha):
-    """With folds and a leaf for each row, as with numbers, it is 350 a row: two such trees are there at a time."""
+    """With folds and a leaf for each row, as in regression, 350 bytes per row: two such trees exist at a time."""
     n = 20_000
     X = rng.standard_normal((n, d)).astype(dtype)
     noise = rng.standard_normal(n)
@@ -406,7 +406,10 @@ def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype, d, ccp_alpha)
 
 
 def test_adult_with_its_categories_is_pruned_to_14_6_percent(data_file):
-    """Rows without unknowns, original split; C4.5 errs in 15.54 % of the test rows, C4.5-auto in 14.46 %."""
+    """Rows without unknown values, original split.
+
+    C4.5 has an error of 15.54 % on the test rows, C4.5-auto of 14.46 %.
+    """
     X, y, X_test, y_test = adult(data_file)
     model = DecisionTreeClassifier(ccp_alpha="cv").fit(X, y)
     assert 1 - model.score(X_test, y_test) <= 0.146

@@ -1,4 +1,4 @@
-"""Columns with missing values and of categories: each split is the best of all, and every row goes where it is told."""
+"""Categories and missing values: each split is the best of all, and every row reaches the right leaf."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def with_missing(rng, n, d, dtype="float64"):
 
 
 def reduction(model):
-    """By how much the root's split reduces its impurity."""
+    """The reduction of impurity by the root's split."""
     tree = model.tree_
     children = [1, tree.children_right[0]]
     below = tree.impurity[children] @ tree.weighted_n_node_samples[children]

@@ -1,4 +1,4 @@
-"""Trees as text: what is printed is what the tree does."""
+"""Trees as text: the printed rules are those of the tree."""
 
 import doctest
 
@@ -153,7 +153,7 @@ LAYOUT = {"leaves_parallel": True, "rotate": True, "special_characters": True, "
 
 
 def grown(kind, rng):
-    """A tree of each kind that scikit-learn grows as well, from ties that have one answer."""
+    """A tree of each kind that scikit-learn has, grown on data whose best splits are unique."""
     X, weight = rng.standard_normal((150, 3)).astype(np.float32), rng.integers(1, 5, 150) / 2
     y = (X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.standard_normal(150)).round(2)
     labels = np.digitize(y, [0.3, 1.2])

@@ -1,4 +1,4 @@
-"""Pruning: the subtrees are those of the definition, they nest, and folds choose among them as the naive loop does."""
+"""Pruning: the subtrees follow from the definition, they are nested, and folds choose among them like separate fits."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_pruning_by_an_alpha_leaves_scikit_learns_tree(rng, kind):
 
 
 def naive_errors(model, X, y, weight, alphas, costs):
-    """The loss of each row by the tree of the other folds pruned at each alpha: (n_alphas, n)."""
+    """The loss of each row by the tree of the other folds, pruned at each alpha: (n_alphas, n)."""
     labels = np.unique(y, return_inverse=True)[1] if isinstance(model, DecisionTreeClassifier) else None
     fold = fold_of_rows(len(X), model.cv, labels, 0)
     losses = np.empty((len(alphas), len(X)))

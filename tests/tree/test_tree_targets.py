@@ -1,4 +1,4 @@
-"""What trees predict: other criteria, several outputs, costs and constraints of order."""
+"""Predictions of trees: further criteria, several outputs, costs and monotonic constraints."""
 
 import numpy as np
 import pytest
