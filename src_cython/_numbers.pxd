@@ -20,15 +20,15 @@ ctypedef fused real:
     double
 
 
-cdef inline const double* as_doubles(const number* x, Py_ssize_t d, double* room) noexcept nogil:
-    """A row as doubles: itself, or a copy in `room`."""
+cdef inline const double* as_doubles(const number* x, Py_ssize_t d, double* buffer) noexcept nogil:
+    """A row as doubles: itself, or a copy in `buffer`."""
     cdef Py_ssize_t j
     if number is double:
         return x
     else:
         for j in range(d):
-            room[j] = <double> x[j]
-        return room
+            buffer[j] = <double> x[j]
+        return buffer
 
 
 cdef enum:
@@ -74,21 +74,21 @@ cdef inline rows_t rows_at(const real* X, Py_ssize_t d) noexcept nogil:
     return rows_t(<const char*> X, d, sizeof(real), FLOAT if real is float else DOUBLE)
 
 
-cdef inline const double* row_of(const rows_t* rows, Py_ssize_t i, double* room) noexcept nogil:
-    """Row i as doubles: itself, or a copy in `room`."""
+cdef inline const double* row_of(const rows_t* rows, Py_ssize_t i, double* buffer) noexcept nogil:
+    """Row i as doubles: itself, or a copy in `buffer`."""
     cdef const char* x = rows.data + i * rows.d * rows.itemsize
     if rows.kind == DOUBLE:
-        return as_doubles(<const double*> x, rows.d, room)
+        return as_doubles(<const double*> x, rows.d, buffer)
     if rows.kind == FLOAT:
-        return as_doubles(<const float*> x, rows.d, room)
+        return as_doubles(<const float*> x, rows.d, buffer)
     if rows.kind == INT8:
-        return as_doubles(<const int8_t*> x, rows.d, room)
+        return as_doubles(<const int8_t*> x, rows.d, buffer)
     if rows.kind == UINT8:
-        return as_doubles(<const uint8_t*> x, rows.d, room)
+        return as_doubles(<const uint8_t*> x, rows.d, buffer)
     if rows.kind == INT16:
-        return as_doubles(<const int16_t*> x, rows.d, room)
+        return as_doubles(<const int16_t*> x, rows.d, buffer)
     if rows.kind == UINT16:
-        return as_doubles(<const uint16_t*> x, rows.d, room)
+        return as_doubles(<const uint16_t*> x, rows.d, buffer)
     if rows.kind == INT32:
-        return as_doubles(<const int32_t*> x, rows.d, room)
-    return as_doubles(<const int64_t*> x, rows.d, room)
+        return as_doubles(<const int32_t*> x, rows.d, buffer)
+    return as_doubles(<const int64_t*> x, rows.d, buffer)

@@ -15,7 +15,7 @@ from . import compare, demo, evaluate, explain, info, search, train, tune
 from .files import RequestError, blame
 
 # The modules of the commands, in the order of the help.
-_ROOMS = (compare, tune, evaluate, train, explain, search, demo, info)
+_COMMANDS = (compare, tune, evaluate, train, explain, search, demo, info)
 
 _EPILOG = """\
 a first hour, with any table that has a row of names and a column of labels:
@@ -92,6 +92,6 @@ def make_parser():
     )
     parser.add_argument("--version", action="version", version=f"fastclf {fastclf.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in _ROOMS:
-        room.register(commands)
+    for module in _COMMANDS:
+        module.register(commands)
     return parser

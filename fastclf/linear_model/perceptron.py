@@ -164,7 +164,7 @@ class Perceptron(LinearClassifier):
         t_=Value(require_numbers, "iu"),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
-        _turns_=Array("int64", "n_learners"),  # the number of samples that each learner has met so far
+        _samples_met_=Array("int64", "n_learners"),  # the number of samples that each learner has met so far
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
@@ -280,7 +280,7 @@ class Perceptron(LinearClassifier):
             averaged = plan.average == "averaged" and hasattr(self, "_last_coef_")
             w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
             learners = make_learners(plan, w, b, weights)
-            for learner, mistakes, t in zip(learners, np.atleast_1d(self.n_mistakes_), self._turns_):
+            for learner, mistakes, t in zip(learners, np.atleast_1d(self.n_mistakes_), self._samples_met_):
                 learner.mistakes, learner.t, learner.first_t = int(mistakes), int(t), int(t)
             if averaged:
                 share_out(learners, "lag_w", self._lag_coef_)
@@ -326,7 +326,7 @@ class Perceptron(LinearClassifier):
             "margin_": one([float(margin) for margin in margins]),
             "radius_": one([float(radius) for _ in learners]),
             "mistake_bound_": one([float(bound) for bound in bounds]),
-            "_turns_": np.array([learner.t for learner in learners]),
+            "_samples_met_": np.array([learner.t for learner in learners]),
         }
         if plan.average == "averaged":
             parts = {"_last_coef_": "w", "_last_intercept_": "b", "_lag_coef_": "lag_w", "_lag_intercept_": "lag_b"}

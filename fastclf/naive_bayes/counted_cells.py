@@ -9,7 +9,7 @@ from .joints import Linear, add_table, joined_tables, kernels
 from .mdl_cuts import mdl_cuts
 
 
-class Table(Distribution):
+class CellCounts(Distribution):
     """Counts of cells, with `alpha` added to each.
 
     A value without a cell belongs to an additional cell with count 0.
@@ -59,7 +59,7 @@ class Table(Distribution):
         return float(log_dirichlet(state["counts"], options.alpha).sum() - widths)
 
 
-class Categorical(Table):
+class Categorical(CellCounts):
     """Categories of any sortable type; an unknown category has the count 0."""
 
     @staticmethod
@@ -148,7 +148,7 @@ class Bernoulli(Categorical):
     statistics = Dict(cells=Array("float64", 2, ascends=True), counts=Array("float64", "n_classes", 2))
 
 
-class Histogram(Table):
+class Histogram(CellCounts):
     """Bins between cuts, which the first fit determines.
 
     Values outside the cuts belong to the first bin or the last.

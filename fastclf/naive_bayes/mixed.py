@@ -11,7 +11,7 @@ from .._validation import as_list, feature_names, require_choice, require_intege
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
 from .distributions import Options, log_dirichlet, without
-from .rows import DISTRIBUTIONS, SparseTable, Table
+from .rows import DISTRIBUTIONS, ColumnRows, SparseRows
 
 
 @document
@@ -109,7 +109,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
 
     def _as_rows(self, X, owner):
         if is_sparse(X):
-            return SparseTable(as_csr(X, owner))
+            return SparseRows(as_csr(X, owner))
         columns, missing = as_columns(X, owner)
         require_choice("missing", self.missing, ("error", "ignore"))
         for j, gone in enumerate(missing):
@@ -118,7 +118,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
                     f"Input X contains NaN or None (row {gone.argmax()}, column {j}); a value, or missing='ignore', is"
                     " wanted"
                 )
-        return Table(columns, missing, feature_names(X))
+        return ColumnRows(columns, missing, feature_names(X))
 
     def _new_samples(self, X):
         return super()._new_samples(X).assign(self.distributions_, self.factors_)

@@ -71,7 +71,7 @@ class Rows:
             yield kind, members, list(chain.from_iterable(self.factors[i] for i in members))
 
 
-class Table(Rows):
+class ColumnRows(Rows):
     """The columns of X, and for each a mask of its missing values, or None."""
 
     def __init__(self, columns, missing, names=None):
@@ -149,7 +149,7 @@ class Table(Rows):
 
         def statistics(kind, places):
             """The statistics of a factor without each fold."""
-            own = Table([self.columns[j] for j in places], [self.missing[j] for j in places])
+            own = ColumnRows([self.columns[j] for j in places], [self.missing[j] for j in places])
             own = own.assign([kind] * len(places), [list(range(len(places)))])
 
             def learn(rows):
@@ -170,7 +170,7 @@ class Table(Rows):
         return add
 
 
-class SparseTable(Rows):
+class SparseRows(Rows):
     """Sparse rows, with a distribution of counts for each column."""
 
     def __init__(self, rows):

@@ -98,7 +98,7 @@ class Neighbors(Estimator):
         _scan=Instance(Segments, "n_rows", "n_features"),
         _allowed=or_none(Array("uint8", "n_rows")),
         _weight=or_none(Array("float64", "n_rows")),
-        _rooms=Value(_require_spare_rows),
+        _spare_rows=Value(_require_spare_rows),
     )
 
     def __sklearn_tags__(self):
@@ -148,7 +148,7 @@ class Neighbors(Estimator):
             "_scan": Segments(rows, metric, maker, maker._replace(algorithm="brute")),
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
-            "_rooms": {},
+            "_spare_rows": {},
         }, y
 
     def _is_fitted(self):
@@ -160,7 +160,7 @@ class Neighbors(Estimator):
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
             weight = np.ones(len(rows))
-        attributes = {"n_samples_fit_": self.n_samples_fit_ + len(rows), "_rooms": dict(self._rooms)}
+        attributes = {"n_samples_fit_": self.n_samples_fit_ + len(rows), "_spare_rows": dict(self._spare_rows)}
         if weight is not None:
             old = np.ones(self.n_samples_fit_) if self._weight is None else self._weight
             self._extend(attributes, "_weight", old, weight)
@@ -173,7 +173,7 @@ class Neighbors(Estimator):
 
     def _extend(self, attributes, name, array, more):
         """Append entries to an array and store the result in `attributes`."""
-        attributes[name], attributes["_rooms"][name] = self._rooms.get(name, SpareRows()).extend(array, more)
+        attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
         """The attributes after rows are removed, all checked. The estimator itself is not changed."""

@@ -47,9 +47,9 @@ cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
     heap_push(other, -key, weight)
 
 
-cdef inline void median_start(median_t* m, double* room, Py_ssize_t n) noexcept nogil:
+cdef inline void median_start(median_t* m, double* scratch, Py_ssize_t n) noexcept nogil:
     """Begin without numbers; scratch space for 4 n is needed."""
-    m.low.keys, m.low.weights, m.high.keys, m.high.weights = room, room + n, room + 2 * n, room + 3 * n
+    m.low.keys, m.low.weights, m.high.keys, m.high.weights = scratch, scratch + n, scratch + 2 * n, scratch + 3 * n
     m.low.n = m.high.n = 0
     m.low.weight = m.high.weight = m.low.total = m.high.total = 0
 

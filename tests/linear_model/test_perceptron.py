@@ -451,7 +451,7 @@ def test_damaged_state_is_refused(rng):
         ("voted", "voter_starts_", np.array([0, 10**6])),
         ("voted", "voters_", np.zeros((3, 4))),
         ("averaged", "_lag_coef_", np.zeros((1, 3))),
-        ("averaged", "_turns_", np.zeros(3, np.int64)),
+        ("averaged", "_samples_met_", np.zeros(3, np.int64)),
         ("none", "intercept_", np.zeros(2)),
     ):
         model = fit(X, y, average=average, max_iter=2)
