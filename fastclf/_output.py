@@ -39,7 +39,7 @@ def _require_container(name):
 
 
 def _container(estimator):
-    """What the user has chosen for an estimator or, in scikit-learn's configuration, for all."""
+    """The output that the user chose for this estimator or, in scikit-learn's configuration, for all estimators."""
     chosen = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     if chosen is None:
         config = sys.modules.get("sklearn._config")

@@ -613,7 +613,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--first", type=int, help="number of the first case (default: another every time)")
+    parser.add_argument("--first", type=int, help="number of the first case (default: drawn at random)")
     parser.add_argument("--case", help="run one case, such as calls:17, in this process")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()

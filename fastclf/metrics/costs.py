@@ -165,7 +165,7 @@ class CostSensitiveClassifier(Classifier):
 
         Parameters
         ----------
-        X, y : as for the estimator
+        X, y : array-like, as for the estimator
         sample_weight : array-like of shape (n_samples,), default=None
             Passed on to the estimator, if given.
 

@@ -16,13 +16,13 @@ from .base import FeatureMap
 
 _products = _simd.load("preprocessing._products")
 
-# Columns that an output has at most: the greatest number of an index.
+# The largest number of columns of an output: the largest int64, which is the widest type of an index.
 _MOST = 2**63 - 1
 
-# With this number of factors, from twice the number of features, there are more products than _MOST.
+# For k of at least this number, the binomial coefficient "2 k over k" exceeds _MOST.
 _MANY = 70
 
-# Rows that are wider than 2^31 - 1 columns are taken too: they are mapped, and no model sees them.
+# X may have more than 2^31 - 1 columns here, unlike in the classifiers, whose column indices have 32 bits.
 _as_wide_rows = partial(as_rows, most=_MOST)
 
 
@@ -51,8 +51,8 @@ class PolynomialFeatures(FeatureMap):
 
     Notes
     -----
-    One multiplication an output number; of a sparse X only the products of entries that it holds are made, of any
-    degree, with indices of 64 bits where 32 are too few. Memory: the output and a block that fits a cache.
+    Each number of the output costs one multiplication. For a sparse X only the products of stored entries are computed,
+    for every degree, with 64-bit indices where 32 bits are too few. Memory: the output and a block that fits a cache.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class PolynomialFeatures(FeatureMap):
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_output_features_), float32 or float64 as X
-            Of a sparse X a sparse matrix: of CSC one in CSC, of every other format one in CSR.
+            A sparse X gives a sparse matrix: CSC for CSC, and CSR for every other format.
         """
         self._require_fitted()
         out = self._products(X)
@@ -217,7 +217,7 @@ class PolynomialFeatures(FeatureMap):
                     for i in reversed(range(degree)):
                         factor = position[:, i]
                         product = values[:, factor] * product
-                        # what is before a product shares its first factors, and goes on with a smaller one
+                        # count the earlier products with the same factors before position i and a smaller feature there
                         begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
                         number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)
@@ -305,7 +305,7 @@ def _count(d, low, high, distinct, bias):
 
 
 def _counts(d, high, distinct):
-    """counts[g, j]: products of g features that begin with feature j or a later one, for j up to d + 1."""
+    """counts[g, j]: the number of products of g features whose first feature is j or a later one, for j up to d + 1."""
     counts = np.zeros((high + 1, d + 2), np.int64)
     counts[0] = 1
     for degree in range(1, high + 1):
@@ -317,12 +317,12 @@ def _counts(d, high, distinct):
 def _counts_from(n, high, distinct):
     """For each degree up to `high` the number of products of n features; n is a number, or an array of numbers.
 
-    The largest n is at least twice the degree: no number on the way is larger than the last.
+    The largest n must be at least twice `high`, so that no intermediate number is larger than the last.
     """
     counts = [np.ones_like(n)]
     for degree in range(1, high + 1):
         factor = n - (degree - 1) if distinct else n + (degree - 1)
-        # the product of the two is a multiple of the degree: divided before, it exceeds no number that is asked for
+        # number * factor is a multiple of the degree, which is divided out first, so that the product cannot overflow
         shared = np.gcd(counts[-1], degree)
         counts.append(counts[-1] // shared * (np.maximum(factor, 0) // (degree // shared)))
     return counts

@@ -43,21 +43,21 @@ def export_graphviz(
     class_names : sequence of str or bool, default=None
         Names of the classes of a single output; True: y[0] and so on; None: the class is not shown.
     label : {'all', 'root', 'none'}, default='all'
-        The nodes that say what each of their numbers is.
+        The nodes in which each number has its name in front: all of them, the root only, or none.
     filled : bool, default=False
-        Colour the nodes: by the class, the fuller the purer; of numbers the fuller the larger.
+        Colour the nodes: for labels by the class, stronger for purer nodes; for numbers stronger for larger ones.
     leaves_parallel : bool, default=False
         Draw all leaves at the bottom.
     impurity, node_ids : bool
         Show the impurity (default), and the number of each node.
     proportion : bool, default=False
-        Show shares in place of weights of classes and of numbers of samples.
+        Show proportions in place of the weights of the classes and of the numbers of samples.
     rotate, rounded : bool, default=False
         Draw from left to right; round the corners.
     special_characters : bool, default=False
-        Write signs as HTML has them.
+        Write an HTML label: special characters as entities, indices as subscripts.
     precision : int >= 0, default=3
-        Digits behind the point.
+        Number of digits after the decimal point.
     fontname : str, default='helvetica'
 
     Returns
@@ -120,7 +120,7 @@ def _html(name):
 
 
 def _nodes(texts, max_depth, filled, turn):
-    """The lines of the nodes, and of the edges that lead to them."""
+    """The lines of the nodes, and of the edges from their parents."""
     tree = texts.tree
     for node, parent, depth in drawn_nodes(tree, max_depth):
         hidden = max_depth is not None and depth > max_depth
@@ -136,7 +136,7 @@ def _nodes(texts, max_depth, filled, turn):
 
 
 def _ranks(tree, max_depth):
-    """Lines that put the nodes of a depth side by side, and all leaves."""
+    """Lines that place the nodes of equal depth side by side, and all leaves and truncated nodes in one rank."""
     ranks = {}
     for node, _, depth in drawn_nodes(tree, max_depth):
         end = tree.children_left[node] < 0 or (max_depth is not None and depth > max_depth)

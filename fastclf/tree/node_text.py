@@ -1,4 +1,4 @@
-"""What a picture or a graph of a tree says in its nodes, in scikit-learn's format."""
+"""The text and the colour of each node of a drawn tree, in scikit-learn's format."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from .text import Conditions, fitted_tree, predicted_codes
 
 
 class Marks(NamedTuple):
-    """The characters of a format."""
+    """The characters that one output format uses."""
 
     number: str
     index: str
@@ -31,7 +31,7 @@ class NodeText:
     model, tree : the fitted estimator, ours or scikit-learn's, and its `tree_`
     marks : Marks
     escape : callable
-        What is done to a name.
+        A function that quotes a name for the output format.
     options : dict
         `feature_names`, `class_names`, `label`, `impurity`, `node_ids`, `proportion` and `precision`.
     """
@@ -114,7 +114,7 @@ class NodeText:
         return text.replace("\n ", self.marks.line_end)
 
     def _extremes(self):
-        """What the palest and the fullest node have: values of one number, or impurities of several outputs."""
+        """(smallest, largest) number that sets the colour: predictions, or -impurity for several outputs; else None."""
         tree = self.tree
         shown = -tree.impurity if tree.n_outputs > 1 else tree.value
         if tree.n_outputs == 1 and self.of_labels:

@@ -69,7 +69,7 @@ def as_cost_matrix(value, n_classes, n_outputs):
     if n_outputs > 1:
         raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; one is wanted")
     if cost.shape != (n_classes, n_classes):
-        raise ValueError(f"cost_matrix has shape {cost.shape}; ({n_classes}, {n_classes}), of the classes, is wanted")
+        raise ValueError(f"cost_matrix has shape {cost.shape}; ({n_classes}, {n_classes}) is wanted for the classes")
     if not (np.isfinite(cost) & (cost >= 0)).all():
         raise ValueError("cost_matrix has an entry that is negative, NaN or infinite; costs from 0 up are wanted")
     return cost

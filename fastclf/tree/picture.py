@@ -19,7 +19,7 @@ def plot_tree(
     ax=None,
     fontsize=None,
 ):
-    """Draw the tree with matplotlib: what is true goes left.
+    """Draw the tree with matplotlib; rows that fulfil a node's condition go left.
 
     Parameters
     ----------
@@ -32,26 +32,26 @@ def plot_tree(
     class_names : sequence of str or bool, default=None
         Names of the classes of a single output; True: y[0] and so on; None: the class is not shown.
     label : {'all', 'root', 'none'}, default='all'
-        The nodes that say what each of their numbers is.
+        The nodes in which each number has its name in front: all of them, the root only, or none.
     filled : bool, default=False
-        Colour the nodes: by the class, the fuller the purer; of numbers the fuller the larger.
+        Colour the nodes: for labels by the class, stronger for purer nodes; for numbers stronger for larger ones.
     impurity, node_ids : bool
         Show the impurity (default), and the number of each node.
     proportion : bool, default=False
-        Show shares in place of weights of classes and of numbers of samples.
+        Show proportions in place of the weights of the classes and of the numbers of samples.
     rounded : bool, default=False
         Round the corners.
     precision : int >= 0, default=3
-        Digits behind the point.
+        Number of digits after the decimal point.
     ax : matplotlib axes, default=None
-        None: the current ones. They are cleared.
+        None: matplotlib's current axes. The axes are cleared.
     fontsize : float, default=None
-        None: the largest with which boxes do not overlap.
+        None: the largest size with which the boxes do not overlap.
 
     Returns
     -------
     texts : list of matplotlib.text.Annotation
-        Of the nodes in pre-order, and behind each child of the root whether its condition is true.
+        The annotations of the nodes in pre-order; after each child of the root the label "True" or "False" of its edge.
     """
     options = {
         "feature_names": feature_names,
@@ -78,7 +78,7 @@ def plot_tree(
 
 
 def _grid(tree, max_depth):
-    """({node: (x, depth)}, (columns, rows)): ends side by side, other nodes above the middle of their children."""
+    """({node: (x, depth)}, (columns, rows)): each node in the middle above its drawn children, if any."""
     place, ends = {}, 0
     nodes = list(drawn_nodes(tree, max_depth))
     drawn = {node for node, _, _ in nodes}
@@ -94,7 +94,7 @@ def _grid(tree, max_depth):
 
 
 def _drawn(ax, texts, max_depth, filled, box, style):
-    """[(annotation, whether it is a node's)] of what is drawn into the axes."""
+    """Draw the nodes into the axes; [(annotation, whether it belongs to a node)]."""
     tree, made = texts.tree, []
     place, (columns, rows) = _grid(tree, max_depth)
     at = {node: ((x + 0.5) / columns, 1 - (depth + 0.5) / rows) for node, (x, depth) in place.items()}
@@ -118,7 +118,7 @@ def _drawn(ax, texts, max_depth, filled, box, style):
 
 
 def _fit_text(ax, made, columns, rows):
-    """Give all text the largest size with which no box is wider or higher than its cell."""
+    """Set all text to the largest size with which no box is wider or higher than its cell of the grid."""
     ax.figure.draw_without_rendering()
     window = ax.get_window_extent()
     extents = [text.get_bbox_patch().get_window_extent() for text, is_node in made if is_node]

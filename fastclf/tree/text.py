@@ -1,4 +1,4 @@
-"""Trees for reading: as text and as rules."""
+"""Trees as text, and as rules."""
 
 from itertools import groupby
 
@@ -9,7 +9,7 @@ from .._validation import require_integer
 
 
 def fitted_tree(model):
-    """`tree_` of a fitted decision tree, ours or scikit-learn's."""
+    """`tree_` of a fitted decision tree, fastclf's or scikit-learn's."""
     if not hasattr(model, "fit"):
         raise TypeError(f"{model!r} is not an estimator instance; a fitted decision tree is wanted")
     tree = getattr(model, "tree_", None)
@@ -31,7 +31,7 @@ def predicted_codes(model, tree):
 
 
 class Conditions:
-    """What the inner nodes of a fitted tree ask, by the names of the features."""
+    """The conditions of the inner nodes of a fitted tree, in terms of the names of the features."""
 
     def __init__(self, model, tree, names):
         self.tree, self.names = tree, names
@@ -39,12 +39,12 @@ class Conditions:
         self.lacking = getattr(model, "features_with_missing_", np.zeros(len(names), bool))
 
     def left(self, node):
-        """The categories that go left, or None where numbers are compared."""
+        """The categories that go left at a split by categories; None at a split by a threshold."""
         codes = self.tree.codes_left(node) if hasattr(self.tree, "codes_left") else None
         return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
 
     def of(self, node, shown):
-        """What holds on the left, and on the right; shown(threshold) is a threshold's text."""
+        """The conditions of the left child and of the right child; shown(threshold) is the text of a threshold."""
         tree, feature = self.tree, self.tree.feature[node]
         name, left = self.names[feature], self.left(node)
         if tree.threshold[node] == np.inf:
@@ -89,7 +89,7 @@ class _Shown:
             self.labels = [labels[code] for labels, code in zip(classes, self.codes)]
 
     def tests(self, node):
-        """What holds on the left, and on the right."""
+        """The conditions of the left child and of the right child."""
         return self.conditions.of(node, lambda threshold: f"{threshold:.{self.decimals}f}")
 
     def prediction(self, node):
@@ -128,7 +128,7 @@ def export_text(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        One of scikit-learn's is taken too.
+        A fitted tree, also one of scikit-learn's.
     feature_names, class_names : sequence of str, default=None
         Names of the features and classes. None: the fitted names, or feature_0 and so on; the labels.
     max_depth : int >= 0, default=10
@@ -178,7 +178,7 @@ def export_text(
 
 
 def _height(tree, node):
-    """The number of levels of the subtree, its own among them."""
+    """The number of levels of the subtree below and including the node."""
     height, level = 0, [node]
     while level:
         inner = [node for node in level if tree.children_left[node] >= 0]
@@ -246,7 +246,7 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """The possible categories on one side of a split by a subset."""
+    """The categories that remain possible on one side of a split by categories."""
     among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)

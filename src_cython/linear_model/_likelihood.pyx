@@ -12,7 +12,6 @@
 # cache: W, grad and hess belong to centred and scaled columns. Sparse rows are z = (x, bias), neither centred nor
 # scaled; the caller converts W, grad and hess. The order of panels, and of the sums within them, is fixed; with a
 # `step` above 1 only every step-th panel is used.
-# step-th panel.
 from cython cimport cdivision, floating
 from libc.math cimport log
 from libc.string cimport memset
