@@ -15,7 +15,7 @@ class Work:
 
     blocks: list  # arguments of calls; a round times the next `calls` blocks and takes the median
     ours: Callable  # ours() prepares fastclf and returns the call to time
-    peers: dict[str, Callable]  # the same for each peer; raises ImportError if it is not available
+    peers: dict[str, Callable]  # prepares a peer and returns the call to time; ImportError if it is not available
     agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
     items: int | None = None  # number of items in a block, for the time of one item; None: its length

@@ -1,8 +1,8 @@
-"""What Sphinx does not look at: python docs/check.py build/docs
+"""Checks of the built documentation that Sphinx does not make: python docs/check.py build/docs
 
-The programs on the pages run; every public name of fastclf and of each room has an entry, and every entry an example;
-every link within the site leads somewhere, and nothing is loaded from the network; each example of the gallery has a
-picture and ends within 20 seconds. Exit status 1 where one of these fails.
+The programs on the pages run; every public name of fastclf and of its packages has an entry, and every entry an
+example; every link within the site has a target, and nothing is loaded from the network; each example of the gallery
+has a picture and ends within 20 seconds. The exit status is 1 if a check fails.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ def public_names():
 
 
 def missing_entries(site):
-    """Public names without an entry, and entries of fastclf.__all__ without an example."""
+    """Public names without an entry in the reference, and entries of fastclf.__all__ without an example."""
     with open(site / "objects.inv", "rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, address: address)
     known = {name for kind in inventory for name in inventory[kind] if kind.startswith("py:")}
@@ -92,7 +92,7 @@ class Page(HTMLParser):
 
 
 def dead_links(site):
-    """Links to pages or anchors that are not there, and files that are loaded from elsewhere."""
+    """Links to missing pages or anchors, and files that are loaded from the network."""
     pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html") if "_static" not in path.parts}
     for path, page in pages.items():
         here = path.relative_to(site)
@@ -117,7 +117,7 @@ def dead_links(site):
 
 
 def poor_examples():
-    """Examples of the gallery without a picture, or too slow a one; and a gallery that is too small."""
+    """Examples of the gallery without a picture, or that take too long; and a gallery with too few examples."""
     examples = sorted((DOCS / "examples").glob("*/*.py"))
     if len(examples) < LEAST_EXAMPLES:
         yield f"the gallery has {len(examples)} examples; {LEAST_EXAMPLES} are wanted"

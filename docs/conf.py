@@ -114,7 +114,7 @@ def indent_of(line):
 
 
 def mark_formulas(app, what, name, obj, options, lines):
-    """Indented formulas and code of a docstring, which have no `::` before them, become literal blocks."""
+    """Turn indented formulas and code of a docstring, which have no `::` before them, into literal blocks."""
     section, out, inside = "", [], False
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
@@ -133,7 +133,7 @@ def mark_formulas(app, what, name, obj, options, lines):
 
 
 def escape_symbols(app, what, name, obj, options, lines):
-    """Bars of |w| and names such as coef_ are text in docstrings, not references."""
+    """Escape the bars of |w| and the underscores of names such as coef_, which would otherwise be references."""
     inside, depth = False, 0
     for position, line in enumerate(lines):
         stripped = line.strip()
@@ -160,13 +160,13 @@ def escape_symbols(app, what, name, obj, options, lines):
 
 
 def skip_member(app, what, name, obj, skip, options):
-    """Methods that an estimator has from scikit-learn's base classes, where scikit-learn is loaded, have no entry."""
+    """Leave out methods that an estimator inherits from scikit-learn's base classes, where scikit-learn is loaded."""
     of_sklearn = r"set_\w+_request|get_metadata_routing|set_output"
     return True if re.fullmatch(of_sklearn, name) else None
 
 
 def resolve_in_fastclf(app, env, node, contnode):
-    """References of a room's docstrings to names that are documented as names of fastclf itself."""
+    """Resolve references of a package's docstrings to names that are documented as names of fastclf itself."""
     if node.get("refdomain") != "py" or node.get("py:module") == "fastclf":
         return None
     node["py:module"], node["py:class"] = "fastclf", None

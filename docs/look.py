@@ -1,9 +1,9 @@
-"""Photographs of every page: python docs/look.py build/docs build/docs-look [PART OF A NAME]
+"""Screenshots of every page: python docs/look.py build/docs build/docs-look [PART OF A NAME]
 
-Chromium opens each page of the site in light and dark, 1400 and 390 pixels wide, and the whole height is kept as a
-.png; index.html there shows all of them. A page that is wider than its window, a table or a picture that leaves its
-box, an error of a script, a request that leaves the site and a formula that was not typeset are printed, and make
-the exit status 1.
+Chromium opens each page of the site in light and dark, 1400 and 390 pixels wide, and saves its whole height as a .png;
+build/docs-look/index.html shows all pictures. These defects are printed and make the exit status 1: a page that is
+wider than its window, a table or a picture that is wider than its box, an error of a script, a request to another site,
+and a formula that is not typeset.
 """
 
 import functools
@@ -16,9 +16,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTHS, SCHEMES = (1400, 390), ("light", "dark")
-MOST_HEIGHT = 12_000  # of a picture
+MOST_HEIGHT = 12_000  # of a picture, in pixels
 
-# Elements that stick out of the window, and are in no box that scrolls.
+# The elements that extend beyond the window and are in no box that scrolls.
 STICKING_OUT = """() => {
     const wide = document.documentElement.clientWidth, found = [];
     for (const element of document.querySelectorAll('.bd-article *, .bd-header *, .bd-footer *')) {
@@ -48,7 +48,7 @@ def serve(site):
 
 
 def photograph(browser, address, site, out, part):
-    """What is wrong with the pages, in words."""
+    """Save a picture of each page; a sentence for each defect."""
     names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts)
     for scheme in SCHEMES:
         for width in WIDTHS:
@@ -79,7 +79,7 @@ def photograph(browser, address, site, out, part):
 
 
 def leaf_through(out):
-    """A page with all pictures."""
+    """Write a page that shows all pictures."""
     names = sorted({path.name for path in out.glob("*/*.png")})
     folders = [f"{width}-{scheme}" for scheme in SCHEMES for width in WIDTHS]
     rows = "".join(

@@ -1,4 +1,4 @@
-"""Pages that are written by the build: the benchmarks and the help of the command line.
+"""Pages that the build of the documentation writes: the benchmarks and the help of the command line.
 
 The benchmarks' pages are made of what `make bench`, `make compare` and `make sweep` have written below build/. A page
 whose figures have not been measured on this machine says which command measures them.
@@ -19,7 +19,7 @@ BUILD = Path(__file__).resolve().parent.parent / "build"
 
 
 def write(docs):
-    """All pages, into their places in the documentation; a page that has not changed is not touched."""
+    """Write all pages into the documentation; a file whose text has not changed is not touched."""
     pages = {
         "benchmarks/limits.md": limits(BUILD / "bench" / "latest.json"),
         "benchmarks/peers.md": peers(BUILD / "compare.json"),
@@ -56,7 +56,7 @@ programs. The gallery has [the Adult data from end to end](../gallery/8_use/plot
 
 
 def measured(path):
-    """(what the file holds, the sentence that dates it), or (None, "") where there is no such file."""
+    """(contents of the file, a sentence with its date), or (None, "") if there is no such file."""
     if not path.exists():
         return None, ""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")

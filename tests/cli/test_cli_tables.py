@@ -478,7 +478,7 @@ def test_models_of_sparse_texts_are_those_of_dense_ones(folder, sparse_text, cap
         ("1 2:3 2:4", [], "row 60 has the index 2 twice"),
         ("1 2:nan", [], "has NaN or infinity"),
         ("1 99999999:1", [], "it has the index 99999999; indices up to 16777216 are wanted"),
-        ("1 1:1", ["--drop", "1"], "columns of a sparse matrix are left out"),
+        ("1 1:1", ["--drop", "1"], "columns of a sparse matrix cannot be left out"),
         ("1 1:1", ["--categorical", "1"], "columns of a sparse matrix hold categories"),
     ],
 )

@@ -340,7 +340,7 @@ BAD = {
     "no classes": (lambda: GaussianNB().partial_fit(X, Y), "classes must be passed on the first call"),
     "weights": (lambda: GaussianNB().fit(X, Y, np.zeros(6)), "sample_weight is zero for every row"),
     "sparse": (lambda: GaussianNB().fit(sparse.csr_array(X), Y), "sparse"),
-    "merge": (lambda: GaussianNB().fit(X, Y).merge(GaussianNB().fit(X[:, :1], Y)), "another number of columns"),
+    "merge": (lambda: GaussianNB().fit(X, Y).merge(GaussianNB().fit(X[:, :1], Y)), "a different number of columns"),
     "merge another": (lambda: GaussianNB().fit(X, Y).merge(PoissonNB().fit(X, Y)), "a fitted GaussianNB is wanted"),
     "folds": (lambda: GaussianNB().predict_folds(X, Y, [0, 1]), r"folds has shape \(2,\)"),
     "one fold": (lambda: GaussianNB().predict_folds(X, Y, np.zeros(6)), "at least two are wanted"),

@@ -165,7 +165,7 @@ def test_models_of_scikit_learn_sparse_rows_and_tables_are_taken(rng):
 BAD = {
     "priors": (lambda: BayesClassifier([0.5, 0.6], [[1.0], [1.0]]), "sum of the priors should be 1"),
     "kinds": (lambda: BayesClassifier([0.5, 0.5], [[1.0], stats.norm()]), "one kind is wanted"),
-    "table": (lambda: BayesClassifier([0.5, 0.5], [[1.0], [0.5]]), "a table that is not"),
+    "table": (lambda: BayesClassifier([0.5, 0.5], [[1.0], [0.5]]), "a wrong table"),
     "cost": (lambda: BayesClassifier([1.0], [[1.0]], [1.0]), r"cost_matrix has shape \(1,\)"),
     "index": (lambda: BayesClassifier([1.0], [[1.0]]).predict([[1]]), "no index into tables"),
     "sampling": (lambda: BayesClassifier([1.0], [np.sin]).sample(), "cannot be sampled"),

@@ -402,10 +402,10 @@ BAD = {
     "bernoulli": (lambda: NaiveBayes("bernoulli").fit(X4, Y4), "0 and 1 are wanted"),
     "missing": (lambda: NaiveBayes().fit(X4 * np.nan, Y4), "contains NaN or None .*missing='ignore', is wanted"),
     "strings": (lambda: NaiveBayes("gaussian").fit(X4.astype(str).astype(object), Y4), "column 0 of X holds strings"),
-    "merge others": (lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes("mdl").fit(X4, Y4)), "other distributions"),
+    "merge others": (lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes("mdl").fit(X4, Y4)), "different distributions"),
     "merge": (
         lambda: NaiveBayes().fit(X4, Y4).merge(NaiveBayes().fit(X4, Y4 > 0)),
-        "other classes or another number of columns",
+        "different classes or a different number of columns",
     ),
 }
 

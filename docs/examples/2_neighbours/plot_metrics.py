@@ -2,8 +2,8 @@
 The metric draws the borders
 ============================
 
-One nearest neighbour under five metrics: the cells of ten rows. Under the Euclidean metric borders are straight
-lines; under the others they bend, and cosine sees directions only.
+One nearest neighbour under five metrics: the cells of ten rows. Under the Euclidean metric borders are straight lines;
+under the others they bend, and the cosine metric depends on directions only.
 """
 
 import matplotlib.pyplot as plt

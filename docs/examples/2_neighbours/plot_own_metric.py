@@ -2,9 +2,9 @@
 A metric of your own, compiled
 ==============================
 
-A metric can be any compiled function of two rows; here Numba makes one. It is called from all threads without the
-GIL. The great-circle distance fulfils the triangle inequality, and ``triangle`` says so: most calls are then
-spared.
+A metric can be any compiled function of two rows; here Numba makes one. It is called from all threads without the GIL.
+The great-circle distance fulfils the triangle inequality, which ``triangle`` tells the search: most calls are then
+saved.
 """
 
 import math

@@ -3,8 +3,8 @@ A graph of all pairs within a radius
 ====================================
 
 ``radius_neighbors_graph`` returns a sparse matrix with an entry for each pair of rows whose distance is at most the
-radius. Called without queries, it leaves out each row itself. The largest connected part grows suddenly with the
-radius.
+radius. Called without queries, it has no entry for a row and itself. The largest connected component grows suddenly
+with the radius.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Nearest shrunken centroids
 ==========================
 
 Most features of these rows are noise. ``shrink_threshold`` moves the centroid of each class towards the mean of all
-rows until features without a difference between classes have none: fewer features decide, and fewer mistakes are
-made.
+rows, until the centroids are equal in features that do not differ between classes: fewer features decide, and fewer
+mistakes are made.
 """
 
 import matplotlib.pyplot as plt

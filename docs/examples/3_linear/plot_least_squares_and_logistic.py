@@ -2,8 +2,8 @@
 Least squares pays for rows that are right by far
 =================================================
 
-The squared error also punishes scores that are far on the right side of the border. A cloud of such rows turns the
-line of least squares, and moves the one between the centroids; logistic regression does not notice the cloud.
+The squared error also punishes scores that are far on the right side of the border. A cloud of such rows turns the line
+of least squares, and moves the line between the centroids; logistic regression does not notice the cloud.
 """
 
 import matplotlib.pyplot as plt

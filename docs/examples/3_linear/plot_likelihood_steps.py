@@ -2,9 +2,9 @@
 Gradient ascent beside Newton's method
 ======================================
 
-Both climb the same concave log likelihood. Plain gradient ascent, as textbooks write it, takes hundreds of passes
-over the rows; second derivatives make a handful of steps enough. The callback of ``fit`` sees the objective of each
-step.
+Both methods climb the same concave log likelihood. Plain gradient ascent, as textbooks write it, takes hundreds of
+passes over the rows; with second derivatives a handful of steps is enough. The callback of ``fit`` receives the
+objective of each step.
 """
 
 import warnings

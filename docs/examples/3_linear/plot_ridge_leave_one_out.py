@@ -2,8 +2,9 @@
 Exact leave-one-out of least squares
 ====================================
 
-For least squares the residual of a row by the fit of all other rows is e / (1 - h), with e its residual and h its
-leverage. One factorisation therefore gives the leave-one-out error of a penalty, without 80 fits.
+For least squares the residual of a row under the fit to all other rows is e / (1 - h), where e is its residual under
+the fit to all rows and h its leverage. One factorisation therefore gives the leave-one-out error of a penalty, without
+80 fits.
 """
 
 import matplotlib.pyplot as plt

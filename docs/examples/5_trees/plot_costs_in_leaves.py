@@ -2,8 +2,8 @@
 Mistakes with prices in a tree
 ==============================
 
-``cost_matrix`` gives each leaf the label of the least expected cost. The splits stay; where a missed case costs ten
-times a false alarm, leaves with one case in ten already answer "ill".
+``cost_matrix`` gives each leaf the label of the least expected cost. The splits do not change; where a missed case
+costs ten times a false alarm, leaves with one case in ten already answer "ill".
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Three measures of impurity
 ==========================
 
-With two classes, p the share of one of them: the Gini index and the entropy are strictly concave, so that every
-split which changes shares reduces them. The error is not: a split can make purer nodes without fewer mistakes, and
-a tree that is grown by errors stops early. Each line below is drawn from the impurities that fitted trees report
-for their roots.
+For two classes, with p the share of one of them, the Gini index and the entropy are strictly concave, so that every
+split which changes shares reduces them. The error rate is not: a split can make purer nodes without fewer mistakes, and
+a tree that is grown by errors stops early. Each line below is drawn from the impurities that fitted trees report for
+their roots.
 """
 
 import matplotlib.pyplot as plt

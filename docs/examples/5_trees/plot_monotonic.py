@@ -2,8 +2,8 @@
 A prediction that must not fall
 ===============================
 
-Where it is known that the answer rises with a feature, ``monotonic_cst`` forbids every split that would say
-otherwise. The constrained tree follows the trend and not the noise.
+Where it is known that the answer rises with a feature, ``monotonic_cst`` forbids every split that contradicts this. The
+constrained tree follows the trend and not the noise.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Regression trees: means and medians
 ===================================
 
 A tree predicts a constant in each leaf: the mean where splits reduce squared errors, the median where they reduce
-absolute errors. A few wild rows move means, not medians.
+absolute errors. A few outliers move means, not medians.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Are the probabilities true?
 ===========================
 
-Of the rows that get the probability 0.8, about 80 % should be positive. Naive Bayes counts the same evidence
-several times where columns repeat each other, and its probabilities are too sure; logistic regression's are right.
+Of the rows that get the probability 0.8, about 80 % should be positive. Naive Bayes counts the same evidence several
+times where columns repeat each other, and its probabilities are too close to 0 and 1; logistic regression's are right.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Methods compared on the same folds
 ==================================
 
-``cross_validate`` fits several estimators on the same folds, each by its own shortcut where that gives the loop's
-answers. ``compare`` says whether two differ by more than chance, with the variance corrected for training rows that
-folds share.
+``cross_validate`` fits several estimators on the same folds; an estimator with a shortcut, such as one fit for all
+folds, uses it where it gives the answers of a loop over the folds. ``compare`` says whether two estimators differ by
+more than chance, with the variance corrected for the training rows that folds share.
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -2,8 +2,8 @@
 Error against the time of a query
 =================================
 
-A classifier is worth its time only if no other one is both better and faster. The line joins those that are; the
-times are those of the machine that built this page.
+A classifier is worth its time only if no other one is both better and faster. The line joins these
+classifiers; the times are those of the machine that built this page.
 """
 
 from sklearn.datasets import load_digits

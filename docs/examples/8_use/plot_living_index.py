@@ -2,9 +2,9 @@
 Rows that come and go
 =====================
 
-An index of moving objects: each step adds the new rows by ``partial_fit`` and takes the oldest out by ``remove``. A
-search gives the answers of a fit of the rows that are there, at every step. Positions count the rows that are
-there, in their order, so that an array of ids beside the index says which row is meant.
+An index of moving objects: each step adds the new rows by ``partial_fit`` and removes the oldest by ``remove``. At
+every step a search gives the answers of an index that is fitted to the present rows. Row numbers count the present rows
+in their order, so that an array of ids beside the index tells which object a number means.
 """
 
 import matplotlib.pyplot as plt
