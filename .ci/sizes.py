@@ -77,7 +77,7 @@ def n_arguments(listed):
 
 
 def reasons_above(lines, number):
-    """What the comment says that ends above line `number`, or above its decorators."""
+    """The reasons in the comment that ends above line `number`, or above its decorators."""
     above = number - 2
     while above >= 0 and lines[above].lstrip().startswith("@"):
         above -= 1
@@ -148,7 +148,7 @@ def is_users(function, public):
 
 
 def size_faults(function, public):
-    """What is wrong with a function's size."""
+    """A sentence for each limit that a function exceeds without a reason, or keeps with a needless one."""
     is_exempt = is_users(function, public)
     for head, noun, count, most, exempt in (
         ("Arguments", "arguments", function.n_arguments, MOST_ARGUMENTS, is_exempt),
@@ -162,7 +162,7 @@ def size_faults(function, public):
 
 
 def faults(text, public):
-    """(line, what is wrong) of a source."""
+    """(line, sentence) for each fault of a source."""
     for function in functions(text):
         for fault in size_faults(function, public):
             yield function.line, fault

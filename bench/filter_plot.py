@@ -24,7 +24,7 @@ from fastclf._threads import n_threads
 
 SWEEPS = {
     "intrinsic dimension": {inner: {"inner": inner} for inner in (2, 4, 8, 16, 32, 64, 128)},
-    "1 % of the rows so many times farther out (dimension 20)": {
+    "1 % of the rows farther out by this factor (dimension 20)": {
         stretch: {"inner": 20, "stretch": stretch} for stretch in (1, 2, 4, 8, 16, 32, 64)
     },
 }
@@ -96,7 +96,7 @@ def draw(n_rows, sweeps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Draw what a filter costs against a plain scan.")
+    parser = argparse.ArgumentParser(description="Draw the time of a filter relative to that of a plain scan.")
     parser.add_argument("plot", type=Path, nargs="?", default=Path(__file__).with_name("filter.svg"))
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=5)

@@ -58,7 +58,7 @@ def time_text(seconds):
 
 @dataclass(frozen=True)
 class Limits:
-    """What no program on this machine can exceed by much.
+    """Rates that no program on this machine can exceed by much.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ def main():
             line += f"LIBSVM's {reference:.10g} in {seconds:.1f} s, difference {difference:.1e}"
         else:
             difference = ours.duality_gap_ / abs(objective)
-            line += f"duality gap {difference:.1e} of it"
+            line += f"duality gap {difference:.1e} of the objective"
         print(line, "" if difference <= LARGEST else f"ABOVE {LARGEST:g}", flush=True)
         worst = max(worst, difference)
     sys.exit(int(worst > LARGEST))

@@ -111,9 +111,9 @@ class Matrix(Instance):
 
 
 def as_csr(X, owner, name="X", most=2**31 - 1):
-    """X as Csr, finite, float32 or float64; what is already so is kept by reference.
+    """X as Csr, finite, float32 or float64; arrays that have their type already are not copied.
 
-    `most` is the greatest number of columns; beyond 2^31 - 1 of them, the numbers of columns are int64.
+    `most` is the largest number of columns; if X has more than 2^31 - 1, its column indices are int64.
     """
     if isinstance(X, Csr):
         return X

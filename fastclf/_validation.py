@@ -338,7 +338,7 @@ def require_number(name, value, low, open_low=False, finite=False):
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} is beyond 1e308, what a float can be; a smaller number is wanted") from None
+        raise ValueError(f"{name} is beyond 1e308, the range of float; a smaller number is wanted") from None
 
 
 def require_numbers(name, value, kinds):

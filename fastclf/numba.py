@@ -195,7 +195,7 @@ def _of_labels(name, dtypes, meaning, width):
 
 _one = njit(lambda model: 1)
 classify = _of_labels("classify", _INDEX, "positions in `classes`, (n,)", _one)
-estimate = _of_labels("estimate", _DOUBLE, "what a regression tree predicts, (n * n_outputs,)", _n_outputs)
+estimate = _of_labels("estimate", _DOUBLE, "the predictions of a regression tree, (n * n_outputs,)", _n_outputs)
 
 apply = _stub("apply", "embedded, rows, leaf", "the leaf of each row, (n,)")
 

@@ -1,6 +1,6 @@
 """scikit-learn's names for fastclf's estimators and functions, for code that imports scikit-learn and stays unchanged.
 
-`patch_sklearn()` replaces them; `python -m fastclf.sklearn script.py` runs a script with them replaced.
+`patch_sklearn()` puts them into scikit-learn; `python -m fastclf.sklearn script.py` does so and runs a script.
 """
 
 import argparse

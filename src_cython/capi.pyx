@@ -49,7 +49,7 @@ cdef int abi() noexcept nogil:
 cdef fastclf_model* take(object embedded) except NULL:
     capsule = getattr(embedded, "capsule", None)
     if not PyCapsule_IsValid(capsule, MODEL):
-        raise TypeError(f"embedded is {embedded!r}; what fastclf.embed returned is wanted")
+        raise TypeError(f"embedded is {embedded!r}; the result of fastclf.embed is wanted")
     cdef fastclf_model* model = <fastclf_model*> PyCapsule_GetPointer(capsule, MODEL)
     retain(model)
     return model

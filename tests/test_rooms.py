@@ -77,9 +77,9 @@ def lint(folder):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A copy of the files that the lint reads; the sdist has no such script."""
+    """A copy of the files that the lint reads; skips in an sdist, which does not contain the script of the lint."""
     if not (CHECKOUT / ".ci" / "rooms.py").exists():
-        pytest.skip("the script that holds imports to the map is in the repository alone")
+        pytest.skip("the script that checks imports against the map is in the repository only")
     for name in (".ci/rooms.py", "CONTRIBUTING.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((CHECKOUT / name).read_text())

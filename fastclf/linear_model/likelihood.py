@@ -137,7 +137,7 @@ class Likelihood:
         )
 
     def at(self, penalty, point):
-        """(the problem with another penalty above 0, `point` as a Point of it), without a pass over the rows.
+        """(problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
 
         The curvature of the new problem is that of this one, with the penalty's part replaced.
         """

@@ -250,7 +250,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         if not point.is_optimal(self.tol):
             why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
             warn(
-                f"gradient_norm_ is {point.norm:.2g}, above what tol={self.tol:g} asks for, as {why}",
+                f"gradient_norm_ is {point.norm:.2g}, above the limit of tol={self.tol:g}, as {why}",
                 "ConvergenceWarning",
             )
         return point, n_iter, False

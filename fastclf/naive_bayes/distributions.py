@@ -227,7 +227,7 @@ class Rate(Distribution):
 
     @staticmethod
     def unshared(block):
-        """The part of each row's log density that is the same for all classes."""
+        """The part of each row's log density that does not depend on the class."""
         return 0.0
 
     @classmethod

@@ -41,7 +41,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
 
     See Also
     --------
-    NearestNeighbors : the search itself, and what is exact about it.
+    NearestNeighbors : the search itself, and the conditions for exact answers.
 
     References
     ----------

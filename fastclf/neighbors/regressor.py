@@ -29,7 +29,7 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
 
     See Also
     --------
-    NearestNeighbors : the search itself, and what is exact about it.
+    NearestNeighbors : the search itself, and the conditions for exact answers.
 
     Examples
     --------

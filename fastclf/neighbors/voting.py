@@ -31,7 +31,7 @@ class Ballot(NamedTuple):
     by_distance: bool = False  # ... a vote is 1 / distance, or else 1
 
     def pieces(self):
-        """The same as a list of smaller Ballots: a kernel call on one of them is shorter than a range should be."""
+        """The ballot cut into Ballots of fewer queries, so that each kernel call is short."""
         size, n = max(1, _PIECE // self.index.shape[1]), len(self.rows)
         return [self] if 0 < n <= size else [self.of(slice(start, start + size)) for start in range(0, n, size)]
 

@@ -233,7 +233,7 @@ def view(raw, dtype, shape, start, stop):
     if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ValueError("an array of bools holds something else")
     if dtype.kind == "U" and (raw[start:stop].view("<u4") > 0x10FFFF).any():
-        raise ValueError("an array of strings holds what is no character")
+        raise ValueError("an array of strings holds an invalid character")
     if not array.dtype.isnative:
         array = array.astype(dtype.newbyteorder("="))
         array.flags.writeable = False

@@ -203,7 +203,7 @@ def _grown(growth, X, box, progress):
 def _judged(grown, left_out, data):
     """The Judged of a Grown, which is consumed; its values are log densities in a box of volume 1.
 
-    left_out: the rows that it was not grown on, or None. The cost of a node is the integral of f^2, minus twice the
+    left_out: rows not in the tree's training set, or None. The cost of a node is the integral of f^2, minus twice the
     mean of f over the left-out rows in it.
     """
     nodes = new_nodes(grown, 1)

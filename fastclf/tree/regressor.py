@@ -136,7 +136,7 @@ class _NumberRule(Rule):
         """The values in the units of y. A pure node predicts y exactly, unless a bound forbids this."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # BELOW of a leaf is some row of it
+        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # BELOW of a leaf is one of its rows
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
             pure &= (unbounded == value)[:, 0]

@@ -74,7 +74,7 @@ cdef class Growth:
     n_numbers : int
         The number of columns of a part's numbers: weight, impurity, and the values of a node with their bounds.
     most_codes, most_words : int
-        The largest number of categories of a feature, and the number of words of a bit set of them.
+        The largest number of categories of a feature, and the number of words of a stored subset.
     needs_losses : bool
         Whether a search writes `losses` of its scratch space.
     """

@@ -64,7 +64,7 @@ def predict(capsys, *args):
     return out.splitlines()
 
 
-# what is read
+# Values and columns that are read
 
 
 def test_a_csv_has_columns_of_numbers_and_of_texts_with_missing_values(folder):
@@ -271,7 +271,7 @@ def test_a_setting_reaches_the_method(folder, capsys):
     assert isinstance(load("model").model_, fastclf.GaussianNB)
 
 
-# what is said where it cannot be
+# Messages about files that cannot be read
 
 
 def make_faulty(folder):

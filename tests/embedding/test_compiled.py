@@ -149,7 +149,7 @@ def test_the_c_example_scores_as_decision_function_from_8_threads(tmp_path, stan
         assert all(np.array_equal(np.frombuffer(part).reshape(-1, 3), expected) for part in found)
     with pytest.raises(ValueError, match="status 1"):
         score(fastclf.embed(fastclf.GaussianNB().fit(X, np.arange(500) % 3)), X)
-    with pytest.raises(TypeError, match=r"embedded is LogisticRegression\(\); what fastclf.embed returned is wanted"):
+    with pytest.raises(TypeError, match=r"embedded is LogisticRegression\(\); the result of fastclf.embed is wanted"):
         score(model, X)
 
 

@@ -341,7 +341,7 @@ def test_a_header_nested_without_end_is_told(small_file, path):
     ("labels", "value", "words"),
     [
         ([False, True], b"\x02", "an array of bools holds something else"),
-        (["a", "b"], struct.pack("<I", 0x110000), "an array of strings holds what is no character"),
+        (["a", "b"], struct.pack("<I", 0x110000), "an array of strings holds an invalid character"),
     ],
 )
 def test_an_array_of_values_that_its_type_does_not_have_is_told(labels, value, words, path):
