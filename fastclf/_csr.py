@@ -210,7 +210,7 @@ def as_rows(X, owner, most=2**31 - 1):
 
 
 def as_unchecked_rows(X, owner):
-    """The same as `as_rows`, except that an array may hold NaN and infinity: the caller finds them by its scores."""
+    """`as_rows`, except that an array may hold NaN and infinity, which the caller must detect in its scores."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)

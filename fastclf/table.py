@@ -1,4 +1,4 @@
-"""Tables of numbers and categories, and a classifier that remembers how to read one."""
+"""Tables of numbers and categories, and a classifier that turns them into features of its model."""
 
 from numbers import Real
 
@@ -376,7 +376,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return numbers.size > 0 and (self.scale is True or _uneven(numbers, n_categorical))
 
     def takes_as_is(self, X):
-        """Whether the model's features of the matrix X, in which no value is missing, would be X itself."""
+        """Whether the features of the model would be the matrix X itself, which has no missing values."""
         model = self._model()
         return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
 

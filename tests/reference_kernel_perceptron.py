@@ -4,9 +4,9 @@ import numpy as np
 
 
 def learn(K, signs, orders, bias=1.0, steps=None, budget=None):
-    """(coefficients after the sweeps, their mean over the turns, mistakes) of one plane; an order for each sweep."""
+    """(last coefficients, mean coefficients, number of mistakes); `orders` has an order of the rows for each epoch."""
     n = len(signs)
-    a, total, mistakes, turns = np.zeros(n), np.zeros(n), 0, 0
+    a, total, mistakes, samples = np.zeros(n), np.zeros(n), 0, 0
     steps = np.ones(n) if steps is None else steps
     found = []  # support vectors, the oldest first
     for order in orders:
@@ -22,5 +22,5 @@ def learn(K, signs, orders, bias=1.0, steps=None, budget=None):
                     a[weakest] = 0
                     found.remove(weakest)
             total += a
-            turns += 1
-    return a, total / max(turns, 1), mistakes
+            samples += 1
+    return a, total / max(samples, 1), mistakes

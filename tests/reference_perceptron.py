@@ -3,17 +3,17 @@
 import numpy as np
 
 
-def perceptron(X, y, turns, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
+def perceptron(X, y, samples, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
     """(w, b) after each sample, starting with the first weights, and the numbers of the samples with mistakes.
 
     Y is -1 or +1.
     """
     w = np.zeros(X.shape[1]) if w is None else np.array(w, float)
     steps, mistakes = [(w.copy(), b)], []
-    for turn, i in enumerate(turns):
+    for sample, i in enumerate(samples):
         f = sum(w_j * x_j for w_j, x_j in zip(w.tolist(), X[i].tolist())) + b
         if y[i] * f <= 0:
-            mistakes.append(turn)
+            mistakes.append(sample)
             step = eta * y[i] * (1.0 if cost is None else cost[i])
             w = w + step * X[i].astype(float)
             b = b + step if intercept else b
@@ -21,10 +21,10 @@ def perceptron(X, y, turns, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
     return steps, mistakes
 
 
-def joint(X, codes, turns, n_classes, eta=1.0):
+def joint(X, codes, samples, n_classes, eta=1.0):
     """(W, b) after all samples, and the number of mistakes, for all classes at once."""
     W, b, mistakes = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes), 0
-    for i in turns:
+    for i in samples:
         f = W @ X[i].astype(float) + b
         others = [k for k in range(n_classes) if k != codes[i]]
         rival = max(others, key=lambda k: f[k])

@@ -1,4 +1,4 @@
-"""The examples run, and their output is right."""
+"""The programs in examples/ run, and their output is right."""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""Exact k-NN, float32: cost of a query against n, d, k and batch size around a base point, and over a wide n."""
+"""Exact k-NN, float32: time per query as one of n, d, k and the batch size varies, and for a wide range of n."""
 
 import functools
 import itertools

@@ -17,14 +17,14 @@ class Named(NamedTuple):
     name: str
     aliases: tuple[str, ...] = ()
     norm: float | None = None  # p, if the metric is the p-norm of the difference
-    scanned: bool = True  # `_scan.pyx` can measure it
-    # `_scan.pyx` measures it on rows of X themselves, without norms of the rows and without powers
+    scanned: bool = True  # whether `_scan.pyx` can compute it
+    # Whether `_scan.pyx` computes it from the rows of X themselves, without norms of the rows and without powers.
     as_it_lies: bool = False
-    tree: bool = False  # a kd-tree can search it: the box of a node bounds the distances of its rows
-    coded: bool = False  # a filter can search it: codes with a byte per coordinate bound the distances
-    sparse: bool = False  # an inverted index can search it
-    packed: bool = False  # rows of packed bits can be searched by it, by counting bits
-    missing: bool = False  # NaN is allowed, as a missing value
+    tree: bool = False  # whether a kd-tree can search by it: the box of a node bounds the distances of its rows
+    coded: bool = False  # whether a filter can search by it: codes with a byte per coordinate bound the distances
+    sparse: bool = False  # whether an inverted index can search by it
+    packed: bool = False  # whether rows of packed bits can be searched by it, by counting bits
+    missing: bool = False  # whether NaN is allowed, as a missing value
 
     @property
     def code(self):
