@@ -4,7 +4,7 @@ import numpy as np
 
 from ._threads import map_rows, ranges
 
-# Labels that are sorted at a time, at first.
+# Number of labels in a part: each part is sorted by itself, then the distinct labels of all parts together.
 _LABELS = 1 << 16
 
 
@@ -48,7 +48,7 @@ def codes_of(labels, categories):
     def codes(labels):
         near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
         known = ascending[near] == labels
-        if ascending[-1] != ascending[-1]:  # NaN is the last
+        if ascending[-1] != ascending[-1]:  # NaN is sorted to the end
             known |= (near == len(order) - 1) & (labels != labels)
         return np.where(known, order[near], -1)
 

@@ -183,10 +183,11 @@ def run(work, items, threads):
         worker.result()
 
 
-# The number of rows above which a call of NumPy may take a tenth of a second, so that another thread makes it.
+# The number of rows above which a call of NumPy may take longer than a tenth of a second, so that another thread makes
+# it.
 _MANY_ROWS = 1 << 21
 
-# The number of values in a block of rows of `map_rows`; a block fits a cache.
+# The number of values in a block of rows of `map_rows`, which fits a cache.
 _BLOCK_NUMBERS = 1 << 18
 
 
@@ -202,10 +203,10 @@ def aside(function, *arguments, **options):
     given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
     try:
         threading.Thread(target=_do_aside, args=given, daemon=True).start()
-    except RuntimeError:  # no threads are to be had
+    except RuntimeError:  # no thread can be started
         return function(*arguments, **options)
     finally:
-        del given  # which has this frame
+        del given  # `given` refers to this frame
     while wait([outcome], timeout=0.1).not_done:
         pass
     return outcome.result()
@@ -220,12 +221,12 @@ def _do_aside(outcome, context, caller, function, arguments, options):
 
 
 def frame_of_caller():
-    """The frame that waits for the work of this thread, or None."""
+    """The frame of the call of `aside` for which this thread works, or None."""
     return getattr(_own, "caller", None)
 
 
 def aside_if_many(n_rows, function, *arguments, **options):
-    """function(*arguments), by `aside` if there are many rows."""
+    """function(*arguments), by `aside` if the number of rows is large."""
     return (aside if n_rows > _MANY_ROWS else _called)(function, *arguments, **options)
 
 
@@ -234,9 +235,10 @@ def _called(function, *arguments, **options):
 
 
 def map_rows(function, *arrays):
-    """function(*arrays) of arrays that have the same rows, a block of them after the other, so that Ctrl-C is obeyed.
+    """function(*arrays), computed for one block of rows after another, so that Ctrl-C is obeyed between blocks.
 
-    The result has a row, or a number, for each row; the blocks follow from the shape of the first array alone.
+    All arrays have the same number of rows; the result has a row or a number for each. The bounds of the blocks depend
+    only on the shape of the first array.
     """
     n = len(arrays[0])
     size = max(1, _BLOCK_NUMBERS // max(1, arrays[0][:1].size))

@@ -1,12 +1,14 @@
-"""How long Ctrl-C waits in every public method of every estimator, and in functions of many rows: `make interrupts`.
+"""The time that Ctrl-C waits in every public method of every estimator, and in functions of many rows: `make
+interrupts`.
 
     python tests/interrupts.py                   all, each at a size at which it takes SECONDS
-    python tests/interrupts.py roc_curve SVC     the cases whose names begin so
-    python tests/interrupts.py --seconds 1       sooner, at smaller sizes
+    python tests/interrupts.py roc_curve SVC     the cases whose names begin with these words
+    python tests/interrupts.py --seconds 1       faster, at smaller sizes
 
-Python obeys a signal between two of its own instructions, so that the wait is the longest time without one. A timer
-knocks every 5 ms, and the longest time between two answers is that wait, wherever a run would be interrupted. At last
-the run is interrupted, and the time until it has ended counts too. The table also names the line that was being done.
+Python handles a signal between two of its own instructions, so that the wait is the longest time between two of them. A
+timer sends a signal every 5 ms; the longest time between two calls of the handler is the wait, wherever a run would be
+interrupted. In the end the run is interrupted, and the time until it has ended counts too. The table also names the
+line that was running.
 """
 
 import argparse
@@ -26,10 +28,10 @@ from scipy.sparse import random_array
 import fastclf
 from fastclf import metrics
 
-# What is promised, in seconds.
+# The longest wait that the library promises, in seconds.
 PROMISED = 0.2
 
-# Numbers that an array of a case holds at most.
+# The largest number of values in an array of a case.
 MOST_NUMBERS = 6e7
 
 RNG = np.random.default_rng(5)
@@ -37,7 +39,7 @@ WORDS = np.array(["red", "green", "blue", "grey", "black"])
 
 
 class Knocks:
-    """A timer during a call, and how long it was not answered; after `limit` seconds it interrupts."""
+    """A timer during a call: the longest time between two calls of its handler; after `limit` seconds it interrupts."""
 
     def __init__(self, limit):
         self.limit, self.worst, self.where, self.interrupted = limit, 0.0, "", None
@@ -73,7 +75,7 @@ class Knocks:
 
 
 def line_of(frame):
-    """The line of the library that was being done."""
+    """The line of the library that was running."""
     package = Path(fastclf.__file__).parent
     while frame.f_back is not None and package not in Path(frame.f_code.co_filename).parents:
         frame = frame.f_back
@@ -83,12 +85,12 @@ def line_of(frame):
     return f"{name}:{frame.f_lineno} {linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()[:70]}"
 
 
-# Numbers of the output for a row, where that has more than X.
+# Number of output values for each row, where the output is larger than X.
 WIDE = {"PolynomialFeatures": 1800, "RBFSampler": 500, "Nystroem": 1500, "NaiveBayes.sample": 80}
 
 
 def width_of(name):
-    """About the numbers that a case holds for a row."""
+    """The approximate number of values for each row of a case."""
     for wide, width in WIDE.items():
         if name.startswith(wide):
             return width
@@ -98,7 +100,7 @@ def width_of(name):
 
 
 def rows_for(name, n):
-    """(X, y, ...) of n rows for an estimator."""
+    """(X, y) with n rows for an estimator."""
     if name == "OneHotEncoder":
         return WORDS[RNG.integers(5, size=(n, 4))], None
     if name.startswith("TableClassifier"):
@@ -137,7 +139,7 @@ MAKE = {
     "DecisionTreeClassifier, exact": lambda: fastclf.DecisionTreeClassifier(max_depth=8),
 }
 
-# Methods that take no time, or are measured by others of the same work.
+# Methods that take no time, or whose work is measured in another method.
 QUICK = {"get_params", "set_params", "get_metadata_routing", "set_output", "get_depth", "get_n_leaves"}
 QUICK |= {"set_fit_request", "set_score_request", "set_predict_request", "set_partial_fit_request", "takes_as_is"}
 QUICK |= {"get_feature_names_out", "predict_folds", "kkt_violation"}
@@ -147,7 +149,7 @@ NOT_SPARSE = {("KNeighborsClassifier, sparse", "partial_fit"), ("KNeighborsClass
 
 
 def arguments(name, method, model, n):
-    """What a method is called with, of n rows."""
+    """The arguments of a call of a method with n rows."""
     X, y = rows_for(name, n)
     if method == "merge":
         return [model]
@@ -164,7 +166,7 @@ def arguments(name, method, model, n):
 
 
 def method_cases(name, make):
-    """(name, function of n that gives a call) of all public methods."""
+    """(name, function of n that returns a call) of all public methods."""
     cls = type(make())
     methods = [key for key in dir(cls) if not key.startswith("_") and key not in QUICK and callable(getattr(cls, key))]
     methods = [key for key in methods if hasattr(make(), key) and (name, key) not in NOT_SPARSE]
@@ -182,7 +184,7 @@ def method_cases(name, make):
 
 
 def drawn(function, *draws, **options):
-    """The case of a function of two arrays, each by a function of the number of rows."""
+    """The case of a function of two arrays, each made by a function of the number of rows."""
 
     def case(n):
         y, z = (draw(n) for draw in draws)
@@ -236,7 +238,7 @@ FUNCTIONS = {
 
 
 def cases():
-    """Name: function of a number of rows that gives a call."""
+    """{name: function of a number of rows that returns a call}."""
     found = {}
     for name, (make, *_) in ESTIMATORS.items():
         if name in fastclf.__all__:
@@ -248,7 +250,7 @@ def cases():
 
 
 def measured(case, seconds, most):
-    """(wait, seconds, rows, line) at a size at which the call takes so long, or else at the largest size."""
+    """(wait, seconds, rows, line) at a size at which the call takes `seconds`, or else at the largest size."""
     n = min(2000, most)
     while True:
         call = case(n)

@@ -26,7 +26,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_no_method_goes_on_for_long_without_a_look_at_signals(name):
     waits = []
-    for _ in range(3):  # as another process may have had the processor
+    for _ in range(3):  # another process may have had the processor
         waits.append(measured(cases()[name], 0.3, int(2e7 / width_of(name))))
         if waits[-1][0] < 0.5:
             return

@@ -286,7 +286,7 @@ class Nystroem(_RandomMap):
 
 
 def _inverse_root(inner):
-    """The root of the inverse of a kernel matrix."""
+    """The inverse of the square root of a kernel matrix."""
     U, values, Vt = np.linalg.svd(inner)
     return (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
 

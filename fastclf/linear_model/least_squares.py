@@ -22,8 +22,8 @@ _SAMPLE = 256
 # Number of entries of a temporary array of rows.
 _BLOCK_NUMBERS = 1 << 20
 
-# Sparse rows of more columns, or of more than there are rows, are not made dense, unless the rank asks for it and the
-# dense rows have no more numbers.
+# Sparse rows stay sparse if they have more columns than _MANY_COLUMNS or than there are rows. If their products leave
+# the rank uncertain, rows of at most _DENSE_NUMBERS values are made dense.
 _MANY_COLUMNS, _DENSE_NUMBERS = 4096, 1 << 26
 
 _EPS = np.finfo(float).eps
@@ -82,12 +82,13 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     relative 1e-9, or to the rounding error that the condition of X causes in any method. Scaling a column does not
     change the rank, which is found after scaling.
 
-    With fewer rows than columns X is factored in its row space, at n^2 d. A sparse X of more columns than rows, or than
-    4096, stays sparse: the products of its rows, or of its columns if those are fewer, have a Cholesky factor, and the
-    solution is refined until that changes nothing; beyond 12,000 of both, conjugate gradients solve.
+    With fewer rows than columns X is factored in its row space, in time n^2 d. A sparse X with more columns than rows,
+    or with more than 4096, stays sparse: the matrix of the products of its rows, or of its columns if those are fewer,
+    is factored (Cholesky), and the solution is refined until a step changes nothing; if X has more than 12,000 rows and
+    more than 12,000 columns, conjugate gradients are used.
 
-    Memory beyond X: 64 MB or 8 d^2 bytes, if more; with fewer rows than columns three float64 copies of X, or of a
-    sparse X 32 m^2 bytes, m being the smaller of n and d.
+    Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more; with fewer rows than columns three float64 copies of X, or
+    for a sparse X 32 m^2 bytes, where m is the smaller of n and d.
 
     References
     ----------
@@ -322,7 +323,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """As `_in_row_space`, without L, of rows that stay sparse."""
+        """The results of `_in_row_space`, except L, without dense rows."""
         n, d = X.shape
         used = np.unique(X.indices[: X.size])
         w = np.ones(n) if weight is None else weight

@@ -2,9 +2,10 @@
 
     A = root(s) (X - 1 mean'),    w = A' z with (AA' + alpha I) z = t,    or    (A'A + alpha I) w = A' t
 
-A is never made. The matrix of products has a Cholesky factor, and refinement with residuals of A itself takes the
-error from the square of A's condition to about the condition (Bjorck 1996, Numerical methods for least squares
-problems, 6.6). Where that does not converge, as the rank is not full, the eigenvectors are used.
+A itself is never stored. The matrix of products has a Cholesky factor. Iterative refinement, with residuals from A
+itself, reduces the relative error from about the squared condition number of A to about the condition number (Bjorck
+1996, Numerical methods for least squares problems, 6.6). Where refinement does not converge, because A lacks full rank,
+the eigenvectors are used.
 """
 
 from typing import NamedTuple
@@ -16,55 +17,57 @@ from .._exceptions import warn
 from .._threads import aside
 from .scores import linear_scores
 
-# The largest matrix of products: 1.2 GB. Beyond it conjugate gradients solve.
+# The largest number of rows of a matrix of products: 1.2 GB. Larger problems are solved by conjugate gradients.
 MOST = 12_000
 
-# Matrices of no more rows are solved by their eigenvectors, which say rank and condition, too.
+# Matrices of at most this number of rows are solved by their eigenvectors, which also give the rank and the condition.
 _FEW = 512
 
-# Columns that are a larger share of the rows are multiplied as dense ones, so many numbers at a time.
+# Columns with entries in more than this share of the rows are multiplied as dense ones, with this number of values at a
+# time.
 _DENSE, _NUMBERS = 1 / 32, 1 << 22
 
 _BLOCK = 256
 
-# Eigenvalues, as shares of the largest, between which it is not certain that one is 0.
+# Shares of the largest eigenvalue: an eigenvalue below the first counts as 0; between the two limits this is not
+# certain.
 _ZERO, _CERTAIN = 1e-13, 1e-10
 
 _STEPS = 20_000
 
 
 class Solution(NamedTuple):
-    """Of `solved`."""
+    """The result of `solved`."""
 
     coef: np.ndarray  # (n_outputs, d)
     rank: int
-    condition: float  # of the matrix of products of the columns
+    condition: float  # of A'A + alpha I
 
 
 class Unsure(Exception):
-    """The rank is not to be told from products."""
+    """The products of rows or columns do not determine the rank."""
 
 
 def transposed(X):
-    """The columns of a Csr as the rows of another."""
+    """The transpose of a Csr."""
     order = aside(np.argsort, X.indices[: X.size], kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
     return Csr(indptr, X.row_numbers()[order].astype(np.int32), X.data[: X.size][order], len(X))
 
 
 class Centred:
-    """A = root (X - 1 mean'), of a Csr X, as an operator."""
+    """The operator A = root (X - 1 mean') for a Csr X."""
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
 
     def times(self, W):
-        """A W, of W (d, k)."""
+        """A W for a W of shape (d, k)."""
         scores = linear_scores(self.X, W.T, -(self.mean @ W), self.n_jobs)
         return scores * self.root[:, None]
 
     def back(self, R):
-        """A' R, of R (n, k)."""
+        """A' R for an R of shape (n, k)."""
         R = R * self.root[:, None]
         return linear_scores(self.turned, R.T, np.zeros(R.shape[1]), self.n_jobs) - np.outer(self.mean, R.sum(axis=0))
 
@@ -91,7 +94,7 @@ class Centred:
 
 
 def products_of(X, turned):
-    """XX' of a Csr and of its transpose, float64."""
+    """XX' in float64, for a Csr X and its transpose."""
     n = len(X)
     gram = np.zeros((n, n))
     flat, length = gram.reshape(-1), np.diff(turned.indptr)
@@ -107,7 +110,7 @@ def products_of(X, turned):
         stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + (1 << 20))))
         part = turned[rare[start:stop]]
         own = length[rare[start:stop]]
-        # each entry beside each one of its column
+        # all pairs of entries of the same column
         left = np.repeat(np.arange(part.size), np.repeat(own, own))
         first = np.repeat(part.indptr[:-1], own * own)
         place = np.arange(len(left)) - np.repeat(np.cumsum(own * own) - own * own, own * own)
@@ -123,7 +126,7 @@ def _add_square(block, gram):
 
 
 class Factor:
-    """L of LL' = a matrix, and what is solved by it."""
+    """The Cholesky factor L of a matrix LL', and solutions of systems with this matrix."""
 
     def __init__(self, matrix):
         self.L = aside(np.linalg.cholesky, matrix)
@@ -132,7 +135,7 @@ class Factor:
         self.inverses = [np.linalg.inv(self.L[own, own]) for own in self.blocks]
 
     def forward(self, B):
-        """L^-1 B."""
+        """The product of the inverse of L and B."""
         x = np.array(B)
         for own, inverse in zip(self.blocks, self.inverses):
             x[own] = inverse @ (x[own] - self.L[own, : own.start] @ x[: own.start])
@@ -146,7 +149,7 @@ class Factor:
 
 
 class _Eigen:
-    """The inverse, on the space of the eigenvectors that count, of the matrix of products."""
+    """The inverse of the matrix of products plus alpha I, restricted to eigenvectors with eigenvalues other than 0."""
 
     def __init__(self, gram, alpha, longest, exact):
         values, self.V = aside(np.linalg.eigh, gram)
@@ -163,9 +166,9 @@ class _Eigen:
 
 
 def solved(A, target, alpha, exact):
-    """The Solution of min |A w - target|^2 + alpha |w|^2 of least |w|; `exact`: the rank is told in any case.
+    """The Solution of min |A w - target|^2 + alpha |w|^2 with the least |w|.
 
-    Raises Unsure.
+    Raises Unsure if refinement does not converge or, unless `exact`, if an eigenvalue leaves the rank uncertain.
     """
     n, d = A.X.shape
     if min(n, d) > MOST:
@@ -189,13 +192,13 @@ def solved(A, target, alpha, exact):
 
 
 def _by_factor(A, target, alpha, gram, largest):
-    """The Solution by a Cholesky factor, or None if there is none or it is not good enough."""
+    """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
     n, d = A.X.shape
     wide = n <= d
     lost = 0
     matrix = gram.copy()
     if wide and A.mean.any():
-        # rows less their mean have one direction less, in which the targets have nothing
+        # centred rows are orthogonal to u, and so are the targets: the matrix is made regular along u
         lost = 1
         u = A.root / np.linalg.norm(A.root)
         matrix += largest * np.outer(u, u)
@@ -218,14 +221,14 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """w, corrected until that changes nothing, or None if it does not end."""
+    """w by iterative refinement until a step changes nothing; None if the refinement does not converge."""
     n, d = A.X.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
     for _ in range(12):
         rest = target - A.times(w)
         if wide:
-            # A'z = w: of the targets, alpha z is left
+            # as w = A'z, the residual of (AA' + alpha I) z = target is target - A w - alpha z
             step = solve(rest - alpha * z)
             z += step
             step = A.back(step)
@@ -244,7 +247,7 @@ def _refined(A, target, alpha, solve):
 
 
 def _largest(times, n, digits=1e-10):
-    """The largest eigenvalue of a matrix of products, from below, by subspace iteration."""
+    """An estimate from below of the largest eigenvalue of a matrix of products, by subspace iteration."""
     v = np.linalg.qr(np.random.default_rng(0).standard_normal((n, min(n, 4))))[0]
     value = 0.0
     for _ in range(60):
@@ -257,7 +260,7 @@ def _largest(times, n, digits=1e-10):
 
 
 def _by_gradients(A, target, alpha):
-    """Conjugate gradients on the normal equations (CGLS), all targets side by side."""
+    """The Solution by conjugate gradients on the normal equations (CGLS), for all targets together."""
     n, d = A.X.shape
     w, rest = np.zeros((d, target.shape[1])), target.copy()
     slope = A.back(rest)

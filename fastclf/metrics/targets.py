@@ -55,7 +55,7 @@ average : {"binary", "micro", "macro", "weighted", "samples"} or None, default="
 
 
 def stoppable(metric):
-    """A metric that obeys Ctrl-C: of many rows it is computed aside, as what it calls of NumPy is long."""
+    """A metric that obeys Ctrl-C: for many rows another thread computes it, because its calls of NumPy take long."""
 
     @functools.wraps(metric)
     def call(*args, **options):
@@ -67,7 +67,7 @@ def stoppable(metric):
 
 
 def documented(metric):
-    """A metric with the descriptions of its parameters, which obeys Ctrl-C."""
+    """A metric whose docstring has the descriptions of its parameters, and which obeys Ctrl-C."""
     return stoppable(_described(metric))
 
 

@@ -46,7 +46,7 @@ class Limits(NamedTuple):
     max_features: int
     seed: int
     monotonic: np.ndarray | None  # (n_features,), int8
-    drawn: bool = False  # whether a node tries one cut a feature, a random one
+    drawn: bool = False  # whether a node tries a single cut of each feature, drawn at random
 
 
 class Scratch:

@@ -322,7 +322,7 @@ class Tree:
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def _rows(self, X):
-        """X as the kernels take it."""
+        """X as the matrix that the kernels read."""
         X = as_features(X, type(self).__name__, None)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")

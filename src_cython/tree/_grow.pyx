@@ -118,7 +118,7 @@ cdef class Growth:
 
 
 cdef void read_values(growth_t* g, data):
-    """Let cuts be drawn from the values of X."""
+    """Give the kernels the values of X, from which random cuts are drawn."""
     cdef const float[:, ::1] x_single
     cdef const double[:, ::1] x_double
     cdef const Py_ssize_t[::1] rows = data.rows

@@ -38,10 +38,10 @@ ctypedef struct growth_t:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
-    bint drawn  # whether one cut a feature is drawn, from the values of X (of float32 or float64), in place of the best
+    bint drawn  # whether a single cut of each feature is drawn, between values of X (float32 or float64)
     const float* x_single  # (all rows, n_features), or NULL
     const double* x_double
-    const Py_ssize_t* x_rows  # (n,): the row of X of each row; NULL: the same
+    const Py_ssize_t* x_rows  # (n,): the row of X of each row of the tree; NULL: the rows have the same numbers
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
@@ -119,7 +119,7 @@ cdef inline bint is_constant(
 
 
 cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item) noexcept nogil:
-    """The number in X, where cuts are drawn."""
+    """The value of a feature in the row of an item; only for random cuts."""
     cdef Py_ssize_t row = row_of(g, item)
     if g.x_rows != NULL:
         row = g.x_rows[row]
@@ -128,7 +128,7 @@ cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item
 
 
 cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """The finaliser of the random number generator splitmix64."""
+    """The last step of the random number generator splitmix64: random bits from the bits of x."""
     x = (x ^ x >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
     x = (x ^ x >> 27) * <uint64_t> 0x94D049BB133111EB
     return x ^ x >> 31

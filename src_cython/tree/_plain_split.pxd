@@ -447,9 +447,10 @@ cdef inline void scan(
 cdef inline Py_ssize_t draw_threshold(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Leave one cut of a list: at a number drawn between the least and the largest value. Returns the kind of order.
+    """Restrict a list to a single cut, at a number drawn between its least and largest value. Returns the kind of
+    order.
 
-    Missing values go to a side that is drawn.
+    Missing values go to a side that is drawn, too.
     """
     cdef Py_ssize_t n = node.stop - node.start, known = n, cut = 0, high, middle, how = IN_ORDER
     cdef double least, largest, at, share = <double> (bits >> 11) * 1.1102230246251565e-16
@@ -477,7 +478,7 @@ cdef inline Py_ssize_t draw_threshold(
 cdef inline Py_ssize_t draw_subset(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Leave one cut of the categories in the order of a value that is drawn. Returns the kind of order."""
+    """Restrict the categories, in the order of a random class or output, to a random cut. Returns the kind of order."""
     cdef Py_ssize_t n = node.stop - node.start, cut
     cdef Py_ssize_t how = BY_RESPONSE + <Py_ssize_t> (bits % <uint64_t> g.n_values)
     arrange(g, node, order.feature, how, scratch)
@@ -496,7 +497,7 @@ cdef inline Py_ssize_t draw_subset(
 cdef inline void try_drawn(
     const growth_t* g, const node_t* node, const scratch_t* scratch, order_t* order, split_t* split
 ) noexcept nogil:
-    """Take a cut of the feature that the node's random numbers draw, if it is better than the best one so far."""
+    """Try a single cut of a feature, drawn by the random bits of the node and the feature."""
     cdef uint64_t bits = mixed(g.seed ^ node.path ^ <uint64_t> (order.feature + 1) * <uint64_t> 0x9E3779B97F4A7C15)
     cdef Py_ssize_t how
     if g.n_codes == NULL or g.n_codes[order.feature] == 0:

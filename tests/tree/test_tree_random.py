@@ -1,4 +1,4 @@
-"""Trees whose nodes draw one split a feature."""
+"""Trees in which each node draws a single split of each feature."""
 
 import numpy as np
 import pytest
