@@ -50,7 +50,7 @@ def as_label_vector(y, n_samples, owner):
     """y as an ndarray of shape (n_samples,)."""
     y = as_targets(y, n_samples, owner, labels=True)
     if y.ndim != 1:
-        raise ValueError(f"y has shape {y.shape}; ({n_samples},), one label a row, is wanted")
+        raise ValueError(f"y has shape {y.shape}; ({n_samples},), one label per row, is wanted")
     return y
 
 

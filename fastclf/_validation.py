@@ -162,7 +162,7 @@ def as_targets(y, n_samples, owner, labels):
     if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(f"y has shape {y.shape}; (n_samples,) or (n_samples, n_outputs) is wanted")
     if len(y) != n_samples:
-        raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry a row is wanted")
+        raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry per row is wanted")
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
     if not labels and y.dtype.kind in "mM":
@@ -237,7 +237,7 @@ def as_vector(y, name):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim != 1 or len(y) == 0:
-        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label a row, is wanted")
+        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label per row, is wanted")
     return y
 
 

@@ -315,7 +315,7 @@ class TableClassifier(Classifier, shortcuts=True):
         if self.names is not None:
             names = as_list(self.names, "names")
             if len(names) != table.shape[1]:
-                raise ValueError(f"names has {len(names)} entries; {table.shape[1]}, one a column, are wanted")
+                raise ValueError(f"names has {len(names)} entries; {table.shape[1]}, one per column, are wanted")
             if not all(isinstance(name, str) for name in names):
                 raise TypeError(f"names is {described(self.names)}; a list of strings is wanted")
         X = self._matrix(X, categories, names)
@@ -349,7 +349,7 @@ class TableClassifier(Classifier, shortcuts=True):
             return table.categories()
         given = as_list(self.categories, "categories")
         if len(given) != table.shape[1]:
-            raise ValueError(f"categories has {len(given)} entries; {table.shape[1]}, one a column, are wanted")
+            raise ValueError(f"categories has {len(given)} entries; {table.shape[1]}, one per column, are wanted")
         known = [None if each is None else as_list(each, f"categories[{j}]") for j, each in enumerate(given)]
         for j, each in enumerate(known):
             if not all(isinstance(label, (str, Real, np.generic)) for label in each or ()):

@@ -135,7 +135,7 @@ def test_weights_that_are_all_zero_are_refused(rng, Classifier):
 @pytest.mark.parametrize("Classifier", OF_ONE_LABEL_A_ROW)
 def test_a_matrix_of_labels_is_refused_and_a_column_is_a_vector(rng, Classifier):
     X, y = rows(rng)
-    with pytest.raises(ValueError, match=r"y has shape \(90, 2\); \(90,\), one label a row, is wanted"):
+    with pytest.raises(ValueError, match=r"y has shape \(90, 2\); \(90,\), one label per row, is wanted"):
         Classifier().fit(X, np.column_stack([y, y]))
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed") as caught:
         column = Classifier().fit(X, y[:, None])
@@ -145,7 +145,7 @@ def test_a_matrix_of_labels_is_refused_and_a_column_is_a_vector(rng, Classifier)
 
 def test_models_that_are_averaged_take_one_label_a_row(rng):
     X, y = rows(rng)
-    with pytest.raises(ValueError, match=r"y has shape \(90, 2\); \(90,\), one label a row, is wanted"):
+    with pytest.raises(ValueError, match=r"y has shape \(90, 2\); \(90,\), one label per row, is wanted"):
         BayesOptimalClassifier([GaussianNB()]).fit(X, np.column_stack([y, y]))
 
 

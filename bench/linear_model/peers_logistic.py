@@ -68,7 +68,7 @@ def fits(X, y, threads, tol, **tols):
 def _made(X, y, module, threads, **parameters):
     call = fitting(X, y, module, threads, **parameters)()
     if module.startswith("sklearnex"):
-        call(None)  # only a fit shows whether the code is their own
+        call(None)  # the first fit shows whether scikit-learn-intelex runs its own code
     return call
 
 

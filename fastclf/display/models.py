@@ -184,7 +184,7 @@ class TreeDisplay:
             self.class_names = [str(name) for name in (classes if class_names is None else class_names)]
         d = estimator.n_features_in_
         if len(self.feature_names) != d:
-            raise ValueError(f"feature_names has {len(self.feature_names)} entries; {d}, one a feature, are wanted")
+            raise ValueError(f"feature_names has {len(self.feature_names)} entries; {d}, one per feature, are wanted")
 
     @classmethod
     def from_estimator(cls, estimator, *, max_depth=None, feature_names=None, class_names=None, ax=None):

@@ -20,7 +20,7 @@ def _as_label_pair(y_true, y_pred, sample_weight):
     """`as_target_pair` for labels only; indicators are refused."""
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if y_true.ndim == 2:
-        raise ValueError("multilabel-indicator is not supported; labels, one a row, are wanted")
+        raise ValueError("multilabel-indicator is not supported; labels, one per row, are wanted")
     return y_true, y_pred, weight
 
 

@@ -143,7 +143,7 @@ class ContingencyTable:
         self.counts = counts
         self.labels = np.arange(len(counts)) if labels is None else as_array(labels, "labels")
         if self.labels.shape != counts.shape[:1]:
-            raise ValueError(f"labels has shape {self.labels.shape}; ({len(counts)},), one a class, is wanted")
+            raise ValueError(f"labels has shape {self.labels.shape}; ({len(counts)},), one per class, is wanted")
 
     def __repr__(self):
         return f"ContingencyTable({self.counts.tolist()}, {self.labels.tolist()})"

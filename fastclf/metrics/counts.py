@@ -103,7 +103,7 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
     else:
         if average == "samples":
             raise ValueError(
-                "Samplewise metrics are not available outside of multilabel classification. Labels, one a row, came;"
+                "Samplewise metrics are not available outside of multilabel classification. Labels, one per row, came;"
                 " another average is wanted"
             )
         known, true, predicted = encode_pair(y_true, y_pred)

@@ -84,7 +84,7 @@ def as_targets(y, name):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim not in (1, 2):
-        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label a row, is wanted")
+        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label per row, is wanted")
     if y.size == 0:
         raise ValueError(
             f"Found empty input array (e.g., `y_true` or `y_pred`) while a minimum of 1 sample is required: {name} has"
@@ -105,7 +105,7 @@ def as_label_vector(y, name):
     """Labels of shape (n_samples,), at least one, without missing labels."""
     y = as_targets(y, name)
     if y.ndim != 1:
-        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label a row, is wanted")
+        raise ValueError(f"{name} has shape {y.shape}; (n_samples,), one label per row, is wanted")
     return y
 
 

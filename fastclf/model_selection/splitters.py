@@ -274,7 +274,7 @@ def as_groups(groups, n):
         raise ValueError("The 'groups' parameter should not be None.")
     groups = as_label_vector(groups, "groups")
     if len(groups) != n:
-        raise ValueError(f"groups has {len(groups)} entries and X {n} rows; one a row is wanted")
+        raise ValueError(f"groups has {len(groups)} entries and X {n} rows; one per row is wanted")
     return groups
 
 

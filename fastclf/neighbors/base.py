@@ -43,7 +43,7 @@ metric : str or callable, default='minkowski'
     `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without the last, as a
     Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is its context), or
     SciPy's LowLevelCallable of one. Bools under 'hamming' and all rows under 'jaccard' are packed, once, into an eighth
-    of a byte a feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
+    of a byte per feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
     'manhattan', 'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array,
     queries may be sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and
     sparse rows can be removed, but no rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows,
@@ -53,7 +53,7 @@ metric_params : dict, default=None
     `n_bits`, which says that X and queries are uint8, rows of that many bits packed as by np.packbits(X, axis=1).
     For a Python function: its keyword arguments. For any function: `triangle`, True where d(x, z) <= d(x, y) + d(y, z),
     d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows from up to 16 of them (128
-    bytes a row), and a search measures only the rows whose distance these do not show to be too large; not so with
+    bytes per row), and a search measures only the rows whose distance these do not show to be too large; not so with
     algorithm='brute'.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;

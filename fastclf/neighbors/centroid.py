@@ -184,7 +184,7 @@ class NearestCentroid(LinearClassifier):
         except (TypeError, ValueError) as error:
             raise type(error)(f"priors is {self.priors!r}; 'uniform', 'empirical' or numbers are wanted") from None
         if prior.shape != size.shape:
-            raise ValueError(f"priors has shape {prior.shape}; ({len(size)},), one number a class, is wanted")
+            raise ValueError(f"priors has shape {prior.shape}; ({len(size)},), one number per class, is wanted")
         if not (prior >= 0).all() or not 0 < prior.sum() < np.inf:
             raise ValueError("priors must be non-negative, finite, and not all 0")
         if not np.isclose(prior.sum(), 1):

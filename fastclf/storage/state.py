@@ -50,7 +50,7 @@ _ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
 
 
 def find_class(name):
-    """The class with that name, or None if a file may not hold its objects."""
+    """The class with the given name, or None if a file may not hold its objects."""
     if name in _CLASSES:
         module, _, attribute = _CLASSES[name].rpartition(".")
         return getattr(import_module(f"fastclf.{module}"), attribute)

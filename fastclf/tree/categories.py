@@ -69,7 +69,7 @@ def _chosen(X, given):
     chosen = np.zeros(d, bool)
     if given.dtype == bool:
         if given.shape != (d,):
-            raise ValueError(f"categorical_features has shape {given.shape}; ({d},), one a feature, is wanted")
+            raise ValueError(f"categorical_features has shape {given.shape}; ({d},), one per feature, is wanted")
         return given
     known = {} if names is None else {name: j for j, name in enumerate(names)}
     for item in given.ravel().tolist():

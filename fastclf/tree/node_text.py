@@ -57,7 +57,7 @@ class NodeText:
         if self.named and options["class_names"] is not True:
             given, n_classes = len(options["class_names"]), self.tree.n_classes[0]
             if given != n_classes:
-                raise IndexError(f"class_names has {given} names; {n_classes}, one a class, are wanted")
+                raise IndexError(f"class_names has {given} names; {n_classes}, one per class, are wanted")
         self.codes = predicted_codes(model, self.tree)[0] if self.named else None
         self._bounds = self._extremes()
 

@@ -1,4 +1,4 @@
-# Codes of a byte a coordinate: what they are, why they bound every distance from below, and how they lie in memory.
+# Codes of a byte per coordinate: what they are, why they bound every distance from below, and how they lie in memory.
 #
 # What is coded. Each row x becomes Y(x), a point of few coordinates in which distances are never larger than in full:
 #

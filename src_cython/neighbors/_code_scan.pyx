@@ -1,4 +1,4 @@
-# Exact nearest neighbours by codes of a byte a coordinate: a lower bound of each distance says which rows to measure.
+# Exact nearest neighbours by codes of a byte per coordinate: a lower bound of each distance says which rows to measure.
 #
 # in:      the codes of all rows, a block of queries and their codes, a metric
 # changed: as in `_search.pxd`; per query a list of rows that may be near and are not yet measured

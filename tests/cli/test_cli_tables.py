@@ -399,12 +399,12 @@ def test_even_columns_and_methods_without_units_are_left_as_they_are():
     ("model", "words"),
     [
         (TableClassifier(scale="yes"), "scale is 'yes'; True, False or 'auto' is wanted"),
-        (TableClassifier(names=["a"]), "names has 1 entries; 4, one a column, are wanted"),
+        (TableClassifier(names=["a"]), "names has 1 entries; 4, one per column, are wanted"),
         (
             TableClassifier(categories=[None, ["a"], None, None]),
             "column 1 of X has a value that is no index of its 1 categories",
         ),
-        (TableClassifier(categories=[None]), "categories has 1 entries; 4, one a column, are wanted"),
+        (TableClassifier(categories=[None]), "categories has 1 entries; 4, one per column, are wanted"),
     ],
 )
 def test_wrong_parameters_of_a_table_classifier_are_told(model, words):

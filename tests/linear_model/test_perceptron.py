@@ -508,7 +508,7 @@ BAD = {
     "weights": ({}, {"sample_weight": [0] * 4}, "sample_weight is zero for every row"),
     "coef_init": ({}, {"coef_init": [[1, 2, 3]]}, r"coef_init has shape \(1, 3\); \(1, 2\) is wanted"),
     "coef_init nan": ({}, {"coef_init": [[1, np.nan]]}, "coef_init contains NaN or infinity"),
-    "y": ({}, {"y": np.ones((4, 2))}, r"y has shape \(4, 2\); \(4,\), one label a row, is wanted"),
+    "y": ({}, {"y": np.ones((4, 2))}, r"y has shape \(4, 2\); \(4,\), one label per row, is wanted"),
     "random_state": ({"random_state": "x"}, {}, "random_state is 'x'; a whole number is wanted"),
 }
 

@@ -98,7 +98,7 @@ def test_a_share_of_nothing_is_zero():
         (lambda: contingency_table([0, 1], [0]), ValueError, r"\[2, 1\], which are those of y_true and y_pred"),
         (lambda: contingency_table([0, 1], ["a", "b"]), ValueError, "Mix of label input types"),
         (lambda: contingency_table([], []), ValueError, "y_true has shape"),
-        (lambda: contingency_table([[0, 1]], [[0, 1]]), ValueError, "one label a row"),
+        (lambda: contingency_table([[0, 1]], [[0, 1]]), ValueError, "one label per row"),
         (lambda: contingency_table([0.0, np.nan], [0, 1]), ValueError, "y_true contains NaN"),
         (lambda: contingency_table([0, 1], [0, 1], labels=[0, 2]), ValueError, "leaves out 1,"),
         (lambda: contingency_table([0, 1], [0, 1], labels=[0, 0, 1]), ValueError, "different labels"),

@@ -1,4 +1,4 @@
-"""Every shortcut gives the answers of separate fits, and is used whenever this is so."""
+"""Every shortcut gives the answers of separate fits, and is used in all cases in which it does."""
 
 import ast
 import warnings
