@@ -1,7 +1,8 @@
-"""The soft-margin plane by dual coordinate descent, row after row (Hsieh and others 2008): for rows of many columns.
+"""The soft-margin hyperplane by dual coordinate descent (Hsieh and others 2008), for rows of many columns.
 
-Rows at a bound that are far beyond it are left out until all others are optimal. An intercept that is not penalised
-comes from proximal steps: each is a problem whose intercept is penalised for its distance from the last.
+An epoch takes a step on the alpha of each row. A row whose alpha is at a bound, with a gradient that holds it there, is
+left out of later epochs until all others are optimal. An intercept that is not penalised is found by proximal steps:
+each solves a problem in which the intercept is penalised for its distance from the last one.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._threads import ranges
 from ..linear_model.scores import _arrays
 from .soft_margin import kernels
 
-# Rows of a first range.
+# The number of rows in the first range of an epoch, before any is timed.
 _FIRST_ROWS = 256
 
 
@@ -28,12 +29,13 @@ class Epochs:
     w : ndarray of shape (d + 1,), float64
         The sum of alpha_i y_i x_i, with the bias column; changed by the kernel.
     order : ndarray, int64
-        The rows of the epoch in their order, set by `begin`; of as many is `kept`, int8, which the kernel writes:
-        whether the row stays in later epochs.
+        The rows of the epoch in their order, shuffled by `begin`.
+    kept : ndarray, int8
+        Of each of those rows, whether it stays in the next epoch; written by the kernel.
     high, low : float
-        Gradients beyond which a row at a bound is left out, set by `leave_out` and `take_all`.
+        The gradients beyond which a row at a bound is left out; set by `leave_out` and `take_all`.
     largest, least : float
-        The ends of the projected gradients that the kernel met in the epoch; 0 at its beginning.
+        The largest and the smallest projected gradient of the epoch; set to 0 by `begin`, changed by the kernel.
     """
 
     __slots__ = (
@@ -48,34 +50,35 @@ class Epochs:
         self.take_all()
 
     def take_all(self):
-        """Let the next epoch have all rows but those that cost nothing, which have no step."""
+        """Let the next epoch have all rows, but for those of cost 0, whose alpha is 0."""
         self.order = np.flatnonzero(self.most)
         self.high, self.low = np.inf, -np.inf
 
     def begin(self, rng):
+        """Begin an epoch."""
         rng.shuffle(self.order)
         self.kept = np.empty(len(self.order), np.int8)
         self.largest = self.least = 0.0
 
     def leave_out(self):
-        """Let the next epoch have the rows that this one kept, and leave out those beyond the gradients met in it."""
+        """Let the next epoch have the rows that this one kept; its extreme gradients become the limits."""
         self.order = self.order[self.kept.astype(bool)]
         self.high, self.low = self.largest or np.inf, self.least or -np.inf
 
 
 class Descent:
-    """A solver with its counts; parameters as those of `Newton`, with `rng` for the order of the rows."""
+    """A solver that counts its epochs; its parameters are those of `Newton`, and `rng` draws the order of the rows."""
 
     def __init__(self, tol, rng, max_iter, advance):
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
         self.n_iter, self.stopped = 0, False
 
     def solve(self, problem, start=None):
-        """A generator that pauses within each sweep and returns the proof of its solution."""
+        """A generator that pauses within each epoch and returns the proof of its solution."""
         alpha = np.zeros(problem.n) if start is None else np.minimum(start.alpha, problem.most)
         b = 0.0 if start is None else start.b
         tol = 0.5 * self.tol
-        enough = 1.0 if problem.free else tol  # for a proximal step, whose plane need be no nearer than it is long
+        enough = 1.0 if problem.free else tol  # the violation at which a proximal step ends: less as steps get shorter
         while True:
             w, alpha = yield from self._descend(problem, alpha, b, max(tol, enough))
             if problem.free:
@@ -91,7 +94,7 @@ class Descent:
             tol /= 4
 
     def _descend(self, problem, alpha, b, tol):
-        """(plane, alpha) with the intercept penalised for its distance from b."""
+        """(w, alpha) of the problem in which the intercept is penalised for its distance from b."""
         arrays = _arrays(problem.X)
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
         epochs = Epochs(problem, alpha, b)

@@ -1,4 +1,4 @@
-"""The dual of a two-class problem, and the one owner of its alpha and its gradient."""
+"""The dual of a binary support vector machine: the one owner of its alpha and its gradient."""
 
 import numpy as np
 
@@ -9,22 +9,21 @@ from .gram import PAD, padded
 
 compiled = _simd.load("svm._smo")
 
-# What `prove` tells, by name.
+# {name: place} of the numbers that `Dual.prove` returns.
 PROOF = compiled.PROOF
 
-
-# Steps for each row after which f is made anew before it is trusted: the roundings of steps add up.
+# The number of steps for each row after which f is computed anew, as the rounding errors of steps add up.
 _MANY_STEPS = 50
 
-# The columns that a linear kernel's w is for at most, and the numbers of a block of rows.
+# The most columns of a linear kernel for which f is computed through w, and the numbers in a block of rows.
 _NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 
-# A bound above this is that of a hard margin: no alpha of an optimum gets there in float64.
+# A bound above this means a hard margin, as no alpha of an optimum is so large in float64.
 HARD = 1e100
 
 
 class Work:
-    """What steps on a problem of at most m rows write in, where rows are left out: see `_shrinking.pxd`."""
+    """Scratch space for shrinking problems of at most m rows; `scratch_t` of `_shrinking.pxd` is its twin."""
 
     __slots__ = ("arrays", "below", "change", "row")
 
@@ -41,22 +40,22 @@ class Dual:
     ----------
     gram : Gram or Table
     rows : ndarray of shape (m,), int64
-        The rows of the gram that the problem has.
+        The rows of the gram in the problem.
     y : ndarray of shape (m,)
         Their labels, +1 and -1.
     C : ndarray of shape (m,)
-        Bounds of alpha.
+        The upper bounds of alpha.
     coef : ndarray of shape (m,), optional
-        Where to begin, made feasible; else 0.
+        The start, made feasible; else 0.
 
     Attributes
     ----------
     arrays : ndarray of shape (8, padded m)
-        What compiled code takes: a `dual_t`.
+        The arrays of `dual_t`, in its order.
     y, lower, upper, coef, f : ndarray of shape (m,)
-        Views of it; coef is b, and f = K b - y, but for roundings.
+        Views of `arrays`; coef is b, and f = K b - y but for rounding.
     noise : float
-        About how far f is off, in roundings of one kernel value.
+        About the error of f, divided by the rounding error of one kernel value.
     n_steps : int
     converged, reason : bool, str
         How `smo.solve` ended.
@@ -81,7 +80,7 @@ class Dual:
         return len(self.rows)
 
     def copy(self):
-        """The same problem at the same coef, whose bounds may be others."""
+        """A copy at the same coef, whose bounds may be changed."""
         other = object.__new__(Dual)
         vars(other).update(vars(self))
         other.arrays = self.arrays.copy()
@@ -104,27 +103,27 @@ class Dual:
         return float(self.coef @ self.f) + self.total()
 
     def objective(self):
-        """sum alpha - 1/2 alpha'Q alpha, of which this is the least problem."""
+        """sum alpha - 1/2 alpha'Q alpha, which is to be maximised."""
         return self.total() - 0.5 * self.square()
 
     def prove(self):
-        """The numbers of `PROOF`."""
+        """The numbers that `PROOF` names: the intercept, and how far the solution is from the optimum."""
         out = np.empty(len(PROOF))
         compiled.proof(self, out)
         return out
 
     def bound(self, C):
-        """Let alpha be from 0 to C."""
+        """Let 0 <= alpha <= C."""
         compiled.bound(self, np.ascontiguousarray(C))
 
     def move(self, C):
-        """Go over to other bounds, coef scaled as far as they and the objective let it."""
+        """Change the bounds, and scale coef to the best that is within them."""
         self.bound(C)
         compiled.scale(self)
         self.n_steps, self.converged, self.reason = 0, False, ""
 
     def set_coef(self, rows, coef):
-        """Give some rows another coef, at its bound where it is but for rounding; returns the change."""
+        """Set coef of some rows, rounded to a bound that it is close to; returns the change."""
         size = self.upper[rows] - self.lower[rows]
         alpha = np.abs(coef)
         alpha = np.where(alpha >= (1 - 1e-14) * size, size, np.where(alpha <= 1e-14 * size, 0.0, alpha))
@@ -132,23 +131,23 @@ class Dual:
         return self.coef[rows] - before
 
     def note(self, change):
-        """Tell that f has taken on a change of coef."""
-        with np.errstate(over="ignore"):  # where no hyperplane separates the classes coef has no end
+        """Add to `noise` the error of updating f for a change of coef."""
+        with np.errstate(over="ignore"):  # coef grows without end if no hyperplane separates the classes
             self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
 
     def add(self, gram, rows, change, columns, threads):
-        """A generator: f[columns] += K[columns, rows] change, by values of another gram."""
+        """A generator: f[columns] += K[columns, rows] change, with the values of `gram`."""
         part = self.f[columns][None]
         yield from add(gram, self.rows[rows], change[None], self.rows[columns], part, threads)
         self.f[columns] = part[0]
 
     def is_doubtful(self, tol):
-        """Whether roundings may have brought f off by a part of tol that matters, or the sum of coef off 0."""
+        """Whether rounding may have changed f by more than a tenth of tol, or the sum of coef from 0."""
         rounded = self.gram.rounding() * self.noise > 0.1 * tol or self.unsure > _MANY_STEPS * len(self)
         return rounded or compiled.unbalanced(self)[0] >= 0
 
     def refresh(self, threads):
-        """A generator: f from nothing, in float64, once the roundings of the sum of coef are made good."""
+        """A generator: bring the sum of coef back to 0, and compute f anew in float64."""
         row, over = compiled.unbalanced(self)
         if row >= 0:
             self.coef[row] -= over
@@ -190,7 +189,7 @@ def as_doubles(X, rows):
 
 
 def add(gram, rows, coef, columns, out, threads):
-    """A generator: out[:, i] += coef @ K of rows and of row columns[i], a block of rows at a time."""
+    """A generator: out[:, i] += coef @ the values between `rows` and row columns[i], block by block of rows."""
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         Z = gram.pack(rows[block])

@@ -1,12 +1,12 @@
-"""Newton's method on the free alphas of a dual, for the end of a fit, where steps of two rows are slow.
+"""Newton's method on the free alphas of a dual, for the end of a fit, where sequential minimal optimisation is slow.
 
-With s the change of coef = y alpha of the free rows, whose f are given,
+With s the change of coef = y alpha of the free rows, and f their gradient,
 
     min  f's + 1/2 s'Ks    subject to  1's = 0  and the box.
 
-Without the box it is K s + b 1 = -f, solved by a Cholesky factor of K. Where that leaves the box the best point is
-taken of those where it is first left and of some on the path that is bent to stay within; rows that came to a bound are
-no longer free, and the next step is of the others. f then goes down at every step, until a step is within the box.
+Without the box, s solves K s + b 1 = -f, by a Cholesky factor of K. If that s leaves the box, the step goes to the best
+of some points on the way to s, each moved into the box. Rows that come to a bound are no longer free, and the next step
+is that of the others. Every step lowers the objective; the last one stays inside the box.
 """
 
 from functools import partial
@@ -23,15 +23,15 @@ compiled = _simd.load("svm._cholesky")
 # A pivot that is below this share of the diagonal is lost to rounding.
 _LOST = 1e-15
 
-# Rows that are dropped with one factor, and rounds in which what the box cut off is made good.
+# The most rows that are taken out of one factor, and the most rounds in which the sum of a clipped step is corrected.
 _DROPPED, _ROUNDS = 64, 20
 
-# The steps that are tried: to where the first row meets the box, the fifth and so on.
+# The points that are tried: where the first row meets the box, the fifth, and so on.
 _MET = 0, 4, 16
 
 
 def numbers_for(m):
-    """The numbers that a step on m free rows writes in its buffer."""
+    """The length of the buffer for steps on m free rows."""
     return m * (m + _DROPPED)
 
 
@@ -41,7 +41,7 @@ def most_rows(n):
 
 
 def factorise(A, threads):
-    """A generator that makes A, symmetric, what `_cholesky.pyx` says; A's diagonal is to be kept."""
+    """A generator: factorise the symmetric A in place, as the head of `_cholesky.pyx` says."""
     m, least = len(A), _LOST * A.diagonal()
     packed = np.empty((-(-m // compiled.WIDE) + 1) * compiled.WIDE * compiled.PANEL)
     for k in range(0, m, compiled.PANEL):
@@ -50,7 +50,7 @@ def factorise(A, threads):
         if after >= m:
             break
 
-        # more pieces than threads, as the first rows are the longest
+        # more pieces than threads, as pieces with the first rows take longer
         pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
         for kernel, first, last in (
             (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
@@ -72,7 +72,7 @@ def _in_ranges(call, bounds):
 
 
 def within(s, down, up, weight):
-    """s brought into the box [-down, up], with a sum of 0; or None."""
+    """s, clipped to the box [-down, up] and with its sum brought to 0 in proportion to `weight`; None if that fails."""
     for _ in range(_ROUNDS):
         s = np.clip(s, -down, up)
         excess = float(s.sum())
@@ -89,9 +89,17 @@ def within(s, down, up, weight):
 
 
 class Step:
-    """Newton's steps on free rows of a gram, each of which may take some from the free, with one factor for all.
+    """Newton steps on free rows, with one factor of their kernel matrix; a step may drop rows from the free ones.
 
-    Where d is the step of all rows, that with 0 in the rows D is d - V (V_D)^-1 d_D, of the columns V_j = K^-1 e_j.
+    If d is the step of all rows, the step that is 0 in the dropped rows D is d - V (V_D)^-1 d_D, where V_j = K^-1 e_j.
+
+    Attributes
+    ----------
+    A : ndarray of shape (m, m), float64
+        The kernel matrix on entry; `factorised` writes the factor on and right of its diagonal.
+    V : ndarray of shape (_DROPPED, m), float64
+        K^-1 e_j of the dropped rows, written by `drop`.
+    dropped : ndarray, intp
     """
 
     def __init__(self, A, V):
@@ -116,7 +124,7 @@ class Step:
         compiled.solve(self.A, new)
 
     def direction(self, g):
-        """(d, the weight with which what is cut off is made good); d is 0 in the rows dropped."""
+        """(the step d, 0 in the dropped rows; the weights by which `within` corrects its sum)."""
         both = np.stack([self.one[0], -g])
         compiled.solve(self.A, both[1:])
         if len(self.dropped):
@@ -129,11 +137,11 @@ class Step:
         return d, np.abs(one)
 
     def best(self, g, down, up):
-        """The best step along d within the box, K times it, and whether no other is left to make."""
+        """(the best step s towards d within the box, K s, whether s = d, so that no further step is needed)."""
         nothing = np.zeros(self.m), np.zeros(self.m), True
         try:
             d, weight = self.direction(g)
-        except np.linalg.LinAlgError:  # rows dropped that rounding cannot tell apart
+        except np.linalg.LinAlgError:  # dropped rows that are equal but for rounding
             return nothing
         if not np.isfinite(d).all():
             return nothing
@@ -155,13 +163,12 @@ class Step:
 
 
 def steps(dual, gram, active, buffer, threads):
-    """A generator of Newton steps on the free among the active rows; returns (these, the change of coef, whether it
-    ended).
+    """A generator: Newton steps on the free active rows; returns (the rows, their change of coef, whether converged).
 
-    coef is changed, f is not. gram: of float64. buffer: doubles, `numbers_for(number of free rows)` at least.
+    coef is changed, f is not. gram: in float64. buffer: at least `numbers_for(number of free rows)` doubles.
     """
     free = active[dual.is_free()[active]]
-    # the rows of a class, one after another, would lose more pivots to rounding
+    # in the order of the rows: sorted by class, more pivots are lost to rounding
     free = free[np.argsort(dual.rows[free], kind="stable")]
     m, g, rows = len(free), dual.f[free], dual.rows[free]
     A, V = buffer[: m * m].reshape(m, m), buffer[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)

@@ -1,33 +1,33 @@
-"""The dual of a linear support vector machine by an interior point method, where there are few columns.
+"""The dual of a linear support vector machine by an interior point method, for rows of few columns.
 
     min  1/2 |w|^2 - 1'a    subject to  w = Z'a,  y'a = 0,  0 <= a <= C,     row i of Z: y_i x_i
 
 Newton's method on the perturbed optimality conditions of w, a, b and the multipliers s (of a >= 0) and t (of a <= C),
 with Mehrotra's predictor and corrector. Its systems come down to d-by-d ones, I + Z' D^-1 Z with a diagonal D (Ferris
-and Munson 2003): O(n d^2) a step, and a few dozen steps whatever the scale of the columns and C are: where rounding
-shows, their triangular factor comes by QR, to which that scale is nothing. What comes out is where the pairwise steps
-begin, which prove the optimum.
+and Munson 2003): O(n d^2) a step, and a few dozen steps at any scale of the columns and of C: where rounding shows, the
+triangular factor comes by QR, which no scale affects. Sequential minimal optimisation starts from the result and proves
+the optimum.
 """
 
 import numpy as np
 
-# Numbers of a block of rows, which are converted to float64 for each use.
+# The most numbers in a block of rows, which is converted to float64 for each use.
 _BLOCK = 1 << 18
 
-# Steps at most, and the share of the way to the boundary that one takes.
+# The most steps, and the share of the way to the boundary that a step goes at most.
 _STEPS, _SHARE = 100, 0.995
 
-# The mean of the complementary products, relative to the objective, at which it ends.
+# The method ends when the sum of the complementary products is this share of the objective.
 _ENOUGH = 1e-16
 
-# The share of |w| that Z'a may be off w before factors come by QR, which takes several times as long.
+# Above this value of |w - Z'a| / |w| factors come by QR, which takes several times as long.
 _OFF = 1e-8
 
 
 class SignedRows:
-    """The matrix Z of y_i (x_i - mean), of some rows of an array or a Csr, never made as a whole.
+    """The matrix Z with rows y_i (x_i - mean) for some rows of an array or a Csr, made block by block.
 
-    As y'a = 0, the shift of all rows changes no w.
+    As y'a = 0, w does not depend on the mean.
     """
 
     def __init__(self, X, rows, y):
@@ -50,7 +50,7 @@ class SignedRows:
         return sum(self.block(part).T @ v[part] for part in self.parts())
 
     def factor(self, weight, exact):
-        """R, upper triangular, of R'R = I + Z' diag(weight) Z: by QR if exact, to which no product loses digits."""
+        """The upper triangular R of R'R = I + Z' diag(weight) Z: by QR if `exact`, else by Cholesky."""
         R, root = np.eye(self.X.shape[1]), np.sqrt(weight)
         for part in self.parts():
             Z = self.block(part)
@@ -63,7 +63,16 @@ class SignedRows:
 
 
 class Interior:
-    """A point inside the box, for rows Z, labels y, -1 or +1, and bounds C."""
+    """The iteration on rows Z with labels y, -1 or +1, and bounds C.
+
+    Attributes
+    ----------
+    a, slack, s, t : ndarray of shape (n,), all above 0
+        alpha, C - alpha, and the multipliers of a >= 0 and of slack >= 0.
+    w, b : ndarray of shape (d,), float
+    exact : bool
+        Whether factors come by QR from now on.
+    """
 
     def __init__(self, Z, y, C):
         self.Z, self.y, self.C, self.n_steps, self.exact = Z, y, C, 0, False
@@ -74,45 +83,45 @@ class Interior:
         square = float(w @ w)
         shrink = min(1.0, float(a.sum()) / square) if square > 0 else 1.0
         self.a, self.w = a * shrink, w * shrink
-        self.room, self.b = C - self.a, 0.0
+        self.slack, self.b = C - self.a, 0.0
         gradient = Z.times(self.w) - 1
         size = max(1.0, float(np.abs(gradient).mean()))
         self.s, self.t = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
 
     def rounded(self):
-        """alpha, with what is near a bound put there."""
-        return np.where(self.a < self.s, 0.0, np.where(self.room < self.t, self.C, self.a))
+        """alpha, moved to a bound where its distance from the bound is smaller than the bound's multiplier."""
+        return np.where(self.a < self.s, 0.0, np.where(self.slack < self.t, self.C, self.a))
 
     def step(self):
-        """Make a step; returns whether another is worth it."""
-        y, a, w, s, t, room = self.y, self.a, self.w, self.s, self.t, self.room
-        gap = float(s @ a + t @ room)
+        """Take a step; returns False if there was none to take."""
+        y, a, w, s, t, slack = self.y, self.a, self.w, self.s, self.t, self.slack
+        gap = float(s @ a + t @ slack)
         if self.n_steps == _STEPS or gap <= _ENOUGH * abs(float(a.sum()) - 0.5 * float(w @ w)):
             return False
         self.n_steps += 1
         try:
             self._factorise()
-        except np.linalg.LinAlgError:  # rounding has the last word
+        except np.linalg.LinAlgError:  # rounding made the matrix singular
             return False
         da, dw, db, ds, dt = self._direction(0.0, 0.0)
-        length = min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt))
-        after = float((s + length * ds) @ (a + length * da) + (t + length * dt) @ (room - length * da))
+        length = min(_longest(a, da), _longest(slack, -da), _longest(s, ds), _longest(t, dt))
+        after = float((s + length * ds) @ (a + length * da) + (t + length * dt) @ (slack - length * da))
         target = gap / (2 * len(y)) * (after / gap) ** 3
         da, dw, db, ds, dt = self._direction(target - da * ds, target + da * dt)
-        length = min(1.0, _SHARE * min(_longest(a, da), _longest(room, -da), _longest(s, ds), _longest(t, dt)))
+        length = min(1.0, _SHARE * min(_longest(a, da), _longest(slack, -da), _longest(s, ds), _longest(t, dt)))
         if not np.isfinite(length * da).all():
             return False
         self.a, self.w, self.b = a + length * da, w + length * dw, self.b + length * db
         self.s, self.t = s + length * ds, t + length * dt
-        self.room = room - length * da  # not C - a, which would lose the digits of a small room
+        self.slack = slack - length * da  # not C - a, which loses the digits of a small slack
         return True
 
     def _factorise(self):
-        """What the systems of a step share, and how far the point is off the linear conditions."""
+        """Compute the factor that all systems of a step share, and the residuals of the linear conditions."""
         Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
         self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
         self.off_a = Z.times(self.w) - 1 + self.b * y - s + t
-        self.inverse = 1 / (s / a + t / self.room)
+        self.inverse = 1 / (s / a + t / self.slack)
         self.exact = self.exact or np.linalg.norm(self.off_w) > _OFF * np.linalg.norm(self.w)
         try:
             factor = Z.factor(self.inverse, self.exact)
@@ -123,21 +132,21 @@ class Interior:
         self.along, self.along_w = self._solve(y, 0.0)
 
     def _solve(self, r, v):
-        """x, u of D x + Z u = r, u - Z'x = v."""
+        """The solution x, u of D x + Z u = r, u - Z'x = v."""
         u = self.root @ (self.root.T @ (v + self.Z.transposed_times(self.inverse * r)))
         return self.inverse * (r - self.Z.times(u)), u
 
-    def _direction(self, sa, tr):
-        """The Newton step of a, w, b, s, t for s a = sa and t room = tr."""
-        a, s, t, room = self.a, self.s, self.t, self.room
-        x, u = self._solve(sa / a - s - (tr / room - t) - self.off_a, self.off_w)
-        with np.errstate(divide="ignore", invalid="ignore"):  # where it is not finite, there is no further step
+    def _direction(self, sa, t_slack):
+        """The Newton step of (a, w, b, s, t) towards s a = sa and t slack = t_slack."""
+        a, s, t, slack = self.a, self.s, self.t, self.slack
+        x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a step that is not finite is not taken
             db = float((self.y @ x - self.off_b) / (self.y @ self.along))
         da = x - db * self.along
-        return da, u - db * self.along_w, db, (sa - s * da) / a - s, (tr + t * da) / room - t
+        return da, u - db * self.along_w, db, (sa - s * da) / a - s, (t_slack + t * da) / slack - t
 
 
 def _longest(x, dx):
-    """The longest step, 2 at most, that leaves x positive."""
+    """The longest step, at most 2, that keeps x at 0 or above."""
     falls = dx < 0
     return min(2.0, float((x[falls] / -dx[falls]).min())) if falls.any() else 2.0

@@ -1,4 +1,4 @@
-"""The perceptron in its dual form: a separator learned from mistakes, in the space of a kernel."""
+"""The perceptron in dual form: separating hyperplanes in the space of a kernel, learned from mistakes."""
 
 from typing import NamedTuple
 
@@ -54,43 +54,44 @@ class KernelPerceptron(ScoreClassifier):
     fit_intercept : bool, default=True
         Whether there is a b: the sum of the a_j.
     max_iter : int >= 1, default=100
-        Sweeps at most; a sweep without a mistake is the last.
+        The most epochs; an epoch without a mistake is the last one.
     shuffle : bool, default=True
-        Whether each sweep has an order of its own; else it is that of the rows.
+        Whether each epoch visits the rows in a new random order; else in the order given.
     random_state : int, RandomState, Generator or None, default=0
         Draws the orders.
     budget : int >= 1 or None, default=None
-        Most support vectors. Where one too many is found, that of the smallest coefficients, the first of equal ones,
-        is forgotten.
+        The most support vectors. If one more is found, the one with the smallest coefficients is dropped, of equal ones
+        the first.
     average : {'none', 'averaged', 'voted'}, default='none'
-        'averaged': the coefficients are their means over all turns; 'voted': the f after each mistake predict, and
-        count for as many turns as they were there (Freund, Schapire 1999). Neither with a budget, which they exceed.
+        'averaged': the coefficients are their means over all samples that were visited; 'voted': the f after each
+        mistake has a vote for each sample until its next mistake (Freund, Schapire 1999). Neither is allowed with a
+        budget, which both exceed.
     class_weight : dict, 'balanced' or None, default=None
-        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). Against the rest only
-        the plane's own class has it.
+        Factor of the step by class; 'balanced' is n_samples / (n_classes * rows of the class). With more than two
+        classes, only rows of a hyperplane's positive class have the factor.
     verbose : int, default=0
         1 shows progress on stderr.
     n_jobs : int or None, default=None
         Threads for kernel values; None means every CPU. It changes no bit of the result.
     callback : callable, optional
-        ``callback(step, total, value)`` after each block of rows: turns so far and at most, and mistakes of the sweep
-        so far. Returning True ends the training.
+        ``callback(step, total, value)`` after each block of samples: samples so far and at most, and mistakes of the
+        epoch so far. Returning True ends the training.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,), int64
         The rows that are support vectors, counted over all calls of `partial_fit`.
     support_vectors_ : array of shape (n_SV, n_features)
-        Those rows, sparse if X was; not with kernel='precomputed'. With 'voted' all rows that were a mistake.
+        Those rows, sparse if X was; not with kernel='precomputed'. With 'voted', all rows on which a mistake was made.
     dual_coef_ : ndarray of shape (1 or n_classes, n_SV), float64
     intercept_ : ndarray of shape (1 or n_classes,), float64
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Sweeps.
-    n_mistakes_ : int, or ndarray of shape (n_classes,) of planes against the rest
-        Mistakes in training. Below likewise.
+        The number of epochs.
+    n_mistakes_ : int, or ndarray of shape (n_classes,)
+        The number of mistakes in training, with more than two classes of each hyperplane; likewise below.
     converged_ : bool
-        Whether the last sweep had no mistake.
+        Whether the last epoch had no mistake.
     margin_ : float or ndarray
         gamma, the least y f / |w| of the rows, |w| in the space of K + 1 (without intercept, K), where `converged_`;
         else NaN, as for 'averaged'.
@@ -100,15 +101,16 @@ class KernelPerceptron(ScoreClassifier):
         (rho / gamma)^2, which no training from 0 exceeds in mistakes (Novikoff 1962); NaN where gamma is not known, or
         with weights or a budget.
     voter_support_, voter_steps_, votes_, voter_starts_ : ndarray
-        With 'voted': of each mistake its place in `support_`, its step, the turns until the next one of its plane, and
-        where those of each plane begin. A prediction costs a pass over all.
+        With 'voted': of each mistake its place in `support_`, its step, and the number of samples until the
+        hyperplane's next mistake; and where the mistakes of each hyperplane begin. A prediction takes time for all of
+        them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
 
     Notes
     -----
-    A sweep costs n (n_SV + 256) kernel values, or with a budget n (budget + 256); nothing is kept of them, so that
+    An epoch costs n (n_SV + 256) kernel values, or with a budget n (budget + 256); nothing is kept of them, so that
     memory beyond X is 32 MB, or a row of n_SV numbers for each of a block's rows, and O(n). All sums are float64. A row
     of `sample_weight` 0 is a missing row.
 
@@ -137,7 +139,7 @@ class KernelPerceptron(ScoreClassifier):
         dual_coef_=Array("float64", "n_planes", "n_support"),
         intercept_=Array("float64", "n_planes"),
         _gamma_=Value(require_number, 0),
-        # for more turns: the number of those that were, the last weights, and what their average lags behind them
+        # for more samples: the number of samples so far, the last coefficients, and the lag of their average
         _t_=Value(require_integer, 0),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_number, -np.inf),
@@ -175,7 +177,7 @@ class KernelPerceptron(ScoreClassifier):
 
     @property
     def _tabled(self):
-        """Whether kernel values come from elsewhere."""
+        """Whether the user gives the kernel values, as a matrix or by a function."""
         return self.kernel == "precomputed" or callable(self.kernel)
 
     def fit(self, X, y, sample_weight=None):
@@ -215,14 +217,14 @@ class KernelPerceptron(ScoreClassifier):
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one sweep over these rows, in their order, from the support vectors so far.
+        """Learn from one epoch over these rows in their order, starting from the support vectors so far.
 
         Parameters
         ----------
         X, y, sample_weight
             As for `fit`; not with kernel='precomputed'.
         classes : array-like of shape (n_classes,), optional
-            Every label that will come; wanted at the first call.
+            All labels that will come; needed at the first call.
 
         Returns
         -------
@@ -288,7 +290,7 @@ class KernelPerceptron(ScoreClassifier):
         return rows
 
     def _steps(self, labels, codes, heavy):
-        """The step of each row for each plane."""
+        """The step of each row for each hyperplane, (n, n_hyperplanes)."""
         factor = class_factors(self.class_weight, labels.classes, heavy)
         if len(factor) == 2:
             steps = factor[codes][:, None]
@@ -297,12 +299,12 @@ class KernelPerceptron(ScoreClassifier):
         return np.ascontiguousarray(steps if labels.weight is None else steps * labels.weight[:, None])
 
     def _gamma_of(self, X, rows):
-        """gamma, by these rows of X, or None for all."""
+        """gamma for some rows of X, or all if `rows` is None."""
         unused = self.gamma == "scale" and (self._tabled or self.kernel == "linear")
         return gamma_of("auto" if unused else self.gamma, X if rows is None else X[rows])
 
     def _table(self, X, gamma):
-        """A function of two lists of rows of X that gives their kernel values."""
+        """A function of two lists of rows of X that returns the kernel values between them."""
         if self.kernel == "precomputed":
             return lambda rows, columns: np.ascontiguousarray(X[rows][:, columns], np.float64)
         if callable(self.kernel):
@@ -402,7 +404,7 @@ class KernelPerceptron(ScoreClassifier):
         return as_scipy(self._support_rows_)
 
     def _scores(self, X):
-        """Scores of shape (n_samples, planes)."""
+        """Scores of shape (n_samples, n_hyperplanes)."""
         self._require_fitted()
         X = self._new_samples(X)
         scores = np.empty((len(X), len(self.dual_coef_)))
@@ -423,7 +425,7 @@ class KernelPerceptron(ScoreClassifier):
             if hasattr(self, "votes_"):
                 scores[start : start + step] = voted(values, vars(self))
                 continue
-            # in the order of the support vectors, whatever the block is
+            # summed in the order of the support vectors, so that blocks change no bit
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
 

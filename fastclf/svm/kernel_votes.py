@@ -1,4 +1,4 @@
-"""Support vectors beside new rows, the values of kernels for them, and the votes of kernel perceptrons."""
+"""What kernel perceptrons share: rows beside support vectors, the values of a user's kernel, voters."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from ..linear_model.votes import first_samples, mean_votes, votes_until
 
 
 def slots(support, rows):
-    """(support, and the rows that are not in it, once each; where each row is among them)."""
+    """(the rows in `support`, then each other row in `rows` once; the place of each of `rows` in this list)."""
     columns = np.concatenate([support, rows[~np.isin(rows, support)]])
     by_row = np.argsort(columns, kind="stable")
     return columns, by_row[np.searchsorted(columns, rows, sorter=by_row)].astype(np.intp)
 
 
 def stacked(first, second):
-    """Rows below rows, dense, or sparse if one of both is."""
+    """The first rows above the second, dense, or sparse if either is."""
     if not (isinstance(first, Csr) or isinstance(second, Csr)):
         return np.concatenate([first, second])
     first, second = (rows if isinstance(rows, Csr) else Csr.from_dense(rows) for rows in (first, second))
@@ -29,7 +29,7 @@ def stacked(first, second):
 
 
 def called(kernel, A, B):
-    """The values of a function of the user's for two arrays of rows."""
+    """The values of a user's function for two arrays of rows, checked."""
     values = as_float64(kernel(A, B), "kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
@@ -38,12 +38,12 @@ def called(kernel, A, B):
     return values
 
 
-# What `gather_votes` gives, as attributes of an estimator.
+# The attributes that `gather_votes` gives an estimator.
 VOTES = declare(
     votes_=Array("int64", "n_voters"),
     voter_steps_=Array("float64", "n_voters"),
     voter_support_=Array("int64", "n_voters", below="n_support"),
-    voter_starts_=Starts("n_planes", "n_voters", full=True),  # those of each plane
+    voter_starts_=Starts("n_planes", "n_voters", full=True),  # where the voters of each hyperplane begin
     _bias_=Value(require_number, 0),
 )
 
@@ -72,7 +72,7 @@ def gather_votes(learner, before):
 
 
 def voted(values, state):
-    """The mean vote of each plane's voters, by rows of kernel values with all support vectors."""
+    """The mean vote of each hyperplane's voters; values: (rows, support vectors), kernel values."""
     changes = (values + state["_bias_"])[:, state["voter_support_"]] * state["voter_steps_"]
-    right = [np.cumsum(own, axis=1) > 0 for own in np.split(changes, state["voter_starts_"][1:-1], axis=1)]
+    right = [np.cumsum(each, axis=1) > 0 for each in np.split(changes, state["voter_starts_"][1:-1], axis=1)]
     return mean_votes(np.concatenate(right, axis=1), state)

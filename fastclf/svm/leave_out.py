@@ -1,5 +1,4 @@
-"""Binary classifiers without some of their rows, each from the one of all rows, whose alphas and kernel values it takes
-along."""
+"""Binary classifiers for folds: each starts from the alphas of all rows and shares their kernel values."""
 
 import numpy as np
 
@@ -10,18 +9,18 @@ from . import smo
 from .dual import PROOF, Dual, add
 from .pairs import limits_of, solved_dual
 
-# Numbers of the binary classifiers of folds that are kept from one C to the next: of leave-one-out none are.
+# The most numbers of the classifiers of folds that are kept from one C to the next; those of leave-one-out are more.
 _KEPT = 1 << 22
 
 
 class Unsolved(Exception):
-    """A binary classifier did not reach its optimum."""
+    """Raised if a binary classifier does not reach its optimum."""
 
 
 def fold_answers(models, X, y, fold):
-    """The labels (n_models, n) of rows by the classifiers without the rows of their folds, of models that differ in C.
+    """The labels (n_models, n) of rows, each by a classifier fitted without its fold; the models differ in C alone.
 
-    None if a C is infinite, or a binary classifier does not reach its optimum.
+    None if a C is infinite, or if a binary classifier does not reach its optimum.
     """
     order = ascending(models)
     models = [models[i] for i in order]
@@ -32,17 +31,17 @@ def fold_answers(models, X, y, fold):
         scores = fold_scores(problem, rows_of_folds(fold), options)
     except Unsolved:
         return None
-    return attributes["classes_"][np.array([models[0]._chosen(own) for own in scores])[np.argsort(order)]]
+    return attributes["classes_"][np.array([models[0]._chosen(each) for each in scores])[np.argsort(order)]]
 
 
 def fold_scores(problem, tests, options):
-    """Scores (n_Cs, n, n_pairs) of rows by the classifiers without them: each row is in one of `tests`.
+    """Scores (n_Cs, n, n_pairs) of rows, each by classifiers without its fold; tests: the lists of rows of the folds.
 
-    Where no support vector is left out, a binary classifier is that of all rows.
+    Without a support vector in the fold, a binary classifier is that of all rows.
     """
     n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # the classifier of all rows is solved in each part, so that no more of them are made than keep the threads busy
+    # each part solves the classifier of all rows, so there are only as many parts as keep the threads busy
     n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
     threads = min(options["threads"], len(items))
@@ -55,13 +54,13 @@ def fold_scores(problem, tests, options):
         place = np.full(len(problem.codes), -1)
         place[dual.rows] = np.arange(len(dual))
         keeps, before = len(part) * len(dual) <= _KEPT, {}
-        for own, C in zip(scores[:, :, p], problem.Cs):
+        for out, C in zip(scores[:, :, p], problem.Cs):
             bounds = C[dual.rows]
             if C is not problem.Cs[0]:
                 dual.move(bounds)
             yield from _solved(dual, steps, limits)
-            _score(dual, np.concatenate([tests[i] for i in part]), place, own)
-            free = dual.is_free().any()  # where none is, b hangs on rows that are no support vectors, too
+            _score(dual, np.concatenate([tests[i] for i in part]), place, out)
+            free = dual.is_free().any()  # else b depends on rows that are no support vectors
             yield
             for i in part:
                 inside = place[tests[i]]
@@ -73,7 +72,7 @@ def fold_scores(problem, tests, options):
                         last.move((less.upper - less.lower).copy())
                         less = max(less, last, key=Dual.objective)
                     yield from _solved(less, steps, limits)
-                    _score(less, tests[i], place, own)
+                    _score(less, tests[i], place, out)
                     if keeps and less.gram is dual.gram:
                         before[i] = less
                     yield
@@ -83,13 +82,14 @@ def fold_scores(problem, tests, options):
 
 
 def _solved(dual, steps, limits):
+    """A generator: solve the dual, or raise `Unsolved`."""
     yield from solved_dual(dual, steps, limits)
     if not dual.converged:
         raise Unsolved
 
 
 def _score(dual, rows, place, scores_out):
-    """Write the scores of some rows of the gram."""
+    """Write the scores of some rows of the gram; place: of each of its rows, the place in the dual, or -1."""
     inside = rows[place[rows] >= 0]
     intercept = dual.prove()[PROOF["intercept"]]
     scores_out[inside] = dual.f[place[inside]] + dual.y[place[inside]] + intercept
@@ -102,13 +102,13 @@ def _score(dual, rows, place, scores_out):
 
 
 def without(dual, steps, rows, C):
-    """A generator that returns the problem without these rows, which stay in it at bounds of 0, for their f."""
+    """A generator that returns the dual without some rows: they stay with bounds of 0, so that f has their scores."""
     less, C = dual.copy(), C.copy()
     C[rows] = 0
     less.bound(C)
     steps.begin(less)
     yield from steps.add(less, rows, less.set_coef(rows, np.zeros(len(rows))))
-    # the sum of coef is to be 0 again: free rows, those first that gain most, take what went as far as they can
+    # bring the sum of coef back to 0: free rows first, in the order of gain, change as far as their bounds allow
     excess = float(less.coef.sum())
     side = np.sign(excess)
     most = less.coef - less.lower if side > 0 else less.upper - less.coef

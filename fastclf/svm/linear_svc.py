@@ -200,14 +200,13 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
             threads = threads if small.work * len(planes) > _THREAD_WORK else 1
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
+            shared = Shared(self, rows, squares, small, threads_each, progress, seed)
 
             def find(k):
-                own = codes == k
-                factor = np.where(own, factors[k], factors[0] if len(classes) == 2 else 1.0)
-                signs = np.where(own, 1.0, -1.0)
-                plane = Plane(
-                    self, Samples(rows, squares, small), signs, weights * factor, threads_each, progress, seed
-                )
+                positive = codes == k
+                factor = np.where(positive, factors[k], factors[0] if len(classes) == 2 else 1.0)
+                signs = np.where(positive, 1.0, -1.0)
+                plane = Plane(shared, signs, weights * factor)
                 if Cs[0] is None:
                     found[0, k] = yield from plane.within(self.budget)
                 else:
@@ -275,54 +274,53 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         warn(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
 
 
-class Samples(NamedTuple):
-    """The rows that all hyperplanes of a fit are for."""
+class Shared(NamedTuple):
+    """What the searches for all hyperplanes of a fit share; only read."""
 
-    X: np.ndarray  # or Csr
-    squares: np.ndarray  # (n,), of the rows' lengths
-    small: small_planes.SmallRows | None  # the rows, if they are few
+    model: LinearSVC
+    X: object  # ndarray or Csr, of shape (n, d)
+    squares: np.ndarray  # (n,), float64, the squared lengths of the rows
+    small: object  # the rows as `SmallRows` if they are few, else None
+    threads: int  # for one hyperplane
+    progress: Progress
+    seed: int
 
 
 class Plane:
-    """The search for one plane, and what it ends with: coef, intercept, C, primal, dual, violation, n_iter.
+    """The search for one separating hyperplane, and its result: coef, intercept, C, primal, dual, violation, n_iter.
 
     Parameters
     ----------
-    model : LinearSVC
-    samples : Samples
-    signs, weights : ndarray of shape (n,)
-        +1.0 or -1.0, and factors of C.
-    threads : int
-    progress : Progress
-    seed : int
+    shared : Shared
+    signs, weights : ndarray of shape (n,), float64
+        +1 or -1, and the factor of C, of each row.
     """
 
-    def __init__(self, model, samples, signs, weights, threads, progress, seed):
-        self.model, self.signs, self.weights = model, signs, weights
-        self.X, self.squares, self.small = samples
-        self.threads, self.progress, self.seed = threads, progress, seed
+    def __init__(self, shared, signs, weights):
+        self.model, X, self.squares, self.small, self.threads, self.progress, self.seed = shared
+        self.X, self.signs, self.weights = X, signs, weights
         self.called_off, self.n_iter, self.last = False, 0, None
-        n, d = self.X.shape
+        n, d = X.shape
         self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
         self.newton = self.few_rows or d <= _NEWTON_SIZE
-        self.free = not model._intercept_is_penalised
-        if self.few_rows:
-            # rows of n numbers with the same products
-            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(self.X, np.float64).T, "r").T)
+        self.free = not self.model._intercept_is_penalised
+        if self.few_rows and self.small is None:
+            # rows of n numbers with the same inner products
+            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
 
     def at(self, C):
-        """A generator that finds the plane at C, from that of the last one."""
+        """A generator: find the hyperplane at C, from the one at the C before."""
         self.n_iter = 0
         self.last = yield from self._solve(C, self.last)
         self._keep(self.last, C)
 
     def within(self, budget):
-        """A generator that finds the plane of the least |w| whose losses are within the budget."""
+        """A generator: find the hyperplane of the smallest |w| whose losses add up to at most the budget."""
         nothing = self._nothing()
         if self._spent(nothing) <= budget:
             self._keep(nothing, 0.0)
             return self
-        low = high = None  # (log C, log of what is spent) above the budget and within it
+        low = high = None  # (log C, log of the sum of the losses): above the budget, and within it
         C, found, best = 1.0, None, nothing
         while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
             found = yield from self._solve(C, found)
@@ -339,11 +337,11 @@ class Plane:
             elif high is None:
                 if C >= _MOST_C or idle:
                     raise ValueError(
-                        f"budget is {budget:g}; no plane was found whose losses sum up to below {spent:.3g}"
+                        f"budget is {budget:g}; no hyperplane was found whose losses add up to less than {spent:.3g}"
                     )
                 C *= 10
             else:
-                # the chord, but not close to an end
+                # where the chord meets the budget, but not close to an end
                 goal = np.log(budget * (1 - 0.5 * _BUDGET_SHARE))
                 share = (goal - low[1]) / (high[1] - low[1])
                 C = float(np.exp(low[0] + min(max(share, 0.05), 0.95) * (high[0] - low[0])))
@@ -376,17 +374,17 @@ class Plane:
         return found
 
     def _bias(self, cost):
-        """The value of the column whose weight makes the intercept."""
+        """The value of the bias column, whose weight makes the intercept."""
         if not self.model.fit_intercept:
             return 0.0
         if not self.free:
             return float(self.model.intercept_scaling)
-        # proximal steps that are long beside what the losses and the rows allow; coordinate descent is slow at longer
+        # long proximal steps, as scaled by the losses and the rows; longer ones make coordinate descent slow
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
     def _advance(self, violation, *arguments):
-        """Tell of a step, after which the violation is violation(*arguments); whether it was called off."""
+        """Report a step, after which the violation is violation(*arguments); returns whether the user ends the fit."""
         self.called_off |= self.progress.watched and self.progress.advance(1, violation(*arguments))
         return self.called_off
 
@@ -396,7 +394,7 @@ class Plane:
         return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
 
     def _nothing(self):
-        """The best plane of w = 0."""
+        """The best hyperplane with w = 0."""
         b = 0.0
         if self.free:
             up, down = self.weights[self.signs > 0].sum(), self.weights[self.signs < 0].sum()

@@ -1,4 +1,4 @@
-"""What one machine for each pair of classes gives: scores, votes and Platt's probabilities."""
+"""The answers of a binary classifier for each pair of classes: scores, votes and Platt's probabilities."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from ..kernels.values import Block, Packed
 
 compiled = _simd.load("svm._pair_votes")
 
-# Numbers of a block of kernel values that is made for a few new rows.
+# The most kernel values in memory at a time.
 _VALUES = 1 << 20
 
-# Up to so many new rows are packed, and the support vectors meet them; else the other way round.
+# The most new rows that are packed themselves; of more rows, the support vectors are packed.
 _FEW = 8
 
 
@@ -22,7 +22,7 @@ def pairs_of(n_classes):
 
 
 def partial_scores(kernel, support, X, coef, starts, dtype, threads):
-    """S[i, c, o]: the sum of coef[o, j] k(support vector j, row i) over those of class c; `Rows` of both."""
+    """S[i, c, o], the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c; support and X: `Rows`."""
     n_classes, n_outputs = len(starts) - 1, len(coef)
     if len(X) <= _FEW:
         out = np.zeros((len(X), n_classes, n_outputs))
@@ -42,7 +42,7 @@ def partial_scores(kernel, support, X, coef, starts, dtype, threads):
 
 
 def table_scores(values, n, coef, starts):
-    """The same from a function that gives the kernel values of rows [start, stop) and all support vectors."""
+    """As `partial_scores`; values(start, stop): kernel values of rows [start, stop) with all support vectors."""
     out = np.zeros((n, len(starts) - 1, len(coef)))
     step = max(1, _VALUES // max(1, coef.shape[1]))
     for start in range(0, n, step):

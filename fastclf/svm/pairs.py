@@ -1,4 +1,4 @@
-"""The binary classifiers of all pairs of classes, fitted in threads, and what is learned of them."""
+"""The binary classifiers of all pairs of classes, fitted in threads, and the attributes that they give."""
 
 import sys
 import threading
@@ -12,19 +12,19 @@ from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
 from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 
-# Folds of Platt's sigmoid.
+# The number of folds for Platt's sigmoids.
 _FOLDS = 5
 
-# Rows of a working set at most, however small or large the cache is.
+# Of the most rows that a working set may have, the least for a small cache and the most for a large one.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
-# Threads that pairs are dealt to at most, where each may want the memory of a Newton step.
+# The most threads that solve pairs, as each may need the memory of a Newton step.
 _NEWTON_THREADS = 16
 
-# A larger cache is no better than one of this size.
+# A cache_size above this number of bytes is taken as this.
 _MOST_CACHE = 1e18
 
-# Seconds between two lines of what is shown.
+# Seconds between two lines of progress.
 _SHOW_SECONDS = 1.0
 
 
@@ -35,17 +35,17 @@ class Problem:
     ----------
     gram : Gram or Table
     codes : ndarray of shape (n,)
-        The class of each row of the gram; -1: the row is not there.
+        The class of each row of the gram; -1: the row is left out.
     Cs : list of ndarray of shape (n,)
-        Bounds of alpha, one array for each C that is solved for.
+        The upper bounds of alpha, one array for each C.
     n_classes : int
 
     Attributes
     ----------
     rows : ndarray of shape (m,), int64
-        The rows that are there, sorted by class.
+        The rows that are not left out, sorted by class.
     starts : ndarray of shape (n_classes + 1,), int64
-        Where the rows of each class begin.
+        Where in `rows` each class begins and the last one ends.
     pairs : list of (a, b)
     """
 
@@ -61,13 +61,13 @@ class Problem:
         return self.rows[self.starts[c] : self.starts[c + 1]]
 
     def without(self, rows, C):
-        """The problem of the other rows."""
+        """The problem without some rows, at the bounds C."""
         codes = self.codes.copy()
         codes[rows] = -1
         return Problem(self.gram, codes, [C], self.n_classes)
 
     def dual(self, pair, C, coef=None):
-        """The dual of a pair (a, b), with y = 1 for a, but of two classes for b; coef: where it starts."""
+        """The dual of a pair (a, b), with y = 1 for a, or for b if there are only two classes; coef: the start."""
         first, second = map(self.class_rows, pair)
         rows = np.concatenate([first, second])
         y = np.repeat([1.0, -1.0] if self.n_classes > 2 else [-1.0, 1.0], [len(first), len(second)])
@@ -75,9 +75,26 @@ class Problem:
 
 
 class Solutions:
-    """What is known of each pair of a problem, for each C.
+    """The solution of each pair of a problem for each C, with the limits of the solvers; `pairs_t` is its twin.
 
-    rows, C, coef: see `pairs_t` of `_small_pairs.pyx`. proof: the numbers of `dual.PROOF`.
+    Attributes
+    ----------
+    starts : ndarray of shape (n_classes + 1,), int64
+        That of the `Problem`.
+    C : ndarray of shape (n_Cs, n), float64
+        The upper bound of alpha of each row, sorted by class.
+    coef : ndarray of shape (n_Cs, n_classes - 1, n), float64
+        coef[c, b - 1, rows of a] and coef[c, a, rows of b] are y alpha of the pair (a, b); the solvers write it.
+    proof : ndarray of shape (n_Cs, n_pairs, numbers of `dual.PROOF`), float64
+    n_steps : ndarray of shape (n_Cs, n_pairs), int64
+    status : ndarray of shape (n_Cs, n_pairs), int8
+        A number of `_small_pairs.STATUS`.
+    reason : str
+        Why a pair was stopped, for the warning.
+    tol, max_iter
+        Those of the estimator; a callback that ends the fit sets max_iter to 0.
+    rounding, patience
+        The rounding error of a kernel value, and visits of rows after which a pair is slow; set by `SmallPairs`.
     """
 
     __slots__ = (
@@ -102,21 +119,22 @@ class Solutions:
             self.coef[0] = coef
         self.proof = np.zeros((n_Cs, n_pairs, len(PROOF)))
         self.n_steps, self.status = np.zeros((n_Cs, n_pairs), np.int64), np.full((n_Cs, n_pairs), UNSOLVED, np.int8)
-        self.reason = ""  # why a pair was stopped
+        self.reason = ""
         self.tol, self.max_iter = options["tol"], options["max_iter"]
-        self.rounding, self.patience = 0.0, 0  # of the kernel values; looks at rows, see `small_pairs`
+        self.rounding, self.patience = 0.0, 0
 
     def n_solved(self):
-        """The number of each pair's first C that are solved."""
+        """For each pair the number of C that are solved; these are the first ones."""
         return ((self.status == SOLVED) | (self.status == STOPPED)).sum(axis=0)
 
     def of_pair(self, c, pair):
-        """The two parts of coef that are a pair's."""
+        """Views of coef of a pair: of the rows of a, and of b."""
         a, b = pair
         rows = [slice(self.starts[k], self.starts[k + 1]) for k in pair]
         return self.coef[c, b - 1, rows[0]], self.coef[c, a, rows[1]]
 
     def keep(self, c, p, pair, dual):
+        """Take over the solution of pair number p for C number c."""
         first, second = self.of_pair(c, pair)
         first[:], second[:] = np.split(dual.coef, [len(first)])
         self.proof[c, p], self.n_steps[c, p] = dual.prove(), dual.n_steps
@@ -124,7 +142,7 @@ class Solutions:
         self.reason = self.reason or dual.reason
 
     def attributes(self, problem, c):
-        """scikit-learn's attributes of all pairs."""
+        """The fitted attributes for C number c, in scikit-learn's names."""
         proof = {name: self.proof[c, :, column] for name, column in PROOF.items()}
         support = np.flatnonzero(self.coef[c].any(axis=0))
         rows = problem.rows[support]
@@ -145,7 +163,7 @@ class Solutions:
 
 
 class Watch:
-    """Shows how a fit goes on, and tells a callback."""
+    """The progress of a fit: shows it, and calls the user's callback."""
 
     def __init__(self, verbose, callback):
         if callback is not None and not callable(callback):
@@ -157,7 +175,7 @@ class Watch:
         self._told = time.monotonic()
 
     def tell(self, what, n_steps, violation, shown=""):
-        """That so many steps were made for something that has a name; returns whether this ends the fit."""
+        """Report the steps and the violation of the part named `what`; returns whether the callback ends the fit."""
         if not self.is_asked:
             return False
         with self._lock:
@@ -175,7 +193,7 @@ class Watch:
 
 
 def fit_pairs(problem, options, start, watch):
-    """The attributes of a fit for each C. `start`: coef to begin with, or None."""
+    """The fitted attributes for each C; start: coef of the first C to start from, or None."""
     found = Solutions(problem, options, start)
     solve_all(problem, options, found, watch)
     if watch.verbose:
@@ -184,11 +202,11 @@ def fit_pairs(problem, options, start, watch):
 
 
 def limits_of(options, dtype, n_pairs, threads):
-    """What the solution of one of some pairs may take, where those are dealt to threads."""
+    """The `smo.Limits` of one pair, where n_pairs are solved on some threads."""
     cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
     # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
-    # what is kept depends on the threads, and may; which method is taken must not
+    # the size of the cache may depend on the number of threads, but not the choice of a method
     kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)
     kept, newton = (max(0.0, part - dtype.itemsize * largest**2) for part in (kept, newton))
     inner = options["threads"] if n_pairs == 1 else 1
@@ -196,7 +214,7 @@ def limits_of(options, dtype, n_pairs, threads):
 
 
 def solve_all(problem, options, found, watch):
-    """Solve each pair for each C, which begins where the one before ends."""
+    """Solve each pair for each C, from the solution for the C before."""
     for gram in small_pairs.grams(problem, found):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
         SmallPairs(problem, gram, found, options["threads"], watch).solve(largest, options["cache_bytes"])
@@ -232,7 +250,7 @@ def solve_all(problem, options, found, watch):
 
 
 def solved_dual(dual, steps, limits, report=None):
-    """`smo.solve`, but what can't be separated is told to the user."""
+    """A generator: `smo.solve`, with a ValueError for the user if a hard margin does not exist."""
     try:
         yield from smo.solve(dual, steps, limits, report)
     except smo.Inseparable as found:
@@ -243,7 +261,7 @@ def solved_dual(dual, steps, limits, report=None):
 
 
 def warm_coef(model, problem):
-    """coef of all pairs as the model's last fit left it, or None where that was of other rows or classes."""
+    """coef of all pairs by the model's last fit, or None if that was of another number of rows or classes."""
     if not hasattr(model, "support_") or model.shape_fit_[0] != len(problem.codes):
         return None
     if len(model.classes_) != problem.n_classes:
@@ -254,18 +272,18 @@ def warm_coef(model, problem):
 
 
 def scores_of(problem, found, rows):
-    """Scores (len(rows), n_pairs) of some rows of the gram by solutions for the first C."""
+    """Scores (len(rows), n_pairs) of some rows of the gram, by the solutions for the first C."""
     S = np.zeros((problem.n_classes, problem.n_classes - 1, len(rows)))
     for c in range(problem.n_classes):
-        own = np.arange(problem.starts[c], problem.starts[c + 1])
-        own = own[found.coef[0][:, own].any(axis=0)]
-        for _ in add(problem.gram, problem.rows[own], found.coef[0][:, own], rows, S[c], 1):
+        support = np.arange(problem.starts[c], problem.starts[c + 1])
+        support = support[found.coef[0][:, support].any(axis=0)]
+        for _ in add(problem.gram, problem.rows[support], found.coef[0][:, support], rows, S[c], 1):
             pass
     return pair_scores(S.transpose(2, 0, 1), found.proof[0, :, PROOF["intercept"]])
 
 
 def fit_sigmoids(problem, C, options, seed, watch):
-    """probA_ and probB_: a sigmoid for each pair, on the scores of five folds, each scored by a fit of the others."""
+    """probA_ and probB_: a sigmoid for each pair, fitted to scores of each of five folds by a fit of the others."""
     n = len(problem.codes)
     fold_of = np.empty(n, np.intp)
     fold_of[np.random.default_rng(seed).permutation(n)] = np.arange(n) % _FOLDS
@@ -285,20 +303,20 @@ def fit_sigmoids(problem, C, options, seed, watch):
 
 
 def hyperplanes(support, coef, n_support):
-    """w of each pair (n_pairs, n_features), of the linear kernel."""
+    """w of each pair, (n_pairs, n_features), with the linear kernel."""
     X = np.asarray(support, np.float64)
     ends = np.concatenate([[0], np.cumsum(n_support)])
-    own = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
+    rows = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
     return np.stack(
-        [coef[b - 1, own[a]] @ X[own[a]] + coef[a, own[b]] @ X[own[b]] for a, b in pairs_of(len(n_support))]
+        [coef[b - 1, rows[a]] @ X[rows[a]] + coef[a, rows[b]] @ X[rows[b]] for a, b in pairs_of(len(n_support))]
     )
 
 
 def violation_of(problem, pair, coef):
-    """The violation of a pair's coef (n_classes - 1, rows by class), from nothing in float64."""
+    """The violation of one pair, computed anew in float64; coef: (n_classes - 1, rows sorted by class)."""
     a, b = pair
-    own = [slice(problem.starts[k], problem.starts[k + 1]) for k in pair]
-    dual = problem.dual(pair, problem.Cs[0], np.concatenate([coef[b - 1, own[0]], coef[a, own[1]]]))
+    first, second = (slice(problem.starts[k], problem.starts[k + 1]) for k in pair)
+    dual = problem.dual(pair, problem.Cs[0], np.concatenate([coef[b - 1, first], coef[a, second]]))
     for _ in dual.refresh(1):
         pass
     return float(dual.prove()[PROOF["violation"]])

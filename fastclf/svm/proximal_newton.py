@@ -1,9 +1,9 @@
-"""The soft-margin plane by Newton's method: the fastest where the rows have few columns.
+"""The soft-margin hyperplane by Newton's method, the fastest one for rows of few columns.
 
-The dual variables follow from the plane and a centre: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. The
-plane is optimal for them where w = sum_i alpha_i y_i x_i, the minimum of a function that is quadratic in pieces;
-Newton's method with an exact search along each direction ends there. Then alpha becomes the centre and the gain grows
-(the proximal method of multipliers, Rockafellar 1976): what is left of the violation is at most cost / gain.
+The dual variables are a function of the hyperplane: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. Newton's
+method with an exact line search finds the w with w = sum_i alpha_i y_i x_i, the minimum of a piecewise quadratic
+function. Then alpha becomes the centre and the gain grows (the proximal method of multipliers, Rockafellar 1976); the
+violation that remains is at most cost / gain.
 """
 
 from typing import NamedTuple
@@ -13,26 +13,27 @@ import numpy as np
 from .._threads import ranges
 from .soft_margin import added, kernels
 
-# cost / gain from 0: where a plane of 0 has all rows, at z = 1, well inside of what is quadratic.
+# cost / gain of a start at w = 0: there z = 1 in all rows, well inside the quadratic piece.
 _FIRST_WIDTH = 4.0
-# A sample has so many rows a parameter, and at least so many; it is an eighth of the rows it is for.
+# The first solution is that of a sample of the rows. It has the largest of: _SAMPLE rows for each parameter,
+# _LEAST_SAMPLE rows, and one row of _SHARE.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
 # cost / gain falls by this factor.
 _FALL = 8.0
-# The gain times the square of the longest row's length is limited: times a margin's rounding it makes margins.
+# The largest gain times the squared length of the longest row: a larger one makes rounding of z visible in margins.
 _MOST_GAIN = 1e10
-# Centres in a row that do not lower the violation by a tenth, after which rounding is taken as its cause.
+# The number of successive centres that do not lower the violation by a tenth, after which rounding keeps it up.
 _IDLE = 4
-# A bound of the violation of so much of `tol` is enough: what it is over all rows differs by rounding.
+# The share of `tol` at which a bound of the violation is small enough, as rounding adds to it over all rows.
 _ENOUGH = 0.9
-# Rows of a Cholesky factor that are made first, before any is timed.
+# The number of rows of a Cholesky factor in the first range, before any is timed.
 _FIRST_ROWS = 256
-# Trials of a search along a direction.
+# The most trials of a line search.
 _TRIALS = 40
 
 
 class Newton:
-    """A solver with its counts.
+    """A solver that counts its steps.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class Newton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """(w, b, about how far its margins are from the solution's)."""
+        """(w, b, about the largest error of its margins): the solution for a sample of the rows, or 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
@@ -122,8 +123,10 @@ class Newton:
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
     def _refine(self, problem, rest, w, b, alpha, h):
-        """(w, b, alpha) that violate no condition on these rows by tol / 2, if rounding allows; `rest` is the sum of
-        alpha_i y_i x_i over all others."""
+        """(w, b, alpha) that violate the conditions on these rows by at most tol / 2, if rounding allows.
+
+        rest: the sum of alpha_i y_i x_i over all other rows.
+        """
         y = problem.y
         least, idle = np.inf, 0
         w = w.copy()
@@ -140,7 +143,7 @@ class Newton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method with alpha as centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+        """Newton's method with alpha as the centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -186,7 +189,7 @@ class Newton:
         return w, z, alpha, gap
 
     def _least_violation(self, *state):
-        """The least so far: at a new centre or gain it is large again for some steps."""
+        """The smallest violation so far; a new centre or gain makes it large again for some steps."""
         self.least = min(self.least, _violation(*state))
         return self.least
 
@@ -197,7 +200,7 @@ def _reach(problem):
 
 
 def _violation(problem, w, z, alpha, gap):
-    """A bound of alpha's violation: its margins are at most gap * reach from z, and the intercept's next shift."""
+    """An upper bound of the violation of alpha, whose margins differ from z by at most gap * reach."""
     ascent = z - problem.ridge * alpha
     rise = np.max(ascent, where=alpha < problem.most, initial=0)
     fall = np.max(-ascent, where=alpha > 0, initial=0)
@@ -206,13 +209,13 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """alpha's derivative by z: of squared losses that of the optimum itself, if rounding allows."""
+    """The derivative of alpha by z; of squared losses that of the optimum itself, if rounding allows."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
 
 def _centre(problem, alpha, gain):
-    """(z - ridge alpha) gain is alpha's way from here, solved for alpha."""
+    """The centre for which centre + gain z is alpha + gain (z - ridge alpha)."""
     return alpha * (1 - problem.ridge * gain)
 
 
@@ -222,7 +225,7 @@ def _clipped(problem, alpha, h, z):
 
 
 def _solve(products, gradient):
-    """-(1 + products)^-1 gradient, with columns scaled to a diagonal of ones."""
+    """-(1 + products)^-1 gradient, by a Cholesky factor of the matrix scaled to a diagonal of ones."""
     matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))
@@ -235,9 +238,9 @@ def _solve(products, gradient):
 
 
 class Line(NamedTuple):
-    """A direction from w, at whose length t  z = z - t q  and  alpha = clip(centre + gain (z - t q), 0, most).
+    """A line from w; at length t, z is z - t q, and alpha is centre + gain (z - t q), clipped to [0, most].
 
-    All have the shape (n,) and are float64; `_centred` makes a line for each step, and nobody changes it. `line_t` of
+    Each array has the shape (n,) and is float64. `_centred` makes a line for each step; all is only read. `line_t` of
     `_soft_margin.pyx` is its twin.
     """
 

@@ -1,8 +1,8 @@
-"""Pairs of classes whose kernel matrix fits memory: each is solved at once, all of it in compiled code.
+"""Binary classifiers for pairs of classes whose kernel matrix fits memory, solved in compiled code.
 
-Of two classes the matrix is computed by all threads. Of more, classes are gathered in groups; values between the rows
-of a group are computed once, those between a group and the classes after it when the pairs of the two are solved, and
-each pair takes its part. Threads take groups whole, so that their number changes no bit.
+With two classes all threads compute the matrix. With more, successive classes form groups. The values between the rows
+of a group are computed once; those between a group and later classes are computed when their pairs are solved. Each
+pair copies its part of both. A group is the work of one thread, so that the number of threads changes no bit.
 """
 
 import numpy as np
@@ -18,41 +18,62 @@ UNSOLVED, SOLVED, STOPPED, DOUBTFUL, SLOW = (
     compiled.STATUS[name] for name in ("unsolved", "solved", "stopped", "doubtful", "slow")
 )
 
-# Rows of a group of classes, at least, where there are more.
+# The fewest rows of a group of classes, but for the last group.
 _GROUP = 256
 
-# The share of the cache that the matrices of all groups may have, and the values between groups that threads work on.
-_OWN_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
+# The largest shares of the cache's memory: for the matrices of all groups, and for values between groups in a thread.
+_SQUARE_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
 
-# Looks at rows of a call, some 30 ms, and where someone watches; those after which a pair is left to other means.
+# Visits of rows in a call of the kernel, some 30 ms; the same where progress is shown; and the visits after which a
+# pair is left to the methods of `smo.py`.
 _LOOKS, _LOOKS_WATCHED, PATIENCE = 1 << 24, 1 << 20, 1 << 24
 
-# Products below which the calling thread does all.
+# The number of multiplications up to which the calling thread does all.
 _THREAD_WORK = 1 << 26
 
 
 class Tiles:
-    """Kernel values that pairs take their matrices from, or the matrix of one pair; see `tiles_t`."""
+    """Kernel values from which pairs copy their matrices, or the matrix of one pair; `tiles_t` is its twin.
 
-    __slots__ = ("cross", "cross_column", "cross_row", "own", "own_at", "own_ld", "whole")
+    Attributes
+    ----------
+    whole : ndarray of shape (m, padded m), or None
+        The matrix of the only pair; else None, and all others are set.
+    squares : ndarray, float32 or float64
+        The matrices of groups of classes, one after another.
+    square_at, square_ld : ndarray of shape (n_classes,), int64
+        Where in `squares` the matrix of each class begins, and how many numbers its rows are apart.
+    cross : ndarray of shape (rows of a group, columns), of the type of `squares`
+        Values between the rows of a group and those of some later classes.
+    cross_row, cross_column : ndarray of shape (n_classes,), int64
+        The first row, and the first column, of each class in `cross`; -1: none.
+    """
+
+    __slots__ = ("cross", "cross_column", "cross_row", "square_at", "square_ld", "squares", "whole")
 
     def __init__(self, whole=None):
-        self.whole = whole  # (m, padded m)
+        self.whole = whole
 
 
 class PairWork(Work):
-    """What the steps of pairs of at most m rows write in, and where they are (`position_t`)."""
+    """Scratch space for the steps on pairs of at most m rows.
 
-    __slots__ = ("own", "position")
+    position : ndarray of shape (4,), int64
+        Where the next call goes on, a `position_t`; changed by the kernel.
+    K : ndarray
+        The matrix that a pair copies together, if it does (`gathers`).
+    """
+
+    __slots__ = ("K", "position")
 
     def __init__(self, m, dtype, gathers):
         super().__init__(m, dtype)
         self.position = np.zeros(4, np.int64)
-        self.own = np.empty(m * padded(m, PAD) if gathers else 1, dtype)  # the matrix that a pair gathers
+        self.K = np.empty(m * padded(m, PAD) if gathers else 1, dtype)
 
 
 def grams(problem, found):
-    """The grams whose values pairs are solved by, one after the other: the next one for what is doubtful by then."""
+    """The grams to solve pairs with: float32 first, if it has enough digits, then float64 for the doubtful pairs."""
     gram = problem.gram
     single = gram.of_type(np.float32)
     if _has_digits(single, problem, found) if gram.free_dtype else gram.dtype == np.float32:
@@ -61,7 +82,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether values of this gram are good enough for alphas of the usual size, and for those to start with."""
+    """Whether this gram's rounding is small enough for alphas of a typical size, and for those of the start."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * float(gram.diagonal(problem.rows).mean())
@@ -71,7 +92,7 @@ def _has_digits(gram, problem, found):
 
 
 class SmallPairs:
-    """The solution of a problem's pairs of at most `limit` rows, by values of `gram`."""
+    """The solution of the pairs of a problem that have few rows, with the values of `gram`."""
 
     def __init__(self, problem, gram, found, threads, watch):
         self.problem, self.gram, self.found, self.watch = problem, gram, found, watch
@@ -81,8 +102,8 @@ class SmallPairs:
         found.rounding, found.patience = gram.rounding(), PATIENCE
 
     def solve(self, limit, cache_bytes):
-        """Solve the pairs that are unsolved or doubtful."""
-        first = self.found.n_solved()  # C of each pair
+        """Solve the pairs of at most `limit` rows that are unsolved or doubtful."""
+        first = self.found.n_solved()  # the number of each pair's first C that is not solved
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
@@ -90,8 +111,8 @@ class SmallPairs:
         wanted = (rows <= limit) & ((status == UNSOLVED) | (status == DOUBTFUL))
         numbers = np.column_stack([pairs, np.arange(len(pairs)), first])[wanted]
         groups = grouped(sizes)
-        own = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
-        if len(pairs) == 1 or own > _OWN_SHARE * cache_bytes:
+        squares = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
+        if len(pairs) == 1 or squares > _SQUARE_SHARE * cache_bytes:
             run(self._alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
         elif len(numbers):
             self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
@@ -106,16 +127,16 @@ class SmallPairs:
         problem, gram, starts = self.problem, self.gram, self.problem.starts
         n_classes = len(starts) - 1
         sizes = [int(starts[group[-1] + 1] - starts[group[0]]) for group in groups]
-        squares = np.concatenate([[0], np.cumsum(np.square(sizes))])
-        own = np.empty(squares[-1], gram.dtype)
-        own_at, own_ld = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
-        for group, size, square in zip(groups, sizes, squares):
+        begins = np.concatenate([[0], np.cumsum(np.square(sizes))])
+        squares = np.empty(begins[-1], gram.dtype)
+        square_at, square_ld = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
+        for group, size, begin in zip(groups, sizes, begins):
             for c in group:
-                own_at[c], own_ld[c] = square + (starts[c] - starts[group[0]]) * (size + 1), size
+                square_at[c], square_ld[c] = begin + (starts[c] - starts[group[0]]) * (size + 1), size
 
-        def fill_own(g):
+        def fill_square(g):
             rows = problem.rows[starts[groups[g][0]] : starts[groups[g][-1] + 1]]
-            out = own[squares[g] : squares[g + 1]].reshape(sizes[g], sizes[g])
+            out = squares[begins[g] : begins[g + 1]].reshape(sizes[g], sizes[g])
             gram.fill(gram.pack(rows), rows, out, 1)
             yield
 
@@ -124,7 +145,7 @@ class SmallPairs:
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]
             tiles = Tiles()
-            tiles.own, tiles.own_at, tiles.own_ld = own, own_at, own_ld
+            tiles.squares, tiles.square_at, tiles.square_ld = squares, square_at, square_ld
             tiles.cross = np.empty((len(rows), max(1, len(columns))), gram.dtype)
             tiles.cross_row, tiles.cross_column = np.full((2, n_classes), -1)
             tiles.cross_row[group], tiles.cross_column[first:stop] = (
@@ -136,7 +157,7 @@ class SmallPairs:
                 yield
             yield from self._steps(tiles, listed)
 
-        run(fill_own, range(len(groups)), self.threads)
+        run(fill_square, range(len(groups)), self.threads)
         run(solve, list(items(groups, starts, numbers, cross_bytes / gram.dtype.itemsize)), self.threads)
 
     def _steps(self, tiles, numbers):
@@ -151,7 +172,7 @@ class SmallPairs:
             yield
 
     def _tell(self, p):
-        """That pair p is being solved."""
+        """Report the state of pair p to the `Watch`."""
         if not self.watch.is_asked:
             return
         found = self.found
@@ -161,7 +182,7 @@ class SmallPairs:
 
 
 def grouped(sizes):
-    """Classes one after another in groups of _GROUP rows or more, but for the last."""
+    """Lists of successive classes, each with _GROUP rows or more but for the last."""
     groups, size = [], _GROUP
     for c, rows in enumerate(sizes):
         if size >= _GROUP:
@@ -173,9 +194,9 @@ def grouped(sizes):
 
 
 def items(groups, starts, numbers, most):
-    """(group, first, stop, pairs): the pairs of its classes with each other and with those classes after it.
+    """(group, first, stop, its pairs): the pairs within each group, then those of a group and classes [first, stop).
 
-    Between them are at most `most` kernel values, or one class.
+    Those classes have at most `most` kernel values with the group, or are one class.
     """
     for group in groups:
         a, b = numbers[:, 0], numbers[:, 1]

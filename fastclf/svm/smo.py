@@ -1,7 +1,7 @@
-"""The solution of a dual: steps of two rows, and what helps where these are slow or rounding shows.
+"""The solution of a dual by sequential minimal optimisation, with help where that is slow or rounding stops it.
 
-Where the steps are slow Newton's method on the free alphas ends it (`dual_newton.py`), and with a linear kernel of few
-columns an interior point method finds another start.
+Where steps are slow, Newton's method on the free alphas (`dual_newton.py`) takes over; with a linear kernel of few
+columns, an interior point method (`interior_point.py`) finds another point to start from.
 """
 
 from typing import NamedTuple
@@ -13,42 +13,42 @@ from .dual import compiled, is_narrow
 from .interior_point import Interior, SignedRows
 from .steps import WholeMatrix, WorkingSets
 
-# Rounds without a smaller violation after which a solution that rounding keeps from `tol` is given up.
+# The number of rounds without a smaller violation, after which a solution is given up that rounding keeps above `tol`.
 _STALE = 50
 
-# Sets or rounds of steps without gain, to the last digit, or times that Newton's method ended with neither a smaller
-# violation than ever before nor such a share of the objective more: after these there will be none.
+# No further progress is expected after _PATIENCE rounds of steps that do not change the last digit of the objective, or
+# after _TRIES of Newton's method that neither lower the violation nor raise the objective by the share _GAIN.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # Steps for each row, and at least, after which the interior point method takes over.
 _SLOW, _SLOW_LEAST = 20, 50_000
 
-# Newton's method is worth it when the steps of two rows since the last time have made this many looks at rows for each
-# number that its factor multiplies: as much time. The rest of a Newton step (kernel values of the free rows, solutions)
-# takes as long as that number of rows more would. This many free rows are few whatever the cache is.
-# While violations are above 1, the margin, it is not known which rows stay free: it may take some times as long.
+# Newton's method starts when steps have visited _NEWTON_COST rows, since it ran last, for each multiplication of its
+# Cholesky factor: both then take the same time. The rest of a Newton step (kernel values of the free rows, solutions)
+# takes as long as _NEWTON_REST more rows in the factor would. It is allowed for _FREE free rows even with a small
+# cache. While the violation is above 1, the margin, free rows still change, and the wait is _EARLY times as long.
 _NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
 
-# Steps by singular values, at most, before a fit is given up, and the free rows that they are for.
+# The most Newton steps by singular values before a fit is given up, and the most free rows that they are taken for.
 _POLISHES, _MOST_POLISHED = 30, 500
 
-# A hard margin is given up where it is below this share of the rows' greatest length, or an alpha above this.
+# A hard margin is given up if it is below this share of the longest row's length, or if an alpha is above this.
 _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
-# Rows of the greatest alpha, among which two that no kernel value tells apart are looked for.
+# The number of rows, those of the largest alpha, that are searched for two equal rows of different classes.
 _SUSPECTS = 256
 
 
 class Limits(NamedTuple):
-    """What a solution may take."""
+    """The limits of a solution in accuracy, steps, threads and memory."""
 
     tol: float  # the violation at which it ends
     max_iter: int
     shrinking: bool
     threads: int
-    kept_bytes: float  # of rows of kernel values
-    newton_bytes: float  # of a Newton step's matrix
-    largest_set: int  # rows of a working set, and of a whole matrix
+    kept_bytes: float  # for the cache of rows of the kernel matrix
+    newton_bytes: float  # for the matrix of a Newton step
+    largest_set: int  # the most rows of a working set, and of a dual whose kernel matrix is made as a whole
 
 
 class Inseparable(Exception):
@@ -62,12 +62,15 @@ class Inseparable(Exception):
 
 
 def steps_for(dual, limits, goes_on=False):
-    """The kind of steps that a dual of this size takes; see `WorkingSets`."""
+    """`WholeMatrix` or, for a dual with more rows than a working set may have, `WorkingSets`."""
     return WholeMatrix(dual, limits) if len(dual) <= limits.largest_set else WorkingSets(dual, limits, goes_on)
 
 
 def solve(dual, steps, limits, report=None):
-    """A generator that ends with dual.coef optimal to limits.tol, or when it can't be made better."""
+    """A generator: optimise dual.coef to limits.tol, or until a limit or rounding ends it.
+
+    report: report(dual, steps, violation) is called after each round; true ends the solution.
+    """
     help = Help(dual, steps, limits)
     steps.begin(dual)
     while True:
@@ -98,7 +101,10 @@ def solve(dual, steps, limits, report=None):
 
 
 class Help:
-    """What is done beside the steps of two rows of one solution, and when."""
+    """When one solution turns from steps to other methods, and these methods.
+
+    ended: no further progress is expected. most_steps: the interior point method takes over after them.
+    """
 
     def __init__(self, dual, steps, limits):
         self.dual, self.steps, self.limits = dual, steps, limits
@@ -106,7 +112,7 @@ class Help:
         self.idle = self.tries = 0
         self.gained, self.least, self.reached = 0.0, np.inf, 0.0
         largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
-        # where alphas at their bounds round f by more than tol, rounds without a smaller violation are counted
+        # whether alphas at their bounds make the rounding of f larger than tol
         self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
@@ -116,16 +122,16 @@ class Help:
         self.most_steps = min(limits.max_iter, max(_SLOW * len(dual), _SLOW_LEAST) if goes_inside else limits.max_iter)
 
     def go_inside(self):
-        """A generator: start anew from what the interior point method finds, if that is better."""
+        """A generator: move coef to the solution of the interior point method, if that is better."""
         self.most_steps = self.limits.max_iter
         dual = self.dual
-        own = np.flatnonzero(dual.upper > dual.lower)
-        y, C = dual.y[own], (dual.upper - dual.lower)[own]
-        point = Interior(SignedRows(dual.gram.X.matrix, dual.rows[own], y), y, C)
+        rows = np.flatnonzero(dual.upper > dual.lower)
+        y, C = dual.y[rows], (dual.upper - dual.lower)[rows]
+        point = Interior(SignedRows(dual.gram.X.matrix, dual.rows[rows], y), y, C)
         while point.step():
             yield
         before, objective = dual.arrays.copy(), dual.objective()
-        dual.coef[own] = y * point.rounded()
+        dual.coef[rows] = y * point.rounded()
         compiled.repair(dual)
         yield from dual.refresh(self.limits.threads)
         if not dual.objective() > objective:
@@ -133,7 +139,7 @@ class Help:
         self.steps.use(dual, dual.gram.of_type(np.float64))
 
     def after(self, gap, changed, gained):
-        """A generator: after a round of steps that began at the violation `gap`, whatever is worth it."""
+        """A generator: after a round of steps that began at the violation `gap`, other methods if it is time."""
         dual = self.dual
         self._require_end()
         self.gained += gained
@@ -164,10 +170,11 @@ class Help:
             yield from dual.refresh(self.limits.threads)
 
     def _n_free(self):
+        """The number of active rows whose alpha is between its bounds."""
         return int(np.count_nonzero(self.dual.is_free()[self.steps.active]))
 
     def _newton_pays(self, gap):
-        """Whether steps of two rows have taken as long as a factor does since the last time; longer if that failed."""
+        """Whether steps since Newton's method last ran took as long as it does, or twice that if it did not end."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
@@ -191,9 +198,9 @@ class Help:
         self.newton_wait, steps.looks = 1 if done else 2, 0
 
     def _polish(self):
-        """A generator: as `_newton` by singular values, for what rounding hides from a Cholesky factor.
+        """A generator: Newton steps on the free alphas by singular values, which lose fewer digits than a factor.
 
-        K d + b 1 = -f, 1'd = 0.
+        The step d is that of K d + b 1 = -f, 1'd = 0.
         """
         dual = self.dual
         gram = dual.gram.of_type(np.float64)
@@ -204,7 +211,7 @@ class Help:
                 break
             f, coef = dual.f[free], dual.coef[free]
             K = gram.square(gram.pack(dual.rows[free]), dual.rows[free], 1)[:, :m]
-            # to a diagonal of ones: the least squares below know no scale
+            # a diagonal of ones, as the least squares below do not scale
             scale = 1 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
             system = np.zeros((m + 1, m + 1))
             system[:m, :m] = K * scale * scale[:, None]
@@ -226,12 +233,12 @@ class Help:
             yield from dual.add(gram, free, length * step, np.arange(len(dual)), self.limits.threads)
 
     def _require_end(self):
-        """Of a hard margin: alpha grows without end where there is no optimum."""
+        """Refuse a hard margin that does not exist: there alpha grows without end."""
         if self.hard and not float(np.abs(self.dual.coef).max()) < _ENDLESS:
             raise Inseparable(0.0, self._twins())
 
     def _require_margin(self):
-        """Of a hard margin: w'w / (sum alpha)^2 bounds its square from above, whatever alpha is."""
+        """Refuse a hard margin that is too small: w'w / (sum alpha)^2 is an upper bound of its square for any alpha."""
         dual = self.dual
         total, square = dual.total(), dual.square()
         length = np.sqrt(max(0.0, float(dual.gram.diagonal(dual.rows).max())))
@@ -239,10 +246,10 @@ class Help:
             raise Inseparable(np.sqrt(max(square, 0.0)) / total, self._twins())
 
     def _twins(self):
-        """Two rows of different classes that no kernel of this type tells apart, or None."""
+        """Two rows of different classes at a distance of 0 in the kernel's space, but for rounding; or None."""
         dual = self.dual
-        own = np.argsort(-np.abs(dual.coef), kind="stable")[:_SUSPECTS]
-        rows, y = dual.rows[own], dual.y[own]
+        largest = np.argsort(-np.abs(dual.coef), kind="stable")[:_SUSPECTS]
+        rows, y = dual.rows[largest], dual.y[largest]
         gram = dual.gram.of_type(np.float64)
         K = gram.square(gram.pack(rows), rows, 1)[:, : len(rows)]
         length = K.diagonal()

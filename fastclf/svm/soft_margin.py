@@ -1,4 +1,4 @@
-"""The soft-margin problem of one separating plane: its sums over rows, and the proof of a solution."""
+"""The soft-margin problem of one separating hyperplane: its sums over rows, and the proof of a solution."""
 
 from typing import NamedTuple
 
@@ -13,19 +13,20 @@ from ..sums.moments import kernels as moments
 
 kernels = _simd.load("svm._soft_margin")
 
-# Multiplications between two pauses, some ms: what ranges start with is added up apart, so that time may not cut them.
+# The number of multiplications in a range, some ms. Each range has a sum of its own, so the clock must not decide where
+# ranges end, or times would change bits.
 _RANGE_WORK = 1 << 22
 
 
 def added(n, work, shape, add, threads):
-    """The sum over rows that add(start, stop, sum_out) adds to, from 0, in blocks; a row takes `work`."""
+    """The sum over n rows, made by add(start, stop, sum_out) block by block; a row takes `work` multiplications."""
     bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, n * work // blocks.BLOCK_WORK), int(np.prod(shape))))
     length = 1 + _RANGE_WORK // work
     return blocks.added(blocks.over_blocks(bounds, length, lambda: np.zeros(shape), add, threads, blocks.by_length))
 
 
 def square_norms(X, owner, threads):
-    """Squares of the lengths of the rows of X, dense or Csr; refuses, in the name of `owner`, what is not finite."""
+    """The squared lengths of the rows of X, dense or Csr; what is not finite is refused in the name of `owner`."""
     squares = np.empty(len(X))
     arrays = _arrays(X)
     kernel = kernels.square_norms if len(arrays) == 1 else kernels.square_norms_sparse
@@ -42,7 +43,7 @@ def square_norms(X, owner, threads):
 class Problem:
     """min |w|^2 / 2 + sum_i cost_i max(0, 1 - y_i (w x_i + b))^p, p = 1 or 2, over rows of cost 0 or more.
 
-    The planes are arrays of d + 1 numbers: w, and that of a column which is `bias` everywhere.
+    Hyperplanes are arrays of d + 1 numbers: w, and the weight of a column that is `bias` in every row.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Problem:
     bias : float
         0: no intercept.
     free : bool
-        Whether the intercept is not penalised. Then `bias` is that of a proximal step towards it.
+        Whether the intercept is not penalised. Then `bias` is that of one proximal step towards the intercept.
     threads : int
     """
 
@@ -71,7 +72,7 @@ class Problem:
         self.work = max(1, X.size // self.n)
 
     def take(self, rows, factor=1.0):
-        """The problem of these rows alone, at `factor` times their cost."""
+        """The problem of some rows, at `factor` times their cost."""
         return Problem(
             self.X[rows],
             self.y[rows],
@@ -97,7 +98,7 @@ class Problem:
         return np.append(total, self.bias * a.sum())
 
     def products(self, weight):
-        """sum_i weight_i x_i x_i', with the bias column, of weights of any sign; rows of weight 0 cost nothing."""
+        """sum_i weight_i x_i x_i', with the bias column; weights have any sign, rows of weight 0 take no time."""
         d, total_weight = self.d, weight.sum()
         rows = np.flatnonzero(weight)
         if isinstance(self.X, Csr):
@@ -138,7 +139,7 @@ class Problem:
         return float(np.sum(self.cost * z * z if self.squared else self.cost * z))  # BLAS would not obey n_jobs
 
     def proof(self, alpha, w, b, tol):
-        """The plane of alpha, or if that is not optimal to `tol` and (w, b) has a smaller objective, this one."""
+        """The `Proof` of the hyperplane of alpha, or of (w, b) if that is better and alpha is not optimal to tol."""
         if self.free:
             alpha = self._balanced(alpha, w, b)
         v = self.combine(alpha * self.y)
@@ -170,29 +171,29 @@ class Problem:
         return found
 
     def _balanced(self, alpha, w, b):
-        """alpha, moved within its bounds to where sum_i alpha_i y_i is 0."""
+        """alpha, changed within its bounds so that sum_i alpha_i y_i is 0."""
         excess = float(np.sum(alpha * self.y))
         falls = self.y * excess > 0
-        room = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))
+        reach = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))
         inside = (alpha > 0) & (alpha < self.most)
-        if room[inside].sum() >= abs(excess):
-            share = np.where(inside, room, 0)
+        if reach[inside].sum() >= abs(excess):
+            share = np.where(inside, reach, 0)
             share *= abs(excess) / max(share.sum(), 1e-300)
         else:
             order = np.argsort(np.abs(1 - self.y * (self.scores(w) + b) - self.ridge * alpha), kind="stable")
-            before = np.cumsum(room[order]) - room[order]
+            before = np.cumsum(reach[order]) - reach[order]
             share = np.empty(self.n)
-            share[order] = np.clip(abs(excess) - before, 0, room[order])
+            share[order] = np.clip(abs(excess) - before, 0, reach[order])
         return np.clip(alpha + np.where(falls, -share, share), 0, self.most)
 
 
 class Proof(NamedTuple):
-    """A plane (w with that of the bias column, b beside it), its dual variables and how far both are from optimal."""
+    """A hyperplane, its dual variables, and how far both are from the optimum."""
 
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    z: np.ndarray  # 1 - y_i (w x_i + b)
-    primal: float
+    w: np.ndarray  # (d + 1,), float64, with the weight of the bias column
+    b: float  # the rest of the intercept
+    alpha: np.ndarray  # (n,), float64
+    z: np.ndarray  # (n,), float64, 1 - y_i (w x_i + b)
+    primal: float  # objectives
     dual: float
-    violation: float
+    violation: float  # the largest, of the conditions of optimality

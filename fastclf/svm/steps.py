@@ -1,8 +1,9 @@
-"""Steps of two rows on a dual: with its whole kernel matrix in memory, or on working sets.
+"""Sequential minimal optimisation of a dual, with the whole kernel matrix in memory or on working sets.
 
-A working set has rows that violate most. Its alphas are optimised, and what changes is added to f for all rows that are
-looked at: only of the rows whose alpha changed are kernel values wanted, and the last of them are kept. Rows that are
-at a bound and look as if they would stay there are left out, and made good for later (Joachims 1998).
+A working set is a few rows that violate optimality most. Their alphas are optimised, and f of all active rows is
+updated for the change. This takes only the kernel values of the rows whose alpha has changed; the rows of values that
+were used last are cached. A row that will probably stay at its bound becomes inactive, and its f is updated later
+(Joachims 1998).
 """
 
 import numpy as np
@@ -12,28 +13,29 @@ from .cache import Cache
 from .dual import Work, compiled
 from .gram import PAD, padded
 
-# Rows of a working set at first; the number doubles each time that this many were solved. A9a with C = 1000, 12,000
-# rows: 4.8 s with 2048, 10 with 1024, and never ending with 256, which is best where C = 1.
+# The rows of the first working set, and the number of working sets after which that size doubles. A9a with C = 1000 and
+# 12,000 rows takes 4.8 s with sets of 2048 rows, 10 s with 1024, and does not end with 256, the best size for C = 1.
 _SET, _DOUBLE_EVERY = 256, 32
 
-# Steps inside a working set, for each of its rows: then all rows are looked at anew.
+# The most steps inside a working set, for each of its rows.
 _STEPS = 50
 
-# Looks at rows before Ctrl-C is looked at, some 30 ms; and before other means are, where the whole matrix is there.
+# Visits of rows in a call of the kernel: some 30 ms, for Ctrl-C; and with the whole matrix, where Newton's method may
+# take over after a call.
 _LOOKS, _LOOKS_WHOLE = 1 << 24, 1 << 20
 
-# Working sets after which rows may be left out, and the share of rows that must go to be worth it.
+# The number of working sets between two attempts to shrink, and the smallest share of rows that is left out.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 
-# All rows are looked at again when the violation has come down to this share of what it was when some were left out.
+# Rows that were left out come back when the violation is at most this share of what it was before.
 _RESTORE = 0.1
 
-# Rows left out at one time are made good together; the number of such times until all are.
+# The number of times that rows are left out before all come back.
 _LEVELS = 8
 
 
 class WholeMatrix:
-    """Steps with the kernel matrix of all rows."""
+    """Steps on all rows, whose kernel matrix is in memory."""
 
     def __init__(self, dual, limits):
         self.threads, self.looks = limits.threads, 0
@@ -60,7 +62,7 @@ class WholeMatrix:
         return False
 
     def make(self, dual, ends, limits):
-        """A generator: some steps; returns (whether there were any, gain)."""
+        """A generator: take some steps; returns (whether there were any, the gain of the objective)."""
         before = dual.coef.copy()
         made, left, gained = compiled.optimise_all(
             dual, self.K, self.work, limits.tol, limits.max_iter - dual.n_steps, _LOOKS_WHOLE
@@ -79,7 +81,7 @@ class WholeMatrix:
         yield
 
     def shrink(self, dual, ends):
-        pass  # steps do
+        pass  # the compiled steps shrink by themselves
 
     def buffer(self, n):
         """A buffer of n doubles."""
@@ -93,13 +95,28 @@ class WholeMatrix:
 
 
 class WorkingSet:
-    """The rows of a working set, and what choosing and optimising them writes in; see `_smo.pyx`."""
+    """A working set, and the scratch space for choosing and optimising it in `_smo.pyx`.
+
+    Attributes
+    ----------
+    most, n : int
+        The most rows, doubled now and then, and the number of rows, set by `WorkingSets.make`.
+    rows : ndarray of shape (2 largest,), int64
+        The rows of the dual in the set, n of them; written by `_smo.choose`, which needs the rest.
+    change : ndarray of shape (largest,), float64
+        The change of each row's coef; written by `_smo.optimise`.
+    key, entry : ndarray of shape (largest,), float64 and int64
+        The heaps of `_smo.choose`.
+    taken : ndarray of shape (n_rows,), uint8
+        Zeros between calls of `_smo.choose`.
+    arrays : ndarray of shape (8, padded largest), float64
+        The problem of the set's rows, a `dual_t`; kept between calls of `_smo.optimise`.
+    """
 
     __slots__ = ("arrays", "change", "entry", "key", "most", "n", "rows", "taken")
 
     def __init__(self, n_rows, largest):
-        self.most = min(_SET, largest)  # rows
-        self.n = 0  # rows that are chosen, in `rows`
+        self.most, self.n = min(_SET, largest), 0
         self.rows, self.change = np.empty(2 * largest, np.int64), np.empty(largest)
         self.key, self.entry = np.empty(largest), np.empty(largest, np.int64)
         self.taken = np.zeros(n_rows, np.uint8)
@@ -107,19 +124,19 @@ class WorkingSet:
 
 
 class WorkingSets:
-    """Steps on working sets, with rows of kernel values that are kept. goes_on: there will be other bounds."""
+    """Steps on working sets, with a cache of rows of the kernel matrix; goes_on: other bounds will follow."""
 
     def __init__(self, dual, limits, goes_on=False):
         self.threads, self.goes_on, self.looks = limits.threads, goes_on, 0
-        # no more than the values of all pairs of rows take, and large working sets
+        # no more than the whole kernel matrix and large working sets take
         most = 2.0 * (len(dual) + 4 * limits.largest_set) ** 2
-        self.room = np.empty(int(min(limits.kept_bytes / 8, most)))
+        self.cache_buffer = np.empty(int(min(limits.kept_bytes / 8, most)))
         self.largest = max(2, min(limits.largest_set, len(dual)))
         self.use(dual, dual.gram)
 
     def use(self, dual, gram):
         """Take kernel values from another gram."""
-        self.cache = Cache(self.room.view(gram.dtype), len(dual))
+        self.cache = Cache(self.cache_buffer.view(gram.dtype), len(dual))
         dual.gram = gram
         self._all(dual)
 
@@ -137,11 +154,11 @@ class WorkingSets:
         return bool(self.left_out)
 
     def is_due(self, gap):
-        """Whether the rows left out are to be looked at again."""
+        """Whether it is time for the rows left out to come back."""
         return self.has_left_out() and gap <= _RESTORE * self.shrunk_at
 
     def make(self, dual, ends, limits):
-        """A generator: the steps of a working set; returns (whether coef has changed, gain)."""
+        """A generator: optimise a working set; returns (whether coef has changed, the gain of the objective)."""
         set, gram = self.set, dual.gram
         gap = ends[1] - ends[0]
         set.n = n = compiled.choose(dual, self.active, *ends, set)
@@ -166,7 +183,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """f += K change, of the packed rows in the list `picked`, which are `rows`."""
+        """f of all active rows += K change, for the packed rows in the list `picked`, which are `rows`."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)
@@ -176,13 +193,13 @@ class WorkingSets:
     def add(self, dual, rows, change):
         """A generator: f += K change."""
         for start in range(0, len(rows), BLOCK):
-            own = rows[start : start + BLOCK]
-            Z = dual.gram.pack(dual.rows[own])
-            self._add(dual, Z, np.arange(len(own)), own, change[start : start + BLOCK])
+            block = rows[start : start + BLOCK]
+            Z = dual.gram.pack(dual.rows[block])
+            self._add(dual, Z, np.arange(len(block)), block, change[start : start + BLOCK])
             yield
 
     def shrink(self, dual, ends):
-        """Now and then leave rows out that are at a bound and not near to leaving it."""
+        """Now and then make rows inactive that will probably stay at their bound."""
         if self.n_sets % _SHRINK_EVERY or (self.goes_on and self.cache.holds_all()) or len(self.left_out) == _LEVELS:
             return
         rows, (least, most) = self.active, ends
@@ -198,20 +215,20 @@ class WorkingSets:
         self.cache.narrow(np.flatnonzero(keep), padded(len(self.active), dual.gram.wide))
 
     def restore(self, dual):
-        """A generator: make f good for the rows that were left out, as some coef have changed since then."""
+        """A generator: let all rows come back, and update f for the change of coef since they were left out."""
         for rows, coef in self.left_out:
             changed = np.flatnonzero(dual.coef != coef)
             yield from dual.add(dual.gram, changed, dual.coef[changed] - coef[changed], rows, self.threads)
         self._all(dual)
 
     def buffer(self, n):
-        """A buffer of n doubles, that of the cache if there is none for it apart."""
-        apart = n <= self.largest**2 // 8 or n > len(self.room)
+        """A buffer of n doubles: a new one if it is small or does not fit the cache's, else the cache's."""
+        apart = n <= self.largest**2 // 8 or n > len(self.cache_buffer)
         self.lent = not apart
-        return np.empty(n) if apart else self.room
+        return np.empty(n) if apart else self.cache_buffer
 
     def give_back(self, dual):
-        """The buffer is no longer used."""
+        """Take the buffer back, which empties the cache if it is the cache's."""
         if self.lent:
             self.cache.widen(padded(len(self.active), dual.gram.wide))
 

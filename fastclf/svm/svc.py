@@ -35,7 +35,7 @@ from .pair_scores import (
 )
 from .pairs import Problem, Watch, warm_coef
 
-# Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
+# `kernel_dtype=None` means float64 if the rounding error of float32 is above this, in kernel values and in scores.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 
 
@@ -44,7 +44,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
 
     Of two classes, y = +1 or -1, it minimises 1/2 |w|^2 + C sum_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual,
     max sum_i alpha_i - 1/2 sum_ij alpha_i alpha_j y_i y_j k(x_i, x_j) with 0 <= alpha_i <= C and sum_i alpha_i y_i = 0.
-    Of more classes each pair has its machine, and each machine a vote.
+    With more than two classes, each pair of classes has such a binary classifier, which has a vote.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
     verbose : int, default=0
         1 shows the violation and the cache's hits on stderr.
     max_iter : int >= 1 or -1, default=-1
-        Most steps of two rows; -1 for no limit.
+        The most steps, each of which changes the alpha of two rows; -1 for no limit.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Whether `decision_function` has a column for each class or for each pair.
     break_ties : bool, default=False
@@ -101,12 +101,12 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         w; of the linear kernel alone.
     classes_, class_weight_ : ndarray of shape (n_classes,)
     n_iter_ : ndarray of shape (n_pairs,), int32
-        Steps of two rows.
+        The number of steps.
     fit_status_ : int
         0 if every pair converged, else 1.
     violation_, duality_gap_ : float
-        The largest of any pair: what is left of the optimality conditions, max f - min f over the rows whose alpha y
-        may fall and those whose may rise, all rows of the problem; primal less dual objective.
+        The largest of all pairs: by how much the optimality conditions are violated, the largest f of the rows whose
+        alpha y may fall less the smallest f of those whose alpha y may rise; and the primal less the dual objective.
     violations_, dual_objective_, margin_ : ndarray of shape (n_pairs,)
         `margin_` is 1 / |w|; of a hard margin, the distance of the closest row.
     shape_fit_ : tuple of int
@@ -118,11 +118,11 @@ class SVC(WarmPath, Classifier, shortcuts=True):
 
     Notes
     -----
-    Cost: between n_SV and some n_SV times n kernel values; where steps of two rows are slow, m^3 / 3 for each time that
-    Newton's method is used on m free support vectors, whose matrix has the cache's room. Memory beyond X: `cache_size`
-    and less than 200 bytes a row.
+    Cost: between n_SV and some n_SV times n kernel values; where steps are slow, m^3 / 3 for a run of Newton's method
+    on m free support vectors, whose matrix takes the memory of the cache. Memory beyond X: `cache_size` and less than
+    200 bytes a row.
     X is used as it is, float32 or float64, dense or sparse. A row of `sample_weight` 0 is a missing row. A kernel that
-    is not positive definite (sigmoid) ends in a local optimum, of which `violation_` tells no more than that.
+    is not positive definite (sigmoid) ends in a local optimum; `violation_` does not tell whether it is the best one.
 
     References
     ----------
@@ -237,15 +237,15 @@ class SVC(WarmPath, Classifier, shortcuts=True):
 
     @staticmethod
     def _shared(models, X, y, sample_weight=None):
-        """(rows, the problem with the bounds of each, attributes, options) of models that differ in C alone."""
+        """(rows, the problem with the bounds of each model, attributes, options) of models that differ in C alone."""
         first, (options, *_) = models[0], [model._options() for model in models]
         X, columns = first._training_rows(X)
         (problem, attributes), *more = [model._problem(X, y, sample_weight, options) for model in models]
-        problem.Cs += [own.Cs[0] for own, _ in more]
+        problem.Cs += [each.Cs[0] for each, _ in more]
         return X, problem, attributes | columns, options
 
     def _keep(self, X, gram, attributes, fitted):
-        """Take on what was fitted."""
+        """Become fitted with the attributes of a solution."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
             warn(
@@ -335,7 +335,7 @@ class SVC(WarmPath, Classifier, shortcuts=True):
         return Gram(kernel, rows, self.kernel_dtype or ("float32" if single else "float64"), self.kernel_dtype is None)
 
     def _score_dtype(self, gram, coef):
-        """The type of kernel values for new rows: float64 where a score would be off by more than _SCORE_ROUNDING."""
+        """The type of kernel values for new rows: float64 if float32 made errors of scores above _SCORE_ROUNDING."""
         off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
         return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 

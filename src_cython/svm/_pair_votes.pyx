@@ -1,7 +1,7 @@
-# What the binary SVMs of all pairs of classes say of new rows.
+# The scores and votes of binary SVMs for all pairs of classes.
 #
-# S[i, c, o] is the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. The pair p = (a, b), a < b,
-# in the order (0, 1), (0, 2), ..., (1, 2), ..., has the score
+# S[i, c, o] is the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. Pair p = (a, b), a < b, in
+# the order (0, 1), (0, 2), ..., (1, 2), ..., has the score
 #
 #     S[i, a, b - 1] + S[i, b, a] + intercept[p],
 #

@@ -1,7 +1,9 @@
-# Pairs of classes, solved one after another by `_shrinking.pxd`, each with its whole kernel matrix in memory.
+# Binary classifiers for pairs of classes, solved one after another by `_shrinking.pxd`, each with its kernel matrix in
+# memory.
 #
 # All rows are sorted by class. coef[b - 1, rows of a] and coef[a, rows of b] are y alpha of the pair (a, b), a < b,
-# where y = 1 for a; but of two classes y = 1 for b. With several C a pair starts each from where the one before ends.
+# with y = 1 for a, or for b if there are only two classes. With several C, each starts from the solution of the C
+# before.
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -18,17 +20,17 @@ from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d
 cdef enum:
     UNSOLVED
     SOLVED
-    STOPPED     # after max_iter steps, or as it was called off
-    DOUBTFUL    # as kernel values have too few digits
-    SLOW
+    STOPPED     # after max_iter steps, or by the user
+    DOUBTFUL    # rounding may have changed f by more than tol allows
+    SLOW        # left to other methods
 
-# Steps for each row after which the sums f are not trusted.
+# The number of steps for each row after which f has too many rounding errors to be trusted.
 cdef enum:
     MANY_STEPS = 50
 
 STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful": DOUBTFUL, "slow": SLOW}
 
-# What all pairs share: `pairs.Solutions` and limits.
+# What all pairs share: `pairs.Solutions` as pointers and numbers.
 ctypedef struct pairs_t:
     Py_ssize_t n               # rows
     Py_ssize_t n_classes
@@ -36,45 +38,48 @@ ctypedef struct pairs_t:
     Py_ssize_t n_Cs
     const int64_t* start       # (n_classes + 1,), of each class among the rows
     const double* C            # (n_Cs, n)
-    double* coef               # (n_Cs, n_classes - 1, n); in: where the first C starts
+    double* coef               # (n_Cs, n_classes - 1, n), out; in for the first C: the start
     double* proof              # (n_Cs, n_pairs, N_PROOFS), out
     int64_t* n_steps           # (n_Cs, n_pairs), out
     signed char* status        # (n_Cs, n_pairs), out
-    double tol
-    double rounding            # of a kernel value
-    int64_t max_iter
-    int64_t patience           # looks at rows, after which a pair is slow
+    double tol                 # the violation that is wanted
+    double rounding            # the rounding error of a kernel value
+    int64_t max_iter           # the most steps for a pair and a C
+    int64_t patience           # the number of visits of rows after which a pair is slow
 
-# Kernel values between the rows of classes, of which each pair gathers its matrix; or the matrix of a single pair.
+# Kernel values, float or double, from which each pair copies its matrix, or the matrix of a single pair:
+# `small_pairs.Tiles` as pointers, all only read.
 ctypedef struct tiles_t:
-    const void* whole          # that matrix, or NULL
-    Py_ssize_t whole_ld
-    const void* own            # matrices of the rows of groups of classes, one after another
-    const int64_t* own_at      # (n_classes,), where in it the square of each class begins,
-    const int64_t* own_ld      # (n_classes,), and how many numbers its rows have
-    const void* cross          # rows of one group, columns of other classes
-    Py_ssize_t cross_ld
-    const int64_t* cross_row   # (n_classes,), the first of each class in cross, or -1
-    const int64_t* cross_column
+    const void* whole          # the matrix of the single pair, or NULL
+    Py_ssize_t whole_ld        # numbers from one of its rows to the next
+    const void* squares        # the matrices of groups of classes, one after another
+    const int64_t* square_at   # (n_classes,), the number in `squares` at which the matrix of each class begins
+    const int64_t* square_ld   # (n_classes,), numbers from one of its rows to the next
+    const void* cross          # values between the rows of one group and those of some later classes
+    Py_ssize_t cross_ld        # numbers from one of its rows to the next
+    const int64_t* cross_row   # (n_classes,), the first row of each class in `cross`, or -1
+    const int64_t* cross_column  # (n_classes,), its first column, or -1
 
+# One pair of classes, a and b, with one C.
 ctypedef struct pair_t:
-    Py_ssize_t n_a
+    Py_ssize_t n_a             # rows of a
     Py_ssize_t n_b
-    double sign_a              # y of the rows of a
-    double* coef_a             # of the rows of a
-    double* coef_b
-    const double* C_a
-    const double* C_b
+    double sign_a              # y of the rows of a; those of b have the other sign
+    double* coef_a             # (n_a,), in and out
+    double* coef_b             # (n_b,), in and out
+    const double* C_a          # (n_a,)
+    const double* C_b          # (n_b,)
 
-# Where a call goes on, as the one before left it.
+# Where a call of `solve_list` goes on: four numbers that the call before has left.
 ctypedef struct position_t:
-    int64_t pair               # of the list
-    int64_t C
-    int64_t begun              # whether steps have been made
-    int64_t looks              # at rows, for this pair
+    int64_t pair               # its place in the list
+    int64_t C                  # the number of the C
+    int64_t begun              # whether the problem of this pair and C is set up
+    int64_t looks              # the visits of rows for this pair and C so far
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
+    """The pair (a, b) with C number c."""
     cdef pair_t pair
     cdef Py_ssize_t first = c * (pairs.n_classes - 1) * pairs.n
     pair.n_a, pair.n_b = pairs.start[a + 1] - pairs.start[a], pairs.start[b + 1] - pairs.start[b]
@@ -87,12 +92,14 @@ cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t
 
 
 cdef inline const vec* at(const vec* K, Py_ssize_t i) noexcept nogil:
+    """The address of number i of an array."""
     return row_of(K, 1, i)
 
 
 cdef void copy(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
+    """Copy a tile; ld and ld_out are the numbers from one row to the next."""
     cdef Py_ssize_t i, size = sizeof(float) if vec is vec_f else sizeof(double)
     for i in range(n_rows):
         memcpy(<void*> row_of(out, i, ld_out), row_of(tile, i, ld), n_columns * size)
@@ -101,6 +108,7 @@ cdef void copy(
 cdef void copy_transposed(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
+    """As `copy`, transposed."""
     cdef Py_ssize_t i, j
     cdef Py_ssize_t n = n_rows // 4 * 4, m = n_columns // 4 * 4
     for i in range(0, n, 4):
@@ -124,19 +132,19 @@ cdef void copy_transposed(
 cdef void gather(
     const pairs_t* pairs, const tiles_t* tiles, Py_ssize_t a, Py_ssize_t b, vec* out, Py_ssize_t ld
 ) noexcept nogil:
-    """The kernel matrix of a pair, in rows of ld numbers."""
+    """Copy the kernel matrix of a pair together; its rows have ld numbers, zeros after the last column."""
     cdef Py_ssize_t n_a = pairs.start[a + 1] - pairs.start[a], n_b = pairs.start[b + 1] - pairs.start[b], i
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), cross_ld
-    cdef const vec* own = <const vec*> tiles.own
+    cdef const vec* squares = <const vec*> tiles.squares
     cdef const vec* cross
-    copy(at(own, tiles.own_at[a]), tiles.own_ld[a], n_a, n_a, out, ld)
-    copy(at(own, tiles.own_at[b]), tiles.own_ld[b], n_b, n_b, <vec*> at(out, n_a * ld + n_a), ld)
+    copy(at(squares, tiles.square_at[a]), tiles.square_ld[a], n_a, n_a, out, ld)
+    copy(at(squares, tiles.square_at[b]), tiles.square_ld[b], n_b, n_b, <vec*> at(out, n_a * ld + n_a), ld)
     if tiles.cross_column[b] >= 0:
         cross_ld = tiles.cross_ld
         cross = at(<const vec*> tiles.cross, tiles.cross_row[a] * cross_ld + tiles.cross_column[b])
     else:  # of the same group
-        cross_ld = tiles.own_ld[a]
-        cross = at(own, tiles.own_at[a] + pairs.start[b] - pairs.start[a])
+        cross_ld = tiles.square_ld[a]
+        cross = at(squares, tiles.square_at[a] + pairs.start[b] - pairs.start[a])
     copy(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a), ld)
     copy_transposed(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a * ld), ld)
     for i in range(n_a + n_b):
@@ -144,7 +152,7 @@ cdef void gather(
 
 
 cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The problem at the pair's coef."""
+    """Set the problem of a pair up, at the pair's coef; ld: numbers from one row of K to the next."""
     cdef Py_ssize_t i
     memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
     memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
@@ -160,13 +168,14 @@ cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld) noex
 
 
 cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
+    """Set the bounds of all rows by the C of the pair."""
     cdef Py_ssize_t i
     for i in range(d.n):
         set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
 
 
 cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d) noexcept nogil:
-    """Whether the roundings of kernel values may have brought f off by a tenth of tol."""
+    """Whether rounding of kernel values may have changed f by more than a tenth of tol."""
     cdef Py_ssize_t i
     cdef double square = 0
     for i in range(d.n):
@@ -178,9 +187,9 @@ cdef signed char go_on(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
     position_t* position, int64_t* looks
 ) noexcept nogil:
-    """Make steps within the number of looks at rows that is left; returns how the pair ends, or UNSOLVED.
+    """Take steps while visits of rows are left; returns how the pair ends, or UNSOLVED if it goes on.
 
-    number: of the pair with its C, in the arrays of `pairs_t`.
+    number: that of the pair and its C, in the arrays of `pairs_t`. looks: the visits that are left, changed.
     """
     cdef limits_t limits
     cdef ends_t ends
@@ -200,7 +209,7 @@ cdef signed char go_on(
             place(d, row)
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
-        # many steps add up roundings of f: it is then made anew elsewhere
+        # after many steps f has many rounding errors: the caller computes it anew
         return DOUBTFUL if is_doubtful(pairs, d) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
@@ -210,12 +219,13 @@ cdef signed char go_on(
 
 
 cdef void solve_pairs(
-    const pairs_t* pairs, const tiles_t* tiles, const int64_t[:, ::1] numbers, vec* own, const scratch_t* scratch,
+    const pairs_t* pairs, const tiles_t* tiles, const int64_t[:, ::1] numbers, vec* K_out, const scratch_t* scratch,
     position_t* position, int64_t looks
 ) noexcept nogil:
-    """Go on with the pairs of the list until all are solved or there are no more looks.
+    """Go on with the pairs in the list until all are solved or no visits of rows (`looks`) are left.
 
-    numbers: of each pair a, b, the pair's own number and that of the C which it starts with.
+    numbers: for each pair a, b, its number among all pairs, and the number of its first C. K_out: scratch space for a
+    matrix that is copied together.
     """
     cdef dual_t d
     cdef pair_t pair
@@ -231,7 +241,7 @@ cdef void solve_pairs(
         below.arrays = scratch.arrays + N_ARRAYS * d.ld
         K, ld = (<const vec*> tiles.whole), tiles.whole_ld
         if tiles.whole == NULL:
-            K, ld = own, d.ld
+            K, ld = K_out, d.ld
         if not position.begun:
             if position.C > numbers[position.pair, 3]:
                 set_all_bounds(&d, &pair)
@@ -239,7 +249,7 @@ cdef void solve_pairs(
                 place_all(&d)
             else:
                 if tiles.whole == NULL:
-                    gather(pairs, tiles, a, b, own, ld)
+                    gather(pairs, tiles, a, b, K_out, ld)
                 begin(&d, &pair, K, ld)
             pairs.n_steps[number] = 0
             position.begun, position.looks = True, 0
@@ -278,26 +288,29 @@ cdef pairs_t as_pairs(pairs):
 
 cdef tiles_t as_tiles(tiles):
     cdef tiles_t out
-    cdef const int64_t[::1] own_at
-    cdef const int64_t[::1] own_ld
+    cdef const int64_t[::1] square_at
+    cdef const int64_t[::1] square_ld
     cdef const int64_t[::1] cross_row
     cdef const int64_t[::1] cross_column
     memset(&out, 0, sizeof(tiles_t))
     if tiles.whole is not None:
         out.whole, out.whole_ld = first_of(tiles.whole), tiles.whole.shape[1]
         return out
-    own_at, own_ld, cross_row, cross_column = tiles.own_at, tiles.own_ld, tiles.cross_row, tiles.cross_column
-    out.own, out.own_at, out.own_ld = first_of(tiles.own), &own_at[0], &own_ld[0]
+    square_at, square_ld, cross_row, cross_column = (
+        tiles.square_at, tiles.square_ld, tiles.cross_row, tiles.cross_column
+    )
+    out.squares, out.square_at, out.square_ld = first_of(tiles.squares), &square_at[0], &square_ld[0]
     out.cross, out.cross_ld = first_of(tiles.cross), tiles.cross.shape[1]
     out.cross_row, out.cross_column = &cross_row[0], &cross_column[0]
     return out
 
 
 def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks):
-    """Go on with a list of pairs where `work`, a `small_pairs.Work`, is; returns whether all of them are done.
+    """Go on with a list of pairs from `work.position`; returns whether all of them are done.
 
-    numbers: of each pair a, b, its number and that of the C which it starts with. looks: at rows, about, that steps may
-    make. pairs: a `small_pairs.Limited`; tiles: a `small_pairs.Tiles`.
+    pairs: a `pairs.Solutions`. tiles: a `small_pairs.Tiles`. numbers: for each pair a, b, its number among all pairs,
+    and the number of its first C. work: a `small_pairs.PairWork`. looks: about the number of visits of rows in this
+    call.
     """
     cdef pairs_t pairs_ = as_pairs(pairs)
     cdef tiles_t tiles_ = as_tiles(tiles)
@@ -305,7 +318,7 @@ def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks)
     cdef double[::1] arrays = work.arrays
     cdef double[::1] change = work.change
     cdef int64_t[::1] row = work.row
-    cdef void* own = first_of(work.own)
+    cdef void* K = first_of(work.K)
     cdef scratch_t scratch
     cdef bint single = work.below.dtype == "f"
     require(numbers.shape[1] == 4 and position.shape[0] * sizeof(int64_t) == sizeof(position_t))
@@ -313,10 +326,10 @@ def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks)
     with nogil:
         if single:
             solve_pairs(
-                &pairs_, &tiles_, numbers, <vec_f*> own, &scratch, <position_t*> &position[0], looks
+                &pairs_, &tiles_, numbers, <vec_f*> K, &scratch, <position_t*> &position[0], looks
             )
         else:
             solve_pairs(
-                &pairs_, &tiles_, numbers, <vec_d*> own, &scratch, <position_t*> &position[0], looks
+                &pairs_, &tiles_, numbers, <vec_d*> K, &scratch, <position_t*> &position[0], looks
             )
     return position[0] == numbers.shape[0]

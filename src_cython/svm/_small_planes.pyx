@@ -138,15 +138,15 @@ cdef void solve(const plane_t* s, double* b) noexcept nogil:
 
 
 cdef double slope(const plane_t* s, double t, double wp, double pp, double* curvature) noexcept nogil:
-    """The derivative of the objective at w + t p along p, and its own."""
-    cdef double sum = 0, turn = 0, z
+    """The derivative of the objective at w + t p along p; curvature: out, the second derivative."""
+    cdef double sum = 0, bend = 0, z
     cdef Py_ssize_t i
     for i in range(s.n):
         z = s.z[i] - t * s.u[i]
         if z > 0:
             sum += s.cost[i] * z * s.u[i]
-            turn += s.cost[i] * s.u[i] * s.u[i]
-    curvature[0] = pp + 2 * turn
+            bend += s.cost[i] * s.u[i] * s.u[i]
+    curvature[0] = pp + 2 * bend
     return wp + t * pp - 2 * sum
 
 
@@ -240,10 +240,10 @@ def descend(
 
 
 def prove(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, double[::1] alpha, double[::1] z):
-    """Take alpha from the z of work, its p, a hyperplane too, from alpha, and z from this; return of alpha and p the
-    primal and the dual objective and the violation.
+    """Write alpha for the z of `work`, then its p, the hyperplane of alpha, then z of p.
 
-    The violation is the largest less the smallest projected gradient of the dual, as LIBLINEAR has it.
+    Returns the primal objective of p, the dual objective of alpha, and the violation of alpha. The violation is the
+    largest less the smallest projected gradient of the dual, as LIBLINEAR has it.
     """
     cdef plane_t s = plane_of(X, y, cost, work)
     cdef Py_ssize_t i

@@ -1,5 +1,5 @@
-# One problem of two classes (`_dual.pxd`), whose arrays are the rows of `Dual.arrays`: working sets of its rows, which
-# are solved by themselves, or all of its rows at once.
+# Entries for one `Dual`, whose arrays are those of a `dual_t`: the choice and the solution of working sets of its rows,
+# and the solution of all rows at once.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
@@ -20,7 +20,7 @@ PROOF = {"intercept": INTERCEPT, "violation": VIOLATION, "objective": OBJECTIVE,
 
 
 cdef dual_t as_dual(dual):
-    """The problem of a `Dual`, with what may rise and fall noted anew."""
+    """The problem of a `Dual`, with rise and fall set anew."""
     cdef dual_t out
     cdef double[:, ::1] arrays = dual.arrays
     cdef Py_ssize_t n = len(dual)
@@ -32,7 +32,7 @@ cdef dual_t as_dual(dual):
 
 
 def bound(dual, const double[::1] C):
-    """Let 0 <= alpha <= C."""
+    """Set the bounds 0 <= alpha <= C."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t i
     require(C.shape[0] == d.n)
@@ -41,33 +41,33 @@ def bound(dual, const double[::1] C):
 
 
 def repair(dual):
-    """Make coef feasible."""
+    """Bring coef within its bounds, and its sum to 0."""
     cdef dual_t d = as_dual(dual)
     make_feasible(&d)
 
 
 def scale(dual):
-    """Scale coef and f to what is best within new bounds."""
+    """Multiply coef by the best factor that keeps it within new bounds, and update f."""
     cdef dual_t d = as_dual(dual)
     rescale(&d)
 
 
 def unbalanced(dual):
-    """(a row, the sum of coef that its coef can make good), or (-1, _)."""
+    """(a row whose coef can take up the sum of coef, that sum), or (-1, the sum); the sum is 0 but for rounding."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
 
 
 def proof(dual, double[::1] out):
-    """Write the numbers of PROOF."""
+    """Write the numbers that `PROOF` names."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove(&d, find_ends(&d), &out[0])
 
 
 def ends(dual, const int64_t[::1] rows):
-    """(least f of those rows that may rise, most f of those that may fall); infinite where there is none."""
+    """(the smallest f of the listed rows that may rise, the largest of those that may fall), or infinities."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY
@@ -82,7 +82,7 @@ def ends(dual, const int64_t[::1] rows):
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose a `WorkingSet` among rows, whose ends those are, of at most set.most rows; returns how many are chosen."""
+    """Choose a `WorkingSet` of at most set.most of `rows`, whose `ends` are least and most; returns its size."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows
@@ -107,7 +107,7 @@ def choose(dual, const int64_t[::1] rows, double least, double most, set):
 
 
 cdef void take(const dual_t* d, const int64_t* rows, dual_t* s) noexcept nogil:
-    """The problem of some rows, but for its kernel matrix."""
+    """Copy the problem of some rows, but for its kernel matrix."""
     cdef Py_ssize_t k, i
     for k in range(s.n):
         i = rows[k]
@@ -116,10 +116,10 @@ cdef void take(const dual_t* d, const int64_t* rows, dual_t* s) noexcept nogil:
 
 
 def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
-    """Optimise coef over a `WorkingSet` with the kernel matrix K by at most `most` steps; f stays as it was.
+    """Optimise coef of a `WorkingSet` with kernel matrix K by at most `most` steps; f is not changed.
 
-    set.change: the change of coef, all in all if this goes on where the last call ended (`again`). Returns (steps, gain
-    of the objective).
+    again: this call goes on where the last one ended, and set.change has the change of coef by all of them, else by
+    this one. Returns (steps, gain of the objective).
     """
     cdef dual_t d = as_dual(dual), s
     cdef const int64_t[::1] rows = set.rows
@@ -152,9 +152,9 @@ def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
 
 
 def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
-    """Optimise coef and f over all rows, K their kernel matrix, within a number of steps and of looks at rows.
+    """Optimise coef and f of all rows, whose kernel matrix is K, by at most `steps` steps and `looks` visits of rows.
 
-    work: a `small_pairs.Work`. Returns (steps made, looks left, gain of the objective).
+    work: a `dual.Work`. Returns (steps taken, visits left, gain of the objective).
     """
     cdef dual_t d = as_dual(dual)
     cdef scratch_t scratch
@@ -179,7 +179,7 @@ def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
 
 
 def add(dual, K, const int64_t[::1] rows, const double[::1] change):
-    """f += the sum of change K over some rows of K, the kernel matrix of all."""
+    """f += the sum of change_i K_i over some rows; K: the kernel matrix of all rows."""
     cdef dual_t d = as_dual(dual)
     cdef void* values = first_of(K)
     cdef Py_ssize_t ld = K.shape[1], n = rows.shape[0]

@@ -438,7 +438,7 @@ def test_how_classes_are_grouped_changes_no_bit(rng, monkeypatch, dtype):
         ("_GROUP", 90, 1),
         ("_GROUP", 1000, 4),
         ("_CROSS_SHARE", 0, 2),  # one class after another
-        ("_OWN_SHARE", 0, 3),  # each pair has a matrix of its own
+        ("_SQUARE_SHARE", 0, 3),  # each pair has a matrix of its own
     ):
         with monkeypatch.context() as patch:
             patch.setattr(small_pairs, name, value)
