@@ -3,6 +3,7 @@ from .naive_bayes.rule import BayesClassifier as BayesClassifier
 from .naive_bayes.rule import BayesOptimalClassifier as BayesOptimalClassifier
 from .naive_bayes.single import BernoulliNB as BernoulliNB
 from .naive_bayes.single import CategoricalNB as CategoricalNB
+from .naive_bayes.single import ComplementNB as ComplementNB
 from .metrics.contingency import ContingencyTable as ContingencyTable
 from .metrics.costs import CostSensitiveClassifier as CostSensitiveClassifier
 from .tree.classifier import DecisionTreeClassifier as DecisionTreeClassifier

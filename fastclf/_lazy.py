@@ -32,7 +32,7 @@ _DEFINED = {
     "model_selection.tuning": "tune",
     "naive_bayes.mixed": "NaiveBayes",
     "naive_bayes.rule": "BayesClassifier BayesOptimalClassifier",
-    "naive_bayes.single": "BernoulliNB CategoricalNB GaussianNB MultinomialNB PoissonNB",
+    "naive_bayes.single": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
     "neighbors.centroid": "NearestCentroid",
     "neighbors.classifier": "KNeighborsClassifier",
     "neighbors.density": "KNeighborsDensity",

@@ -15,6 +15,7 @@ from ._validation import as_array, as_list, described, feature_names
 _UNITLESS = (
     "BernoulliNB",
     "CategoricalNB",
+    "ComplementNB",
     "DecisionTreeClassifier",
     "GaussianNB",
     "LeastSquaresClassifier",

@@ -166,6 +166,8 @@ def learning_curve(
     if shuffle:
         rng = as_random_state(random_state)
         folds = [(rng.permutation(train), test) for train, test in folds]
+    if verbose > 0:
+        print(f"[learning_curve] Training set sizes: {sizes}")
     request = replace(request, groups=None)
     if exploit_incremental_learning:
         results = _fitted_further(Evaluation(replace(request, cv=folds), [Candidates(estimator)]), sizes, n_jobs)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn import datasets, naive_bayes
 
 import fastclf
-from fastclf import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB, _simd
+from fastclf import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB, _simd
 from fastclf._validation import encode_labels
 from fastclf.naive_bayes import gaussian_leave_one_out, joints
 from fastclf.sums import blocks, class_sums
@@ -20,6 +20,7 @@ ATTRIBUTES = {
     "GaussianNB": ["theta_", "var_", "class_prior_", "epsilon_"],
     "BernoulliNB": ["feature_count_", "feature_log_prob_", "class_log_prior_"],
     "MultinomialNB": ["feature_count_", "feature_log_prob_", "class_log_prior_"],
+    "ComplementNB": ["feature_count_", "feature_log_prob_", "class_log_prior_", "feature_all_"],
     "CategoricalNB": ["category_count_", "feature_log_prob_", "class_log_prior_", "n_categories_"],
 }
 
@@ -54,6 +55,8 @@ def test_answers_and_attributes_are_scikit_learns(rng, name, shape, weighted):
 PARAMETERS = [
     ("GaussianNB", {"priors": [0.2, 0.3, 0.5]}),
     ("GaussianNB", {"var_smoothing": 0.1}),
+    ("ComplementNB", {"norm": True, "alpha": 0.3}),
+    ("ComplementNB", {"alpha": np.linspace(0.1, 1, 7), "class_prior": [0.2, 0.3, 0.5]}),
     ("BernoulliNB", {"binarize": 1.5, "alpha": 0.1}),
     ("MultinomialNB", {"alpha": 0, "force_alpha": False}),
     ("MultinomialNB", {"alpha": np.linspace(0.1, 1, 7), "fit_prior": False}),
@@ -139,7 +142,7 @@ def test_a_class_that_no_other_fold_has_is_impossible():
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "PoissonNB"])
+@pytest.mark.parametrize("name", ["BernoulliNB", "ComplementNB", "MultinomialNB", "PoissonNB"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 def test_sparse_rows_give_the_answers_of_dense_ones(rng, name, dtype):
     X, y = rows(rng, name, d=40)
@@ -364,3 +367,19 @@ def test_a_refused_fit_leaves_the_estimator_as_it_was():
     with pytest.raises(ValueError):
         model.partial_fit(X * np.nan, Y)
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("norm", [True, False])
+def test_a_complement_without_counts_has_large_weights_and_no_answer_is_nan(norm):
+    X = [[2, 0, 1], [0, 3, 0], [0, 3, 0]]
+    model = ComplementNB(alpha=0, norm=norm).fit(X, ["a", "b", "b"])
+    assert np.isfinite(model.feature_log_prob_).all()
+    assert model.predict([[1, 0, 0], [0, 1, 0], [0, 0, 4]]).tolist() == ["a", "b", "a"]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_one_class_alone_has_its_prior_in_a_complement():
+    X = np.array([[1, 2], [3, 0]])
+    ours, theirs = (kind().fit(X, [7, 7]) for kind in (ComplementNB, naive_bayes.ComplementNB))
+    np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X))
+    assert ours.predict(X).tolist() == [7, 7]
