@@ -12,6 +12,7 @@ from .tree.density_tree import DensityTree as DensityTree
 from .naive_bayes.single import GaussianNB as GaussianNB
 from .kernel_approximation.generalised import GeneralisedLinearClassifier as GeneralisedLinearClassifier
 from .model_selection.splitters import GroupKFold as GroupKFold
+from .model_selection.drawn_splits import GroupShuffleSplit as GroupShuffleSplit
 from .model_selection.splitters import HoldOut as HoldOut
 from .model_selection.splitters import KFold as KFold
 from .neighbors.classifier import KNeighborsClassifier as KNeighborsClassifier
@@ -19,7 +20,10 @@ from .neighbors.density import KNeighborsDensity as KNeighborsDensity
 from .neighbors.regressor import KNeighborsRegressor as KNeighborsRegressor
 from .svm.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .linear_model.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
+from .model_selection.left_out_splits import LeaveOneGroupOut as LeaveOneGroupOut
 from .model_selection.splitters import LeaveOneOut as LeaveOneOut
+from .model_selection.left_out_splits import LeavePGroupsOut as LeavePGroupsOut
+from .model_selection.left_out_splits import LeavePOut as LeavePOut
 from .svm.linear_svc import LinearSVC as LinearSVC
 from .linear_model.logistic import LogisticRegression as LogisticRegression
 from .naive_bayes.single import MultinomialNB as MultinomialNB
@@ -31,10 +35,16 @@ from .preprocessing.onehot import OneHotEncoder as OneHotEncoder
 from .linear_model.perceptron import Perceptron as Perceptron
 from .naive_bayes.single import PoissonNB as PoissonNB
 from .preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
+from .model_selection.left_out_splits import PredefinedSplit as PredefinedSplit
 from .kernel_approximation.kernel_maps import RBFSampler as RBFSampler
+from .model_selection.left_out_splits import RepeatedKFold as RepeatedKFold
+from .model_selection.left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
 from .svm.svc import SVC as SVC
+from .model_selection.drawn_splits import ShuffleSplit as ShuffleSplit
 from .model_selection.splitters import StratifiedKFold as StratifiedKFold
+from .model_selection.drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .table import TableClassifier as TableClassifier
+from .model_selection.left_out_splits import TimeSeriesSplit as TimeSeriesSplit
 from .metrics.classification import accuracy_score as accuracy_score
 from .metrics.curves import auc as auc
 from .metrics.areas import average_precision_score as average_precision_score
@@ -73,6 +83,7 @@ from .metrics.classification import matthews_corrcoef as matthews_corrcoef
 from .metrics.classification import multilabel_confusion_matrix as multilabel_confusion_matrix
 from .model_selection.results import paired_comparison as paired_comparison
 from .sklearn import patch_sklearn as patch_sklearn
+from .model_selection.permutations import permutation_test_score as permutation_test_score
 from .metrics.curves import precision_recall_curve as precision_recall_curve
 from .metrics.ratios import precision_recall_fscore_support as precision_recall_fscore_support
 from .metrics.ratios import precision_score as precision_score
@@ -83,6 +94,7 @@ from .storage.file import save as save
 from .model_selection.folds import stratified_folds as stratified_folds
 from .svm.svc import svm_path as svm_path
 from .metrics.areas import top_k_accuracy_score as top_k_accuracy_score
+from .model_selection.drawn_splits import train_test_split as train_test_split
 from .model_selection.splitters import train_validation_test_split as train_validation_test_split
 from .model_selection.tuning import tune as tune
 from .sklearn import unpatch_sklearn as unpatch_sklearn

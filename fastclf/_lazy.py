@@ -25,7 +25,11 @@ _DEFINED = {
     "metrics.scoring": "cost_scorer",
     "model_selection.cross_validation": "cross_val_score cross_validate",
     "model_selection.curves": "learning_curve validation_curve",
+    "model_selection.drawn_splits": "GroupShuffleSplit ShuffleSplit StratifiedShuffleSplit train_test_split",
     "model_selection.folds": "stratified_folds",
+    "model_selection.left_out_splits": "LeaveOneGroupOut LeavePGroupsOut LeavePOut PredefinedSplit RepeatedKFold"
+    " RepeatedStratifiedKFold TimeSeriesSplit",
+    "model_selection.permutations": "permutation_test_score",
     "model_selection.predictions": "cross_val_predict",
     "model_selection.results": "majority_error paired_comparison",
     "model_selection.splitters": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold train_validation_test_split",

@@ -81,11 +81,14 @@ def cross_val_predict(
         part = evaluation.part(train)
         [model] = candidates.fit(part.X, part.y, evaluation.fit_params(train))
         answers = getattr(model, method)(evaluation.part(test, train).X)
-        found[i] = _all_classes(answers, model.classes_, known, method) if by_class else answers
+        found[i] = answers, model.classes_ if by_class else None
         yield
 
     run(work, range(len(evaluation.folds)), threads)
-    return _in_order([found[i] for i in range(len(evaluation.folds))], order)
+    parts = [found[i] for i in range(len(evaluation.folds))]
+    # in the order of the folds, so that the fold that is refused does not depend on threads
+    parts = [_all_classes(answers, own, known, method) if by_class else answers for answers, own in parts]
+    return _in_order(parts, order)
 
 
 def _encoded(y):

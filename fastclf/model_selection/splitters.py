@@ -76,6 +76,26 @@ class Splitter:
         return request
 
 
+class OfGroups(Splitter):
+    """A splitter that looks at the group of each row."""
+
+    _takes_groups = True
+
+    def set_split_request(self, *, groups=True):
+        """What scikit-learn's metadata routing hands to `split` as `groups`: True, False, None or another name.
+
+        Parameters
+        ----------
+        groups : bool, str or None, default=True
+
+        Returns
+        -------
+        self
+        """
+        self._groups_request = groups
+        return self
+
+
 class Partition(Splitter):
     """A splitter that puts each row into one test fold, defined by `_fold(n, y, groups)` in a subclass."""
 
@@ -213,7 +233,7 @@ def as_classes(y):
 
 
 @documented
-class GroupKFold(Partition):
+class GroupKFold(OfGroups, Partition):
     """Folds in which all rows of a group stay together: the same as those of scikit-learn's GroupKFold.
 
     Parameters
@@ -231,25 +251,8 @@ class GroupKFold(Partition):
     [[0, 2], [1, 3]]
     """
 
-    _takes_groups = True
-
-    def set_split_request(self, *, groups=True):
-        """Set the argument that scikit-learn's metadata routing passes to `split` as `groups`: True, False, None or a
-        name.
-
-        Parameters
-        ----------
-        groups : bool, str or None, default=True
-
-        Returns
-        -------
-        self
-        """
-        self._groups_request = groups
-        return self
-
     def _fold(self, n, y, groups):
-        names, codes = encode_labels(as_groups(groups, n))
+        names, codes = encode_groups(groups, n)
         n_splits, rng = self.n_splits, self._shuffler()
         if n_splits > len(names):
             raise ValueError(
@@ -268,14 +271,16 @@ class GroupKFold(Partition):
         return fold[codes]
 
 
-def as_groups(groups, n):
-    """The group of each of n rows."""
+def encode_groups(groups, n=None):
+    """(names, codes): the groups, sorted, and for each row the place of its group; n: the number of rows, if known."""
     if groups is None:
         raise ValueError("The 'groups' parameter should not be None.")
+    if np.size(groups) == 0:
+        raise ValueError("Found array with 0 sample(s): groups is empty; the group of each row is wanted")
     groups = as_label_vector(groups, "groups")
-    if len(groups) != n:
+    if n is not None and len(groups) != n:
         raise ValueError(f"groups has {len(groups)} entries and X {n} rows; one per row is wanted")
-    return groups
+    return np.unique(groups, return_inverse=True) if groups.dtype.kind == "f" else encode_labels(groups)
 
 
 class LeaveOneOut(Splitter):

@@ -1,0 +1,93 @@
+"""Whether an estimator has learned anything: its score beside those for shuffled labels."""
+
+import numpy as np
+
+from .._threads import Progress
+from .._validation import as_random_state, require_integer
+from .cross_validation import cross_val_score
+from .evaluation import documented
+from .rows import n_rows, take_rows
+from .splitters import encode_groups
+
+
+@documented
+def permutation_test_score(
+    estimator,
+    X,
+    y,
+    *,
+    groups=None,
+    cv=None,
+    n_permutations=100,
+    n_jobs=None,
+    random_state=0,
+    verbose=0,
+    scoring=None,
+    params=None,
+):
+    """The score of an estimator, beside its scores when the labels are shuffled: scikit-learn's test.
+
+    Parameters
+    ----------
+    {estimator}
+    {X}
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    groups : array-like of shape (n_samples,), default=None
+        Labels are shuffled within a group alone; the splitter gets the groups too.
+    {cv}
+    n_permutations : int >= 1, default=100
+        How often the labels are shuffled.
+    {n_jobs}
+    random_state : int, RandomState or None, default=0
+        A whole number shuffles as it does in scikit-learn.
+    {verbose}
+    scoring : str or callable, default=None
+        One figure, as for :func:`cross_validate`.
+    {params}
+
+    Returns
+    -------
+    score : float
+        The mean of the scores on the folds.
+    permutation_scores : ndarray of shape (n_permutations,)
+        The same with shuffled labels.
+    pvalue : float
+        The share of the scores, the true one among them, that are at least the true one.
+
+    References
+    ----------
+    Ojala, Garriga (2010), Permutation tests for studying classifier performance.
+
+    Examples
+    --------
+    >>> from fastclf import GaussianNB, permutation_test_score
+    >>> X, y = [[float(i)] for i in range(20)], [i // 10 for i in range(20)]
+    >>> score, scores, pvalue = permutation_test_score(GaussianNB(), X, y, cv=5)
+    >>> score, scores.shape, pvalue < 0.05
+    (0.9, (100,), True)
+    """
+    n_permutations = require_integer("n_permutations", n_permutations, 1)
+    cv = cv if cv is None or isinstance(cv, int | str) or hasattr(cv, "split") else list(cv)
+    options = {"groups": groups, "cv": cv, "n_jobs": n_jobs, "scoring": scoring, "params": params}
+    rng, take = as_random_state(random_state), take_rows(y)
+
+    def mean(labels):
+        return float(cross_val_score(estimator, X, labels, error_score="raise", **options).mean())
+
+    score, scores = mean(y), np.empty(n_permutations)
+    with Progress(n_permutations, "permutations", verbose) as progress:
+        for i in range(n_permutations):
+            scores[i] = mean(take(_shuffled(n_rows(y), groups, rng)))
+            progress.advance(1)
+    return score, scores, float((np.count_nonzero(scores >= score) + 1) / (n_permutations + 1))
+
+
+def _shuffled(n, groups, rng):
+    """The numbers of n rows, shuffled within each group."""
+    if groups is None:
+        return rng.permutation(n)
+    rows, codes = np.arange(n), encode_groups(groups, n)[1]
+    for k in range(codes.max() + 1):
+        own = codes == k
+        rows[own] = rng.permutation(rows[own])
+    return rows
