@@ -315,11 +315,12 @@ def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=
             " the labels, `labels` must be provided"
         )
     else:
-        named = f"Number of classes in 'y_true' ({len(classes)})"
-        if labels is not None:
-            named = f"Number of given labels ({len(labels)})"
-        if len(classes if labels is None else labels) != score.shape[1]:
-            raise ValueError(f"{named} not equal to the number of classes in 'y_score' ({score.shape[1]}).")
+        wanted = classes if labels is None else as_array(labels, "labels")
+        if len(wanted) != score.shape[1] and np.array_equal(np.unique(wanted), wanted):
+            named = "Number of classes in 'y_true'" if labels is None else "Number of given labels"
+            raise ValueError(
+                f"{named} ({len(wanted)}) not equal to the number of classes in 'y_score' ({score.shape[1]})."
+            )
         columns = column_labels(y_true, score, labels, classes)
     n = score.shape[1]
     if k >= n:
