@@ -15,6 +15,7 @@ from fastclf import (
     SVC,
     BernoulliNB,
     CategoricalNB,
+    ComplementNB,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GaussianNB,
@@ -182,7 +183,15 @@ def test_machines_whose_optimum_hangs_on_more_are_fitted_one_by_one(estimator):
 
 @pytest.mark.parametrize(
     "estimator",
-    [GaussianNB(), MultinomialNB(), BernoulliNB(alpha=0.3), CategoricalNB(), NaiveBayes(), NaiveBayes("quantile")],
+    [
+        GaussianNB(),
+        MultinomialNB(),
+        ComplementNB(),
+        BernoulliNB(alpha=0.3),
+        CategoricalNB(),
+        NaiveBayes(),
+        NaiveBayes("quantile"),
+    ],
     ids=repr,
 )
 def test_folds_of_naive_bayes_are_those_of_the_loop(estimator):
@@ -289,6 +298,7 @@ SHORT = [
     (BernoulliNB(), {"alpha": [0.1, 1.0]}),
     (CategoricalNB(), {"alpha": [0.1, 1.0]}),
     (MultinomialNB(), {"alpha": [0.1, 1.0]}),
+    (ComplementNB(), {"alpha": [0.1, 1.0]}),
     (PoissonNB(), {"alpha": [0.1, 1.0]}),
     (NaiveBayes("gaussian"), {"var_smoothing": [1e-9, 1e-3]}),
     (TableClassifier(KNeighborsClassifier()), {"model__n_neighbors": [1, 5]}),
