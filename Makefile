@@ -4,6 +4,9 @@
 # make adult  the published errors on the Adult data beside ours
 # make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
 # make interrupts  how long Ctrl-C waits in every public method, at sizes at which it takes seconds; CASES="SVC roc" picks
+# make sanitize  the kernels' tests and the fuzzer for MINUTES=1 on a build with the address sanitizer and that of undefined
+#             behaviour, then a model shared by threads under the thread sanitizer; long: for the night
+# make two-threads  one thread fits and another asks, SECONDS=60 for each class
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
 # make docs   the documentation as a site, in build/docs; docs-check fails on all that is wrong with it, docs-look
 #             photographs every page with Chromium into build/docs-look
@@ -34,7 +37,7 @@ PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM)
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz interrupts lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
 
 # -P: the installed package, not the folder here.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -59,6 +62,16 @@ test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
 
 fuzz: $(VENV)/.test $(VENV)/.installed
 	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES)
+
+# GCC's sanitizers have to be loaded before Python, whose own leaks are not looked for.
+sanitize: $(VENV)/.test
+	for kind in address,undefined thread; do \
+	    FASTCLF_SANITIZE=$$kind FASTCLF_LEVELS=native $(BIN)/python setup.py --quiet build || exit 1; \
+	done
+	PYTHON=$(BIN)/python MINUTES=$(MINUTES) tests/sanitize.sh
+
+two-threads: $(VENV)/.test $(VENV)/.installed
+	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/two_threads.py --seconds $(or $(SECONDS),60)
 
 interrupts: $(VENV)/.test $(VENV)/.installed
 	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/interrupts.py $(CASES)

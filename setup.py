@@ -6,6 +6,7 @@ loads the best one that the machine can run. All generated files are under `buil
 Environment:
 FASTCLF_DEBUG=1         bounds checks, assertions and filled unset variables, in a separate build folder
 FASTCLF_LEVELS=native   only the level that this machine uses, in a separate build folder; or names of levels, "a,b"
+FASTCLF_SANITIZE=address,undefined   or thread: with sanitizers, in a separate build folder (`make sanitize`)
 FASTCLF_SYMBOLS=1       with symbols for debuggers and profilers: four times the size
 """
 
@@ -66,18 +67,23 @@ def _set(name):
     return os.environ.get(name, "0") not in ("", "0")
 
 
-DEBUG, SYMBOLS = _set("FASTCLF_DEBUG"), _set("FASTCLF_DEBUG") or _set("FASTCLF_SYMBOLS")
+SANITIZE = os.environ.get("FASTCLF_SANITIZE", "")
+DEBUG = _set("FASTCLF_DEBUG")
+SYMBOLS = DEBUG or bool(SANITIZE) or _set("FASTCLF_SYMBOLS")
 WANTED = os.environ.get("FASTCLF_LEVELS", "")
-KIND = "debug" if DEBUG else "release"
-BUILD = Path("build", "-".join([KIND, *["symbols"] * (SYMBOLS and not DEBUG), *filter(None, WANTED.split(","))]))
+KIND = SANITIZE.replace(",", "-") or ("debug" if DEBUG else "release")
+WITH_SYMBOLS = SYMBOLS and KIND == "release"
+BUILD = Path("build", "-".join([KIND, *["symbols"] * WITH_SYMBOLS, *filter(None, WANTED.split(","))]))
 SOURCE = Path("src_cython")
 BUILD_INFO = BUILD / "include" / "build_info.h"
 
 FLAGS = ["-O1", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
 FLAGS += ["-g" if SYMBOLS else "-g0"]
+# Python's own flags define the overflow of signed numbers, and so do these.
+SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fwrapv", "-O1"] if SANITIZE else []
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
-LINK_FLAGS = ["-Wl,--strip-all"] if sys.platform == "linux" and not SYMBOLS else []
+LINK_FLAGS = ["-Wl,--strip-all"] if sys.platform == "linux" and not SYMBOLS else SANITIZERS[:1]
 
 # Cython's code for typed memoryviews is compiled once for all modules: this halves the time of a build.
 SHARED = "fastclf._memoryviews"
@@ -182,7 +188,7 @@ class BuildExtensions(build_ext):
         for ext in self.extensions:
             name = ext.name.removeprefix("fastclf.")
             if name not in left_out:
-                ext.extra_compile_args = flags + extra.get(name, []) + lighter.get(name, [])
+                ext.extra_compile_args = flags + extra.get(name, []) + lighter.get(name, []) + SANITIZERS
                 ext.depends = [*ext.depends, *map(str, SOURCE.rglob("*.h")), "setup.py"]
                 if name == "_cpu":
                     ext.depends.append(str(BUILD_INFO))

@@ -11,7 +11,7 @@ from ._exceptions import not_fitted_error, warn
 from ._parameters import check_parameters
 from ._sklearn_bases import join, joins
 from ._snapshot import ASSIGNED, on_snapshots, tell_assigned
-from ._state_table import Array, DeclaredState, Size, declare, has, where
+from ._state_table import DeclaredState, Names, Size, declare, has, where
 from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
 
@@ -95,7 +95,7 @@ class Estimator(DeclaredState):
 
     _state_table = declare(
         n_features_in_=Size("n_features"),
-        **where(has("feature_names_in_"), feature_names_in_=Array("object", "n_features")),
+        **where(has("feature_names_in_"), feature_names_in_=Names("n_features")),
     )
 
     _estimator_type = None  # scikit-learn's name of the type of estimator, if it has one

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._validation import as_array, as_sample_weight, as_targets, encode_labels, require_number
+from ._validation import as_array, as_sample_weight, as_targets, encode_labels, require_label_dtype, require_number
 
 
 class Labels(NamedTuple):
@@ -71,6 +71,7 @@ def declared_classes(classes, known):
     given = as_array(classes, "classes")
     if given.ndim != 1 or len(given) == 0:
         raise ValueError(f"classes has shape {given.shape}; a list of labels is wanted")
+    require_label_dtype(given, "classes")
     given = encode_labels(given)[0]
     if known is not None and not np.array_equal(given, known):
         raise ValueError(f"`classes={given}` is not the same as on last call to partial_fit, was: {known}")

@@ -142,6 +142,18 @@ class Array(Entry):
             raise ValueError(f"{name} does not ascend")
 
 
+class Names(Array):
+    """An array of strings of any length."""
+
+    def __init__(self, *shape):
+        super().__init__("object", *shape)
+
+    def require(self, name, value, sizes, entries):
+        super().require(name, value, sizes, entries)
+        if entries and not all(isinstance(each, str) for each in value.ravel().tolist()):
+            raise ValueError(f"{name} has an entry that is no string")
+
+
 class Starts(Entry):
     """The starts of consecutive lists of entries and the end of the last list, int64: the number of `lists` plus one.
 

@@ -165,7 +165,9 @@ def as_targets(y, n_samples, owner, labels):
         raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry per row is wanted")
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
-    if not labels and y.dtype.kind in "mM":
+    if labels:
+        require_label_dtype(y, "y")
+    elif y.dtype.kind in "mM":
         raise TypeError(f"y has dtype {y.dtype}; numbers are wanted")
     if y.dtype.kind in "mM" and np.isnat(y).any():
         raise ValueError(f"Input y contains NaT; {owner} wants a value for every row")
@@ -179,6 +181,14 @@ def as_targets(y, n_samples, owner, labels):
         )
         y = y.ravel()
     return y
+
+
+def require_label_dtype(array, name):
+    """Refuse labels that no file can hold: numbers of more than 64 bits, of which no two machines have the same."""
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        raise TypeError(
+            f"{name} has dtype {array.dtype}; labels of at most 64 bits are wanted (pass {name}.astype(float))"
+        )
 
 
 def require_labels(y):

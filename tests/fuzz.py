@@ -37,8 +37,9 @@ from fastclf import cli, load, save
 from fastclf._estimator import clone
 from fastclf._snapshot import is_state
 
-# Seconds without a finished case after which a worker counts as hanging: cases take milliseconds.
-HANGS = 60
+# Processor seconds without a finished case after which a worker counts as hanging: cases take milliseconds. A worker
+# that waits, for example for a lock, counts as hanging after IDLE seconds of the clock.
+HANGS, IDLE = 60, 600
 
 ALL_METHODS = (*METHODS, "predict_log_proba", "decision_path", "radius_neighbors", "kneighbors_graph", "expected_costs")
 
@@ -207,7 +208,8 @@ class Calls:
         try:
             return True, function(*args, **options)
         except KeyboardInterrupt:
-            pass
+            self.history = None  # the call may have ended just before, and then the model is the new one, whole
+            return False, None
         except Exception as error:
             if not is_sentence(error):
                 raise strange(error) from error
@@ -578,18 +580,33 @@ def work(kinds, first):
             print("defect", case, f"{type(error).__name__}: {error}".replace("\n", " ")[:300], flush=True)
 
 
-def drive(minutes, kinds, first):
+def processor_seconds(pid):
+    """The processor seconds of a process; seconds of the clock where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def drive(minutes, kinds, first, most=None):
     """Watch a worker, and start another one if it crashes or hangs; returns the defective cases."""
     stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
-    while time.monotonic() < stop:
+    while time.monotonic() < stop and n_cases != most:
         command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         chooser = selectors.DefaultSelector()
         chooser.register(worker.stdout, selectors.EVENT_READ)
         case = None
-        while time.monotonic() < stop:
-            if not chooser.select(HANGS):
-                wrong[case] = f"hangs: nothing for {HANGS} s"
+        while time.monotonic() < stop and n_cases != most:
+            began, used = time.monotonic(), processor_seconds(worker.pid)
+            while not chooser.select(5):
+                if processor_seconds(worker.pid) - used > HANGS or time.monotonic() - began > IDLE:
+                    break
+            else:
+                used = None
+            if used is not None:
+                wrong[case] = f"hangs: nothing for {time.monotonic() - began:.0f} s"
                 break
             line = worker.stdout.readline()
             if not line:
@@ -612,6 +629,7 @@ def drive(minutes, kinds, first):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--cases", type=int, help="end after this number of cases")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--first", type=int, help="number of the first case (default: drawn at random)")
     parser.add_argument("--case", help="run one case, such as calls:17, in this process")
@@ -624,7 +642,7 @@ def main():
         work(args.kinds, args.worker)
     else:
         first = random.SystemRandom().randrange(10**12) if args.first is None else args.first
-        sys.exit(1 if drive(args.minutes, args.kinds, first) else 0)
+        sys.exit(1 if drive(args.minutes, args.kinds, first, args.cases) else 0)
 
 
 if __name__ == "__main__":

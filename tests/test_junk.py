@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 import pytest
-from every_estimator import ESTIMATORS, FITTED, asked
+from every_estimator import ESTIMATORS, FITTED, MIXED, X, asked
 from forge import assemble, parts
 from fuzz import ALL_METHODS, JUNK, is_sentence, place
 
@@ -156,3 +156,14 @@ def test_parameters_of_a_file_are_checked(tmp_path):
         vars(model)[parameter] = junk  # assigned without any check
         with pytest.raises((ValueError, TypeError), match=f"{parameter} is "):
             save(model, tmp_path / "model.fclf")
+
+
+def test_forged_names_and_classes_are_refused(tmp_path):
+    model = FITTED["TableClassifier"]()
+    model.feature_names_in_ = np.array([np.zeros(2), "b", "c"], dtype=object)
+    with pytest.raises(ValueError, match="feature_names_in_ has an entry that is no string"):
+        model.predict(MIXED)
+    model = FITTED["BayesOptimalClassifier"]()
+    model.classes_ = model.classes_[::-1].copy()
+    with pytest.raises(ValueError, match="classes_ does not ascend"):
+        model.predict_proba(X[:2])

@@ -266,7 +266,7 @@ class BayesOptimalClassifier(Classifier):
     """
 
     _state_table = declare(
-        classes_=Array("any", "n_classes", least=1),
+        classes_=Array("any", "n_classes", least=1, ascends=True),
         n_models=SizeOf(lambda model: len(model.models_)),
         posterior_=Array("float64", "n_models"),
         log_evidence_=Array("float64", "n_models"),

@@ -29,13 +29,14 @@ class SpareRows:
     """
 
     def __init__(self, buffer=None):
-        self._buffer, self._used = buffer, 0
+        self._buffer = buffer
+        self._claimed = {}  # length of an array: the call that has appended to it
 
     def __getstate__(self):
-        return {"_buffer": None, "_used": 0}
+        return {"_buffer": None, "_claimed": {}}
 
     def _check_state(self):
-        if (self._buffer, self._used) != (None, 0):
+        if (self._buffer, self._claimed) != (None, {}):
             raise ValueError("a file has spare rows; none are wanted")
 
     def extend(self, array, rows):
@@ -43,12 +44,13 @@ class SpareRows:
         n, total = len(array), len(array) + len(rows)
         kind = np.result_type(array, rows)
         spare, buffer = self, self._buffer
-        mine = buffer is not None and array.base is buffer and self._used == n
-        if not mine or total > len(buffer) or kind != buffer.dtype:
+        fits = buffer is not None and array.base is buffer and total <= len(buffer) and kind == buffer.dtype
+        # setdefault is atomic: of several threads that append to the same array, one gets the spare rows
+        claim = object()
+        if not fits or self._claimed.setdefault(n, claim) is not claim:
             spare = SpareRows(np.empty((total + total // 2 + 16, *array.shape[1:]), kind))
             copy_rows(array, spare._buffer[:n])
         copy_rows(rows, spare._buffer[n:total])
-        spare._used = total
         return spare._buffer[:total], spare
 
 

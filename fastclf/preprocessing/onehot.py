@@ -377,6 +377,8 @@ def _categorical(X, owner):
     for j, column in enumerate(columns):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")
+        if column.dtype.kind == "f" and column.dtype.itemsize > 8:
+            columns[j] = column = column.astype(np.float64)  # a file cannot hold more bits
         if column.dtype.kind == "f" and np.isinf(column).any():
             raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
     return columns

@@ -5,12 +5,14 @@ and objects of the classes that are named here. Anything else is refused, so tha
 without further code, or its type is reported when the first estimator with it is saved.
 
 In JSON a string, a bool, an int, None and a list are themselves, and everything else is a dict with one tag: {"float":
-hex}, {"scalar": [dtype, hex]}, {"array": number}, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict},
-{"items": [[key, value], ...]} for a dict with keys that are not strings, {"object": [class, attributes]}.
+hex}, {"scalar": [dtype, hex]}, {"array": number}, {"ordered": [byte order, {"array": number}]} for an array in the
+order that is not the machine's, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict}, {"items": [[key, value],
+...]} for a dict with keys that are not strings, {"object": [class, attributes]}.
 """
 
 import math
 import re
+import sys
 from importlib import import_module
 
 import numpy as np
@@ -93,6 +95,8 @@ def encode(value, name):
         if id(value) not in numbers:
             numbers[id(value)] = len(arrays)
             arrays.append(value)
+        if not value.dtype.isnative:
+            return {"ordered": ["<" if sys.byteorder == "big" else ">", {"array": numbers[id(value)]}]}
         return {"array": numbers[id(value)]}
 
     def tree(value, name):
@@ -151,6 +155,13 @@ def decode(tree, arrays):
             raise ValueError(f"the header names array {content} of {len(arrays)}")
         return arrays[content]
     first, second = _require(list, content)
+    if tag == "ordered":
+        array = decode(second, arrays)
+        if first not in ("<", ">") or not isinstance(array, np.ndarray):
+            raise ValueError("the header has a byte order of no array")
+        array = array.astype(array.dtype.newbyteorder(first))
+        array.flags.writeable = False
+        return array
     if tag == "scalar":
         dtype = _dtype(first, _NUMBERS)
         [value] = view(np.frombuffer(bytes.fromhex(second), np.uint8), dtype, [1], 0, dtype.itemsize)

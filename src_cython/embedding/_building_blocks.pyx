@@ -12,7 +12,7 @@ from _model cimport (
     smo_step_f, split_double_f, split_float_f,
 )
 from linear_model._samples cimport load
-from tree._plain_split cimport split_t, try_feature
+from tree._plain_split cimport read_total, split_t, try_feature
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
@@ -115,6 +115,7 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
         if criterion == ENTROPY:
             g.weight = weights  # without weights, entropy would need a table of logarithms
         describe(&g, &node, &work)
+        read_total(&g, &node, &work)
         try_feature(&g, &node, 0, &work, &best)
     column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:

@@ -11,8 +11,8 @@
 #     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sides' sums of w y
 #
 # The score of several outputs is the sum of their scores.
-from libc.math cimport fabs, log
-from libc.stdint cimport uint64_t
+from libc.math cimport INFINITY, fabs, frexp, ldexp, log, sqrt
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tree._growth cimport (
@@ -20,8 +20,10 @@ from tree._growth cimport (
     GINI,
     MISCLASSIFICATION,
     POISSON,
+    SQUARED_ERROR,
     class_of,
     growth_t,
+    list_of,
     node_t,
     row_of,
     same_value,
@@ -89,10 +91,21 @@ cdef inline bint is_cut(const growth_t* g, const order_t* order, Py_ssize_t k) n
     return k >= order.first and not same_value(g, order.items[k - 1], order.items[k])
 
 
-cdef inline bint heavy_enough(const growth_t* g, const node_t* node, double left) noexcept nogil:
-    """Whether both sides weigh at least the smallest weight of a leaf; left: the weight of the left side."""
-    cdef double right = node.weight - left
-    return left >= g.min_leaf_weight and right >= g.min_leaf_weight and right > 0
+cdef inline double fixed_scale(double bound) noexcept nogil:
+    """The power of 2 by which numbers, whose sizes add up to the bound at most, become whole numbers for an int64.
+
+    Sums of whole numbers do not depend on their order: cuts with the same two sides have scores of the same bits.
+    """
+    cdef int exponent = 0
+    if not bound < INFINITY:
+        return ldexp(1, -1000)
+    frexp(bound, &exponent)
+    return ldexp(1, 61 - max(exponent, -900))
+
+
+cdef inline bint heavy_enough(const growth_t* g, double left, double right) noexcept nogil:
+    """Whether both sides have the least weight of a leaf."""
+    return left >= g.min_leaf_weight and right >= g.min_leaf_weight and left > 0 and right > 0
 
 
 cdef inline bint in_order(
@@ -109,22 +122,30 @@ cdef inline bint in_order(
     )
 
 
-cdef inline double class_score(const growth_t* g, const double* counts, double weight) noexcept nogil:
-    """The contribution of one side to the score, from the weights of its classes."""
-    cdef double score = 0, most
+cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssize_t c, double unit) noexcept nogil:
+    """The weight of class c on the left side, or if those of all rows are given, on the right side."""
+    return (l[c] if all_rows == NULL else all_rows[c] - l[c]) * unit
+
+
+cdef inline double class_score(
+    const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
+) noexcept nogil:
+    """The term of one side in the score, from the weights of its classes, in units."""
+    cdef double score = 0, most, own
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
         for c in range(g.n_values):
-            score += counts[c] * counts[c]
+            own = side_weight(all_rows, l, c, unit)
+            score += own * own
         return score / weight
     if g.criterion == ENTROPY:
         for c in range(g.n_values):
-            score += x_log_x(counts[c])
+            score += x_log_x(side_weight(all_rows, l, c, unit))
         return score - g.n_outputs * x_log_x(weight)
     for o in range(g.n_outputs):
         most = 0
         for c in range(g.first_value[o], g.first_value[o + 1]):
-            most = max(most, counts[c])
+            most = max(most, side_weight(all_rows, l, c, unit))
         score += most
     return score
 
@@ -132,24 +153,22 @@ cdef inline double class_score(const growth_t* g, const double* counts, double w
 cdef inline void scan_classes(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    cdef Py_ssize_t k, c, o, row
-    cdef double w, weight = 0, other
-    cdef double* l = scratch.sides  # no-cython-lint
-    cdef double* r = scratch.sides + g.n_values
-    memset(l, 0, g.n_values * sizeof(double))
-    memcpy(r, node.values, g.n_values * sizeof(double))
+    cdef Py_ssize_t k, o, row
+    cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other
+    cdef int64_t w, left = 0
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint
+    cdef const int64_t* all_rows = l + g.n_values
+    memset(l, 0, g.n_values * sizeof(int64_t))
     for k in range(1, order.last + 1):
         row = row_of(g, order.items[k - 1])
-        w = weight_of(g, row)
+        w = <int64_t> (weight_of(g, row) * scale)
         for o in range(g.n_outputs):
-            c = class_of(g, order.items[k - 1]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]
-            l[c] += w
-            r[c] = max(r[c] - w, 0.0)
-        weight += w
-        other = node.weight - weight
-        if is_cut(g, order, k) and heavy_enough(g, node, weight):
-            if in_order(g, node, order.feature, l[1] / weight, r[1] / other):
-                consider(best, class_score(g, l, weight) + class_score(g, r, other), k, False)
+            l[class_of(g, order.items[k - 1]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]] += w
+        left += w
+        weight, other = left * unit, (node.total - left) * unit
+        if is_cut(g, order, k) and heavy_enough(g, weight, other):
+            if in_order(g, node, order.feature, l[1] * unit / weight, (all_rows[1] - l[1]) * unit / other):
+                consider(best, class_score(g, NULL, l, unit, weight) + class_score(g, all_rows, l, unit, other), k, False)
 
 
 cdef inline double y_log(double y, double mean) noexcept nogil:
@@ -173,31 +192,77 @@ cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, 
     return kept
 
 
+cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept nogil:
+    """The scale of sums of w (y - m): their sizes add up to at most n standard deviations, by Cauchy's inequality."""
+    cdef double most = 0
+    cdef Py_ssize_t o
+    if g.criterion == POISSON:
+        for o in range(g.n_outputs):
+            most = max(most, node.values[o])
+        return fixed_scale(2 * node.weight * most)
+    return fixed_scale(1.01 * node.weight * sqrt(node.impurity * g.n_outputs))
+
+
 cdef inline double score_of_sums(
-    const growth_t* g, const node_t* node, const double* sums, double weight
+    const growth_t* g, const node_t* node, const int64_t* l, double unit, double weight, double other
 ) noexcept nogil:
-    """The score for squared error or Poisson, from the left side's weight and its sum of w (y - m) for each output."""
+    """Squared error or Poisson, from the weights of both sides and the left side's sums of w (y - m), in units."""
     cdef const double* m = node.values
-    cdef double score = 0, other = node.weight - weight
+    cdef double score = 0, total
     cdef Py_ssize_t o
     for o in range(g.n_outputs):
+        total = l[o] * unit
         if g.criterion == POISSON:
-            score += weight * y_log(sums[o] / weight + m[o], m[o]) + other * y_log(m[o] - sums[o] / other, m[o])
+            score += weight * y_log(m[o] + total / weight, m[o]) + other * y_log(m[o] - total / other, m[o])
         else:
-            score += sums[o] * sums[o] / (weight * other)
+            score += total * total / (weight * other)
     return score
+
+
+cdef inline int64_t scaled_part(
+    const growth_t* g, const node_t* node, Py_ssize_t row, Py_ssize_t o, const int64_t* totals
+) noexcept nogil:
+    """The whole number that stands for w (y - m); these numbers of all rows add up to 0."""
+    cdef double y = g.y[row * g.n_outputs + o] - node.values[o]
+    cdef int64_t part = <int64_t> (weight_of(g, row) * y * node.scale)
+    return part - totals[o] if row == node.odd_row else part
+
+
+cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
+    """Set `scale`, `total`, and the second half of `sides`, which the scans here read for each feature."""
+    cdef const uint64_t* list = list_of(g, node.list, node.start)
+    cdef Py_ssize_t n = node.stop - node.start, k, o, row
+    cdef double scale = fixed_scale(node.weight)
+    cdef int64_t* all_rows = <int64_t*> scratch.sides + g.n_values
+    cdef int64_t w
+    memset(all_rows, 0, g.n_values * sizeof(int64_t))
+    node.total = 0
+    if g.criterion >= SQUARED_ERROR:
+        node.scale = scale_of_sums(g, node)
+    for k in range(n):
+        row = row_of(g, list[k])
+        w = <int64_t> (weight_of(g, row) * scale)
+        node.total += w
+        for o in range(g.n_outputs):
+            if g.criterion >= SQUARED_ERROR:
+                all_rows[o] += <int64_t> (weight_of(g, row) * (g.y[row * g.n_outputs + o] - node.values[o]) * node.scale)
+            else:
+                all_rows[class_of(g, list[k]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]] += w
 
 
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts by squared error or Poisson."""
+    """Squared error and Poisson."""
     cdef order_t order = given[0]
     cdef Py_ssize_t k, o, row
-    cdef double w, weight = 0, other, least = noise(node) * g.n_outputs
+    cdef double scale = fixed_scale(node.weight), weight_unit = 1 / scale, unit = 1 / node.scale
+    cdef double weight, other, least = noise(node) * g.n_outputs
+    cdef int64_t left = 0
     cdef const double* m = node.values
-    cdef double* sums = scratch.sides
-    memset(sums, 0, g.n_outputs * sizeof(double))
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint
+    cdef const int64_t* totals = l + g.n_outputs
+    memset(l, 0, g.n_outputs * sizeof(int64_t))
     if g.criterion == POISSON:
         order = with_sums_above_zero(g, node, given)
         least = 0
@@ -205,14 +270,13 @@ cdef inline void scan_sums(
             least += 1e-15 * node.weight * m[o]
     for k in range(1, order.last + 1):
         row = row_of(g, order.items[k - 1])
-        w = weight_of(g, row)
+        left += <int64_t> (weight_of(g, row) * scale)
         for o in range(g.n_outputs):
-            sums[o] += w * (g.y[row * g.n_outputs + o] - m[o])
-        weight += w
-        other = node.weight - weight
-        if is_cut(g, &order, k) and heavy_enough(g, node, weight):
-            if in_order(g, node, order.feature, m[0] + sums[0] / weight, m[0] - sums[0] / other):
-                consider(best, above_noise(score_of_sums(g, node, sums, weight), least), k, False)
+            l[o] += scaled_part(g, node, row, o, totals)
+        weight, other = left * weight_unit, (node.total - left) * weight_unit
+        if is_cut(g, &order, k) and heavy_enough(g, weight, other):
+            if in_order(g, node, order.feature, m[0] + l[0] * unit / weight, m[0] - l[0] * unit / other):
+                consider(best, above_noise(score_of_sums(g, node, l, unit, weight, other), least), k, False)
 
 
 cdef inline void scan_distances(
@@ -241,6 +305,6 @@ cdef inline void scan_distances(
             right[k] = median_of(&m)
     for k in range(1, order.last + 1):
         weight += weight_of(g, row_of(g, order.items[k - 1]))
-        if is_cut(g, order, k) and heavy_enough(g, node, weight):
+        if is_cut(g, order, k) and heavy_enough(g, weight, node.weight - weight):
             if in_order(g, node, order.feature, left[k], right[k]):
                 consider(best, -loss[k], k, False)

@@ -21,7 +21,7 @@ from tree._growth cimport (
     node_t, rank_of, row_of, scratch_t, set_bits,
 )
 from tree._partition cimport halves_t, mark_sides, partition
-from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, split_t, try_feature
+from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
     FEATURE = 0  # names of the columns of a part's nodes; feature -1: a leaf, -2 - i: here part i is inserted
@@ -454,6 +454,7 @@ def grow(Growth growth, part, double budget):
             pop(g, &p, &node)
             if not node.leaf:
                 budget -= <double> g.n_features * (node.stop - node.start)
+                read_total(g, &node, &p.scratch)
                 if g.max_features < g.n_features:
                     find_drawn(g, &p, &node, &best)
                 else:
@@ -491,6 +492,7 @@ def find_split(Growth growth, part, scratch, Py_ssize_t first, Py_ssize_t stop):
     fill_scratch(&p.scratch, scratch)
     read_waiting(&p, 0, &node)
     with nogil:
+        read_total(g, &node, &p.scratch)
         best.feature, best.score, best.cut, best.how = -1, 0, 0, 0
         if g.max_features < g.n_features:
             find_drawn(g, &p, &node, &best)

@@ -1,6 +1,6 @@
 # Data structures of the tree kernels while a tree grows.
 from libc.math cimport log2
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 cdef enum:
     GINI
@@ -50,6 +50,9 @@ ctypedef struct node_t:
     bint leaf  # whether the node cannot be split by any feature
     uint64_t path  # hash of the path from the root, which seeds the node's draw of features
     double weight, impurity
+    double scale  # a power of 2: whole numbers near scale (y - mean) are summed, so that no order of rows changes a bit
+    Py_ssize_t odd_row  # the row whose whole number is less by `total`, so that the sum over all rows is 0
+    int64_t total  # the sum of these numbers over all rows, or of the scaled weights; set by `_plain_split.read_total`
     double* values  # (n_values,); with `monotonic`, two more: the bounds of the node's prediction
 
 ctypedef struct group_t:  # the rows of one category

@@ -22,7 +22,7 @@
 # Scores are compared after rounding to 40 bits, so that scores that differ by rounding errors are ties, in whatever
 # order the cuts are read; of equal scores the smaller threshold wins. Most cuts score below the bar. A test without a
 # division shows this, in vectors of BLOCK places at a time, including places between equal ranks.
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
@@ -49,7 +49,7 @@ from tree._growth cimport (
     weight_of,
 )
 from tree._general_split cimport (
-    above_noise, best_t, consider, noise, order_t, scan_classes, scan_distances, scan_sums, start_search,
+    above_noise, best_t, consider, fixed_scale, noise, order_t, read_totals, scan_classes, scan_distances, scan_sums, start_search,
 )
 from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 
@@ -247,6 +247,42 @@ cdef inline void read_entropy(
     best.cut = cut
 
 
+cdef inline bint is_plain(const growth_t* g) noexcept nogil:
+    """Whether this file has a loop for the criterion; otherwise `_general_split.pxd` has."""
+    if g.weight != NULL or g.monotonic != NULL:
+        return False
+    if g.criterion == SQUARED_ERROR:
+        return g.n_outputs == 1
+    return g.y == NULL and (g.criterion == GINI or g.criterion == ENTROPY)
+
+
+cdef inline int64_t scaled(const growth_t* g, const node_t* node, uint64_t item) noexcept nogil:
+    """The whole number that stands for y less the mean; these numbers of all rows add up to 0."""
+    cdef Py_ssize_t row = row_of(g, item)
+    cdef int64_t part = <int64_t> ((g.y[row] - node.values[0]) * node.scale)
+    return part - node.total if row == node.odd_row else part
+
+
+cdef inline void read_total(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
+    """Set what the search for a split of the node reads for each feature."""
+    cdef const uint64_t* list = list_of(g, node.list, node.start)
+    cdef Py_ssize_t n = node.stop - node.start, k
+    cdef int64_t total = 0
+    node.odd_row = row_of(g, list[0])
+    if not is_plain(g):
+        if g.criterion != ABSOLUTE_ERROR:
+            read_totals(g, node, scratch)
+        return
+    if g.criterion != SQUARED_ERROR:
+        return
+    # by Cauchy's inequality, the sum of |y - m| is at most n times the standard deviation
+    node.scale = fixed_scale(1.01 * n * sqrt(node.impurity))
+    node.total = 0
+    for k in range(n):
+        total += scaled(g, node, list[k])
+    node.total = total
+
+
 cdef inline void consider_square(
     const way_t* way, double total, double product, double least, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
@@ -257,23 +293,24 @@ cdef inline void consider_square(
 cdef inline void read_squares(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Search the cuts at one end by squared error of one number."""
+    """Squared error of one number."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
-    cdef double mean = node.values[0], total = 0, least = noise(node)
+    cdef double least = noise(node), unit = 1 / node.scale
+    cdef int64_t total = 0  # of the other side it is -total: a cut has the same score from either end, to the last bit
     cdef uint64_t item, next_item = end.items[0]
     for k in range(1, min(end.count - 1, end.last) + 1):
         item = next_item
         next_item = item_at(way, &end, k)
-        total += g.y[row_of(g, item)] - mean
+        total += scaled(g, node, item)
         if k < end.first or same_value(g, item, next_item):
             continue
-        consider_square(way, total, <double> k * <double> (n - k), least, k, &best)
+        consider_square(way, total * unit, <double> k * <double> (n - k), least, k, &best)
     k = end.count
     if end.first <= k <= end.last:
-        total += g.y[row_of(g, next_item)] - mean
-        consider_square(way, total, <double> k * <double> (n - k), least, k, &best)
+        total += scaled(g, node, next_item)
+        consider_square(way, total * unit, <double> k * <double> (n - k), least, k, &best)
     best_out[0] = best
 
 
@@ -407,15 +444,6 @@ cdef inline Py_ssize_t arrange(
         memcpy(scratch.items + k, list + group.start, (group.stop - group.start) * sizeof(uint64_t))
         k += group.stop - group.start
     return 0
-
-
-cdef inline bint is_plain(const growth_t* g) noexcept nogil:
-    """Whether this file has a loop for the criterion; otherwise `_general_split.pxd` has."""
-    if g.weight != NULL or g.monotonic != NULL:
-        return False
-    if g.criterion == SQUARED_ERROR:
-        return g.n_outputs == 1
-    return g.y == NULL and (g.criterion == GINI or g.criterion == ENTROPY)
 
 
 cdef inline void scan(

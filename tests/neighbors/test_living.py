@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor
 from fastclf._threads import Progress
 from fastclf.neighbors import living_rows, search
 from fastclf.neighbors.admit import resolve_metric
+from fastclf.neighbors.living_rows import SpareRows
 from fastclf.neighbors.scan import Scan
 
 METRICS = ["euclidean", "manhattan", "cosine", "dot", "hamming", "minkowski", "nan_euclidean"]
@@ -746,3 +748,35 @@ def test_leave_one_out_of_usps_is_right_at_its_known_best_k(data_file):
     error = model.leave_one_out(10)
     for k in (1, 3, 10):
         assert error[k - 1] == (model.set_params(n_neighbors=k).predict(None) != y).mean()
+
+
+def test_spare_rows_are_claimed_by_one_of_two_threads():
+    array, spare = SpareRows().extend(np.zeros((4, 2)), np.ones((1, 2)))
+    first, again = spare.extend(array, np.full((1, 2), 2.0))
+    second, other = spare.extend(array, np.full((1, 2), 3.0))  # as a thread that has read the same array
+    assert again is spare
+    assert other is not spare
+    assert (first[-1] == 2).all()
+    assert (second[-1] == 3).all()
+    third, _ = spare.extend(first, np.full((2, 2), 4.0))
+    assert third.base is first.base
+    np.testing.assert_array_equal(third[:, 0], [0, 0, 0, 0, 1, 2, 4, 4])
+
+
+def test_rows_that_two_threads_add_at_once_do_not_mix():
+    X = np.zeros((5, 3))
+    for _ in range(30):
+        model, barrier = NearestNeighbors(n_neighbors=1).fit(X).partial_fit(X), threading.Barrier(2)
+
+        def add(value, model=model, barrier=barrier):
+            barrier.wait()
+            model.partial_fit(np.full((50, 3), value))
+
+        threads = [threading.Thread(target=add, args=(value,)) for value in (1.0, 9.0)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # the call that ends last has replaced the rows: the rows of one call at least are there, all of them
+        found = [model.kneighbors([[value] * 3], 50)[0].max() for value in (1.0, 9.0)]
+        assert 0.0 in found

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn import base
 
+import fastclf
 from fastclf import (
     KNeighborsClassifier,
     KNeighborsDensity,
@@ -400,3 +401,27 @@ def test_the_mode_follows_the_umask_and_a_link_stays_a_link(path, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert (tmp_path / "link").is_symlink()
     assert sorted(tmp_path.iterdir()) == [tmp_path / "link", path]
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">f4", ">U3", ">M8[D]", "<i2"])
+def test_labels_keep_their_byte_order(tmp_path, dtype):
+    y = np.array([0, 1, 0, 1]).astype(dtype)
+    model = KNeighborsClassifier(1).fit(np.eye(4), y)
+    save(model, tmp_path / "m.fclf")
+    again = load(tmp_path / "m.fclf", verify=True)
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.predict(np.eye(4)).dtype == model.predict(np.eye(4)).dtype
+    np.testing.assert_array_equal(again.predict(np.eye(4)), y)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="this platform has no longer floats")
+def test_labels_that_no_file_can_hold_are_refused_by_fit(tmp_path):
+    y = np.array([0, 1, 0, 1], np.longdouble)
+    for cls in (fastclf.KNeighborsClassifier, fastclf.GaussianNB, fastclf.DecisionTreeClassifier, fastclf.LinearSVC):
+        with pytest.raises(TypeError, match=r"y has dtype .*128; labels of at most 64 bits are wanted"):
+            cls().fit(np.eye(4), y)
+    with pytest.raises(TypeError, match="classes has dtype"):
+        fastclf.GaussianNB().partial_fit(np.eye(4), y.astype(float), classes=y[:2])
+    encoder = fastclf.OneHotEncoder().fit(y[:, None])
+    save(encoder, tmp_path / "m.fclf")
+    assert same(load(tmp_path / "m.fclf").categories_, encoder.categories_)
