@@ -33,6 +33,7 @@ KERNELS = {
     "neighbors._bits_scan",
     "neighbors._code_scan",
     "neighbors._encode",
+    "neighbors._formula_scan",
     "neighbors._inverted_scan",
     "neighbors._kdtree_search",
     "neighbors._missing_scan",

@@ -18,6 +18,7 @@ from .model_selection.splitters import KFold as KFold
 from .neighbors.classifier import KNeighborsClassifier as KNeighborsClassifier
 from .neighbors.density import KNeighborsDensity as KNeighborsDensity
 from .neighbors.regressor import KNeighborsRegressor as KNeighborsRegressor
+from .neighbors.transformers import KNeighborsTransformer as KNeighborsTransformer
 from .svm.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .linear_model.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from .model_selection.left_out_splits import LeaveOneGroupOut as LeaveOneGroupOut
@@ -75,6 +76,7 @@ from .embedding.handles import get_include as get_include
 from .metrics.classification import hamming_loss as hamming_loss
 from .metrics.probabilities import hinge_loss as hinge_loss
 from .metrics.ratios import jaccard_score as jaccard_score
+from .neighbors.graphs import kneighbors_graph as kneighbors_graph
 from .model_selection.curves import learning_curve as learning_curve
 from .storage.file import load as load
 from .metrics.probabilities import log_loss as log_loss
@@ -87,10 +89,12 @@ from .model_selection.permutations import permutation_test_score as permutation_
 from .metrics.curves import precision_recall_curve as precision_recall_curve
 from .metrics.ratios import precision_recall_fscore_support as precision_recall_fscore_support
 from .metrics.ratios import precision_score as precision_score
+from .neighbors.graphs import radius_neighbors_graph as radius_neighbors_graph
 from .metrics.ratios import recall_score as recall_score
 from .metrics.areas import roc_auc_score as roc_auc_score
 from .metrics.curves import roc_curve as roc_curve
 from .storage.file import save as save
+from .neighbors.graphs import sort_graph_by_row_values as sort_graph_by_row_values
 from .model_selection.folds import stratified_folds as stratified_folds
 from .svm.svc import svm_path as svm_path
 from .metrics.areas import top_k_accuracy_score as top_k_accuracy_score

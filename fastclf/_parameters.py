@@ -40,6 +40,7 @@ _COMPOUND = {
     "models",
     "monotonic_cst",
     "names",
+    "outlier_label",
     "prior",
     "priors",
     "random_state",

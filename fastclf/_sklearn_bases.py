@@ -6,27 +6,31 @@ Then `isinstance(model, sklearn.base.BaseEstimator)` is true, and functions that
 
 import sys
 
-# Pairs of a class and the name of its base class in scikit-learn, until they are joined.
+# The modules of scikit-learn that define bases, and the last name of each: where it is there, the module is complete.
+_MODULES = {"sklearn.base": "is_outlier_detector", "sklearn.neighbors._base": "RadiusNeighborsMixin"}
+
+# Triples of a class, the name of its base class in scikit-learn, and that one's module, until they are joined.
 _waiting = []
 
 
-def joins(name):
+def joins(name, module="sklearn.base"):
     """Decorator of a class that gets scikit-learn's base class of this name."""
 
     def remember(cls):
-        _waiting.append((cls, name))
+        _waiting.append((cls, name, module))
         return cls
 
     return remember
 
 
 def join():
-    """Add scikit-learn's base classes, if scikit-learn is loaded."""
-    loaded = sys.modules.get("sklearn.base")
-    if loaded is None or not hasattr(loaded, "is_outlier_detector"):  # its last name: the module is complete
-        return
-    while _waiting:
-        cls, name = _waiting.pop(0)
+    """Add scikit-learn's base classes, where the modules that define them are loaded."""
+    for entry in list(_waiting):
+        cls, name, module = entry
+        loaded = sys.modules.get(module)
+        if loaded is None or not hasattr(loaded, _MODULES[module]):
+            continue
+        _waiting.remove(entry)
         base = getattr(loaded, name)
         # scikit-learn wants its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)

@@ -26,6 +26,10 @@ SPECIAL = {
     "CostSensitiveClassifier": (lambda: fastclf.CostSensitiveClassifier(cost_matrix=[[0, 1], [3, 0]]), X, Y),
     "CategoricalNB": (fastclf.CategoricalNB, X.astype(int), Y),
     "KNeighborsRegressor": (fastclf.KNeighborsRegressor, X, NUMBERS),
+    "KNeighborsTransformer": (fastclf.KNeighborsTransformer, X, None),
+    "RadiusNeighborsClassifier": (lambda: fastclf.RadiusNeighborsClassifier(3.0), X, Y),
+    "RadiusNeighborsRegressor": (lambda: fastclf.RadiusNeighborsRegressor(3.0), X, NUMBERS),
+    "RadiusNeighborsTransformer": (lambda: fastclf.RadiusNeighborsTransformer(radius=2.0), X, None),
     "DecisionTreeRegressor": (fastclf.DecisionTreeRegressor, X, NUMBERS),
     "OneHotEncoder": (lambda: fastclf.OneHotEncoder(sparse_output=False), X.astype(int).astype(str), None),
     "RBFSampler": (lambda: fastclf.RBFSampler(n_components=8, random_state=0), X, None),
@@ -34,6 +38,7 @@ SPECIAL = {
 }
 MORE = {
     "knn, filter": (lambda: fastclf.KNeighborsClassifier(3, algorithm="filter"), X.astype(np.float32), Y),
+    "knn, canberra": (lambda: fastclf.KNeighborsClassifier(3, metric="canberra"), X, Y),
     "knn, brute": (lambda: fastclf.KNeighborsClassifier(3, algorithm="brute", weights="distance"), X, Y, NUMBERS),
     "bayes, table": (lambda: TableClassifier(fastclf.NaiveBayes()), MIXED, Y),
     "bayes, cuts": (lambda: fastclf.NaiveBayes("mdl"), X, Y),

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from .._csr import as_csr, is_sparse
+from .._csr import Csr, as_csr, is_sparse
 from .._exceptions import warn
 from .._validation import as_array, as_float64, as_matrix, require_number
 from .custom_metric import as_compiled
-from .metrics import METRICS, NAMED, Metric, kernels, names_with
+from .formulas import formula_metric
+from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_more
 from .packed_bits import PackedRows, as_bits, as_packed
+from .precomputed import as_distances
 
 # The metrics that 'minkowski' is equal to for certain p, by this p.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
@@ -17,7 +19,8 @@ def admit(X, metric, p, metric_params, owner):
     """(rows, Metric): the checked X, in the form in which it is searched: an array, PackedRows, or Csr."""
     if not isinstance(metric, str):
         resolved = _resolve_function(metric, dict(metric_params or {}))
-        return as_matrix(X, owner), resolved
+        sparse = resolved.compiled is None and not isinstance(X, np.ndarray) and is_sparse(X)
+        return as_csr(X, owner) if sparse else as_matrix(X, owner), resolved
     named = NAMED[metric]
     if named.packed:
         params = dict(metric_params or {})
@@ -25,18 +28,22 @@ def admit(X, metric, p, metric_params, owner):
         n_bits = params.pop("n_bits", None)
         rows = as_bits(X, metric, owner) if n_bits is None else as_packed(X, n_bits, owner)
         if rows is not None:
-            _require_no_more(params, metric)
+            require_no_more(params, metric)
             return rows, Metric(metric, -1)
     if named.missing:
-        _require_no_more(metric_params, metric)
+        require_no_more(metric_params, metric)
         return as_matrix(X, owner, allow_nan=True), Metric(metric, -1)
+    if named.precomputed:
+        require_no_more(metric_params, metric)
+        return as_distances(X, owner, square=True), Metric(metric, -1)
+    if named.formula:
+        _require_dense(X, metric)
+        rows = as_matrix(X, owner)
+        return rows, formula_metric(named.name, metric_params, rows.shape[1])
     resolved = resolve_metric(metric, p, metric_params)
     sparse = not isinstance(X, np.ndarray) and is_sparse(X)
-    if sparse and not resolved.named.sparse:
-        raise TypeError(
-            f"X is a sparse matrix, and metric is {metric!r}; one of {', '.join(names_with('sparse'))} is wanted with"
-            " it, or a dense array (pass X.toarray())"
-        )
+    if not resolved.named.sparse:
+        _require_dense(X, metric)
     rows = as_csr(X, owner) if sparse else as_matrix(X, owner)
     if resolved.w is not None and resolved.w.shape != rows.shape[1:]:
         raise ValueError(
@@ -45,16 +52,25 @@ def admit(X, metric, p, metric_params, owner):
     return rows, resolved
 
 
+def _require_dense(X, metric):
+    """Refuse a sparse matrix."""
+    if not isinstance(X, np.ndarray) and is_sparse(X):
+        raise ValueError(
+            f"Metric {metric!r} not valid for sparse input: X is a sparse matrix; one of"
+            f" {', '.join(names_with('sparse'))} is wanted with it, or a dense array (pass X.toarray())"
+        )
+
+
 def resolve_metric(metric, p=2, metric_params=None):
     """The Metric for the arguments `metric` (a name), `p` and `metric_params`."""
     params, named, w = dict(metric_params or {}), NAMED[metric], None
     if named.name != "minkowski":
-        _require_no_more(params, metric)
+        require_no_more(params, metric)
         return Metric(named.name, kernels.CODES[named.name])
     if "p" in params:
         warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
     p, w = params.pop("p", p), params.pop("w", None)
-    _require_no_more(params, metric)
+    require_no_more(params, metric)
     p = require_number("p", p, 0, open_low=True)
     if w is None:
         named = _NORMS.get(p, named)
@@ -75,14 +91,8 @@ def _resolve_function(metric, params):
         raise TypeError(f"metric_params['triangle'] is {triangle!r}; True or False is wanted")
     if compiled is None:
         return Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
-    _require_no_more(params, metric)
+    require_no_more(params, metric)
     return Metric("compiled", -1, compiled=compiled, triangle=triangle)
-
-
-def _require_no_more(params, metric):
-    """Refuse items of metric_params that remain after the metric has taken its own."""
-    if params:
-        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 
 
 def admit_queries(index, X, owner):
@@ -90,8 +100,12 @@ def admit_queries(index, X, owner):
     rows, metric = index.some_rows, index.metric
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
-    if isinstance(X, np.ndarray):
+    if isinstance(rows, Csr) and metric.custom is not None:
+        return as_csr(X, owner) if is_sparse(X) else Csr.from_dense(as_matrix(X, owner))
+    if isinstance(X, np.ndarray) and not metric.named.precomputed:
         return as_matrix(X, owner, allow_nan=metric.name == "nan_euclidean")
+    if metric.named.precomputed:
+        return as_distances(X, owner)
     if metric.named.missing:
         return as_matrix(X, owner, allow_nan=True)
     return as_csr(X, owner) if is_sparse(X) and metric.custom is None else as_matrix(X, owner)
@@ -102,4 +116,8 @@ def takes_sparse(metric, p):
     if not isinstance(metric, str) or metric not in NAMED:
         return False
     named = NAMED[metric]
-    return named.sparse or (named.name == "minkowski" and any(other.sparse for other in METRICS if other.norm == p))
+    return (
+        named.sparse
+        or named.precomputed
+        or (named.name == "minkowski" and any(other.sparse for other in METRICS if other.norm == p))
+    )

@@ -4,7 +4,9 @@ from inspect import cleandoc
 
 import numpy as np
 
+from .._csr import as_scipy
 from .._estimator import Estimator
+from .._exceptions import warn
 from .._state_table import Array, Instance, Size, Value, declare, or_none
 from .._threads import Progress, n_threads
 from .._validation import (
@@ -19,42 +21,54 @@ from .._validation import (
 from .admit import admit, admit_queries, takes_sparse
 from .choose_index import ALGORITHMS, Maker
 from .custom_metric import as_compiled
+from .foreign import is_distance_metric, opened
+from .kdtree import Tree
 from .living_rows import Segments, SpareRows
 from .metrics import NAMED, names_with
+from .packed_bits import PackedRows
+from .scan import Scan
 from .search import Search
 
 _SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
     How rows are searched; all give the same exact answer. 'brute' scans all rows. 'filter' scans codes of a byte a
-    coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'tree' (or 'kd_tree',
-    'ball_tree') is for low dimension. 'auto' takes the one that costs least by a sample of the rows.
+    coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'tree' is for low dimension and
+    metrics of the Minkowski family. 'kd_tree' and 'ball_tree' are other names of it, refuse what scikit-learn's trees
+    refuse, and stand for 'auto' where these take what ours does not. 'auto' takes the one that costs least by a sample
+    of the rows.
 leaf_size : int, default=30
     Accepted as scikit-learn has it; without effect.
 p : float > 0, default=2
     Power of the Minkowski metric.
 metric : str or callable, default='minkowski'
-    'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski',
-    'cosine' (rows have squared norms from 1e-290 to 1e308; a row of zeros is at distance 1 from all others), 'dot'
-    (minus the inner product, so that the largest product comes first; not for weights='distance'), 'hamming' (share of
-    the coordinates that differ), 'jaccard' (of the coordinates that are not 0 in both rows, the share that is 0 in one;
-    0 where there is none; any number but 0 counts as True), 'nan_euclidean' (X and queries have NaN for missing values:
+    'euclidean' ('l2'), 'sqeuclidean', 'manhattan' ('l1', 'cityblock'), 'chebyshev' ('infinity'), 'minkowski', 'cosine'
+    (rows have squared norms from 1e-290 to 1e308; a row of zeros is at distance 1 from all others), 'dot' (minus the
+    inner product, so that the largest product comes first; not for weights='distance'), 'hamming' (share of the
+    coordinates that differ), 'jaccard' (of the coordinates that are not 0 in both rows, the share that is 0 in one; 0
+    where there is none; any number but 0 counts as True), 'nan_euclidean' (X and queries have NaN for missing values:
     sqrt(d / n sum (x_j - q_j)^2) over the n coordinates of d that both rows have; infinity, and so last, where n is 0),
-    or a function of two rows, query and row, of X's dtype that returns a float. A Python function is called for every
-    pair: slow, thousands of times slower; a compiled one is called from all threads without the GIL:
-    `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without the last, as a
-    Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is its context), or
-    SciPy's LowLevelCallable of one. Bools under 'hamming' and all rows under 'jaccard' are packed, once, into an eighth
-    of a byte per feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
-    'manhattan', 'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array,
-    queries may be sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and
-    sparse rows can be removed, but no rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows,
-    'nan_euclidean' and functions.
+    'canberra', 'braycurtis', 'seuclidean', 'mahalanobis', 'haversine' (of latitude and longitude in radians),
+    'correlation' (1 less the correlation; 1 where a row is constant), the metrics of bits 'dice', 'rogerstanimoto',
+    'russellrao', 'sokalmichener', 'sokalsneath' and 'yule' (any number but 0 counts as True; 0 for 0 / 0),
+    'precomputed' (X is the matrix of distances among the rows, and queries come as their distances from the rows; of a
+    sparse matrix the entries that are there, zeros too, are neighbours; rows can neither be added nor removed), a
+    DistanceMetric of scikit-learn, or a function of two rows, query and row, of X's dtype that returns a float. A
+    Python function is called for every pair: slow, thousands of times slower; a compiled one is called from all threads
+    without the GIL: `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without
+    the last, as a Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is its
+    context), or SciPy's LowLevelCallable of one. A Python function is given rows of sparse X as SciPy's matrices. Bools
+    under 'hamming' and all rows under 'jaccard' and its like are packed, once, into an eighth of a byte per feature. X
+    and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean', 'manhattan', 'cosine' and
+    'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array, queries may be sparse for every
+    named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and sparse rows can be removed, but no
+    rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows, 'nan_euclidean' and functions.
 metric_params : dict, default=None
-    For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For 'hamming' and 'jaccard':
-    `n_bits`, which says that X and queries are uint8, rows of that many bits packed as by np.packbits(X, axis=1).
-    For a Python function: its keyword arguments. For any function: `triangle`, True where d(x, z) <= d(x, y) + d(y, z),
-    d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows from up to 16 of them (128
-    bytes per row), and a search measures only the rows whose distance these do not show to be too large; not so with
-    algorithm='brute'.
+    For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For 'seuclidean': `V`, the
+    variance of each feature. For 'mahalanobis': `VI`, the inverse of the covariance matrix, or `V`, that matrix. For
+    'hamming', 'jaccard' and its like: `n_bits`, the number of bits of a row: X and queries are then uint8, rows packed
+    as by np.packbits(X, axis=1). For a Python function: its keyword arguments. For any function: `triangle`, True where
+    d(x, z) <= d(x, y) + d(y, z), d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows
+    from up to 16 of them (128 bytes per row), and a search measures only the rows whose distance these do not show to be
+    too large; not so with algorithm='brute'.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
     -1: every CPU, -2: all but one; 1: the calling thread alone. The answer does not depend on it.
@@ -104,13 +118,20 @@ class Neighbors(Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.metric, self.p)
-        tags.input_tags.allow_nan = self.metric in names_with("missing")
+        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric in names_with("missing")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = isinstance(
+            self.metric, str
+        ) and self.metric in names_with("precomputed")
         return tags
 
     def _require_parameters(self):
         super()._require_parameters()
         metric = self.metric
-        if not (metric in NAMED if isinstance(metric, str) else callable(metric) or as_compiled(metric)):
+        if not (
+            metric in NAMED
+            if isinstance(metric, str)
+            else callable(metric) or is_distance_metric(metric) or as_compiled(metric)
+        ):
             require_choice("metric", metric, sorted(NAMED))
 
     def _check_voting(self):
@@ -132,30 +153,58 @@ class Neighbors(Estimator):
             raise TypeError(f"metric_params is {self.metric_params!r}; a dict or None is wanted")
         if self.n_jobs is not None:
             n_threads(self.n_jobs)
-        rows, metric = admit(X, self.metric, self.p, self.metric_params, name)
+        maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
+        if isinstance(X, Neighbors):
+            X._require_fitted()
+            rows = scan = X._scan
+            metric = scan.metric
+        else:
+            rows, *arguments = opened(X, self.metric, self.p, self.metric_params)
+            rows, metric = admit(rows, *arguments, name)
+            scan = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
+            if metric.name == "minkowski" and metric.p < 1 and type(scan.whole()) is Scan:
+                warn(
+                    "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with"
+                    " `algorithm='brute'`."
+                )
         attributes = self._fitted_columns(X, rows)
         weight = as_sample_weight(sample_weight, len(rows))
         if labels is not None:
             y = as_targets(y, len(rows), name, labels)
-        maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
         params = {} if metric.w is None else {"w": metric.w}
         if metric.name == "minkowski":
             params["p"] = metric.p
+        if metric.V is not None:
+            params = dict(self.metric_params or {})
         return attributes | {
             "n_samples_fit_": len(rows),
             "effective_metric_": metric.name if self.metric in ("minkowski", "p") else self.metric,
             "effective_metric_params_": metric.keywords if metric.function is not None else params,
-            "_scan": Segments(rows, metric, maker, maker._replace(algorithm="brute")),
+            "_scan": scan,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
             "_spare_rows": {},
         }, y
+
+    # What scikit-learn's own estimators read of these.
+
+    @property
+    def _fit_X(self):
+        """The fitted rows as an array or SciPy's matrix."""
+        rows = self._scan.X
+        rows = rows[:] if isinstance(rows, Segments) else rows
+        return rows.bits() if isinstance(rows, PackedRows) else as_scipy(rows)
+
+    @property
+    def _fit_method(self):
+        return "kd_tree" if type(self._scan.whole()) is Tree else "brute"
 
     def _is_fitted(self):
         return hasattr(self, "n_features_in_")
 
     def _add_rows(self, X, sample_weight=None):
         """(number of added rows, new attributes), all checked. The estimator itself is not changed."""
+        self._require_rows("added to")
         rows = self._new_samples(X)
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
@@ -171,6 +220,13 @@ class Neighbors(Estimator):
         attributes["_scan"] = self._scan.add(rows)
         return len(rows), attributes
 
+    def _require_rows(self, done):
+        """Refuse to change rows of which distances alone are known."""
+        if self._scan.metric.named.precomputed:
+            raise ValueError(
+                f"rows are {done} a matrix of precomputed distances, which has no others; a new fit is wanted"
+            )
+
     def _extend(self, attributes, name, array, more):
         """Append entries to an array and store the result in `attributes`."""
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
@@ -184,6 +240,7 @@ class Neighbors(Estimator):
             raise ValueError(f"rows names all {n} rows; at least one must stay")
         if len(rows) == 0:
             return {}
+        self._require_rows("removed from")
         columns = {name: getattr(self, name) for name in self._columns}
         attributes = {
             name: None if column is None else np.delete(column, rows, axis=0) for name, column in columns.items()
@@ -252,125 +309,6 @@ class Neighbors(Estimator):
                 + (", among the rows that mask and sample_weight leave" if search.allowed is not None else "")
             )
         return k
-
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
-        """The k nearest rows of each query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), default=None
-            Queries. None: the fitted rows, each without itself (but with its duplicates).
-        n_neighbors : int, default=None
-            k, from 1 to the number of fitted rows; None: the parameter of the estimator.
-        return_distance : bool, default=True
-        mask : array-like of bool of shape (n_samples_fit,), default=None
-            The rows that may be found; None: all.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, k), float64
-            Ascending; only with `return_distance`. Equal to the last bit to the sum over the coordinates in order,
-            in float64.
-        indices : ndarray of shape (n_queries, k), intp
-            Numbers of the rows; at equal distance the smaller first. Rows with `sample_weight` 0 are not found.
-
-        Notes
-        -----
-        O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
-        """
-        search = self._ask(X, "kneighbors", mask)
-        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, search)
-        shape = len(search.queries), k
-        distances, indices = np.empty(shape) if return_distance else None, np.empty(shape, dtype=np.intp)
-        with search.progress:
-            self._scan.nearest(search, distances, indices)
-        return (distances, indices) if return_distance else indices
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity", *, mask=None):
-        """The k nearest rows of each query as a sparse matrix (needs SciPy).
-
-        Parameters
-        ----------
-        X, n_neighbors, mask
-            As for `kneighbors`.
-        mode : {'connectivity', 'distance'}, default='connectivity'
-            Ones, or the distances, at the neighbours.
-
-        Returns
-        -------
-        graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
-        """
-        require_choice("mode", mode, ("connectivity", "distance"))
-        distances, indices = self.kneighbors(X, n_neighbors, mask=mask)
-        data = np.ones(indices.size) if mode == "connectivity" else distances.ravel()
-        return self._graph(data, indices.ravel(), np.arange(len(indices) + 1) * indices.shape[1])
-
-    def _graph(self, data, indices, indptr):
-        from scipy.sparse import csr_matrix
-
-        return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, self.n_samples_fit_))
-
-    def _check_radius(self, radius):
-        least = -np.inf if self.metric == "dot" else 0
-        return require_number("radius", self.radius if radius is None else radius, least)
-
-
-class RadiusSearch(Neighbors):
-    """Search by radius, for the estimators that have one."""
-
-    def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):
-        """Every row within a radius of each query.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), default=None
-            Queries. None: the fitted rows, each without itself.
-        radius : float >= 0, default=None
-            Rows at exactly this distance are found, too; None: the parameter of the estimator.
-        return_distance : bool, default=True
-        sort_results : bool, default=False
-            By ascending distance, then index; otherwise by index.
-        mask : array-like of bool of shape (n_samples_fit,), default=None
-            The rows that may be found; None: all.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries,) of float64 arrays
-            Only with `return_distance`.
-        indices : ndarray of shape (n_queries,) of intp arrays
-        """
-        search = self._ask(X, "radius_neighbors", mask)
-        radius = self._check_radius(radius)
-        if sort_results and not return_distance:
-            raise ValueError("return_distance must be True if sort_results is True.")
-        indices, distances = (np.empty(len(search.queries), dtype=object) for _ in range(2))
-        with search.progress:
-            self._scan.within(search, radius, indices, distances if return_distance else None)
-        if sort_results:
-            for i, found in enumerate(zip(indices, distances)):
-                order = np.lexsort(found)
-                indices[i], distances[i] = found[0][order], found[1][order]
-        return (distances, indices) if return_distance else indices
-
-    def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False, *, mask=None):
-        """Every row within a radius of each query as a sparse matrix (needs SciPy).
-
-        Parameters
-        ----------
-        X, radius, sort_results, mask
-            As for `radius_neighbors`.
-        mode : {'connectivity', 'distance'}, default='connectivity'
-
-        Returns
-        -------
-        graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
-        """
-        require_choice("mode", mode, ("connectivity", "distance"))
-        distances, indices = self.radius_neighbors(X, radius, True, sort_results, mask=mask)
-        indptr = np.concatenate([[0], np.cumsum([len(found) for found in indices])])
-        found = np.concatenate(list(indices))
-        data = np.ones(len(found)) if mode == "connectivity" else np.concatenate(list(distances))
-        return self._graph(data, found, indptr)
 
 
 def _allowed(weight, others=None):

@@ -5,17 +5,23 @@ from typing import NamedTuple
 import numpy as np
 
 from .._csr import Csr
+from .._exceptions import warn
 from .code_filter import Filter
 from .code_plan import plan
 from .custom_metric import Called, Pivots
+from .formulas import Formula
 from .inverted_index import Sparse
 from .kdtree import Tree
 from .metrics import NAMED, names_with
 from .missing_values import Missing
 from .packed_bits import Bits, PackedRows
+from .precomputed import Precomputed
 from .scan import Scan
 
 ALGORITHMS = ("auto", "brute", "filter", "tree", "kd_tree", "ball_tree")
+
+# Metrics that scikit-learn's ball tree does not take. For those that it takes and no tree of ours, 'auto' stands.
+_NO_BALLS = frozenset(["correlation", "cosine", "dot", "nan_euclidean", "precomputed", "yule"])
 
 # With fewer rows than this, or for a filter fewer numbers, a scan takes less time than the construction of an index.
 _FEW_ROWS = 1 << 10
@@ -37,24 +43,28 @@ class Maker(NamedTuple):
     memory: float  # megabytes that the construction may use
 
     def __call__(self, X, metric):
-        algorithm = self.algorithm
-        if algorithm in ("tree", "kd_tree", "ball_tree"):
-            _require_metric(algorithm, metric, "tree", X)
+        algorithm = _as_scikit_learn_has_it(self.algorithm, X, metric)
+        if algorithm == "tree":
+            _require_metric(self.algorithm, metric, "tree", X)
             return Tree(X, metric, self.n_jobs)
         if algorithm == "filter":
             _require_metric(algorithm, metric, "coded", X)
             return self._filter(X, metric)
         if isinstance(X, PackedRows):
             return Bits(X, metric)
-        if isinstance(X, Csr):
-            return Sparse(X, metric)
+        if metric.name == "precomputed":
+            return Precomputed(X, metric)
         if metric.name not in NAMED:
             if metric.triangle and algorithm != "brute":
                 return Pivots(X, metric)
             return Pivots(X, metric, 0) if metric.compiled is None else Called(X, metric)
+        if isinstance(X, Csr):
+            return Sparse(X, metric)
         named = NAMED[metric.name]
         if named.missing:
             return Missing(X, metric)
+        if named.formula:
+            return Formula(X, metric)
         if algorithm == "auto" and len(X) >= _FEW_ROWS:
             if named.tree and X.shape[1] <= _LOW_DIMENSION and not isinstance(X, np.memmap):
                 return Tree(X, metric, self.n_jobs)
@@ -67,6 +77,28 @@ class Maker(NamedTuple):
         scan = Scan(X, metric)
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=self.algorithm == "filter")
         return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)
+
+
+def _as_scikit_learn_has_it(algorithm, X, metric):
+    """The algorithm that stands for 'kd_tree' or 'ball_tree', which refuse what scikit-learn's refuse."""
+    if algorithm not in ("kd_tree", "ball_tree"):
+        return algorithm
+    if isinstance(X, Csr):
+        warn("cannot use tree with sparse input: using brute force")
+        return "auto"
+    if metric.name == "minkowski" and metric.p < 1:
+        raise ValueError(
+            f'algorithm="{algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve this problem'
+            ' either set p >= 1 or algorithm="brute". (algorithm="tree" takes any p.)'
+        )
+    if algorithm == "kd_tree" and metric.w is not None:
+        raise ValueError(
+            "algorithm='kd_tree' is not valid for metric='minkowski' with a weight parameter 'w': try"
+            " algorithm='ball_tree' or algorithm='brute' instead."
+        )
+    if algorithm == "ball_tree" and not metric.named.tree and metric.name not in _NO_BALLS:
+        return "auto"
+    return "tree"
 
 
 def _require_metric(algorithm, metric, column, X):

@@ -3,16 +3,14 @@
 import numpy as np
 
 from .._estimator import Classifier
-from .._state_table import Array, List, declare, require_positions
-from .._validation import encode_labels
 from . import _votes
 from .base import document
-from .labels import as_label_lists, join, leave
+from .labelled_rows import LabelledRows
 from .voting import Voters
 
 
 @document
-class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
+class KNeighborsClassifier(LabelledRows, Voters, Classifier, shortcuts=True):
     """Classification by the vote of the k nearest rows.
 
     Parameters
@@ -56,11 +54,6 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
     (array(['low'], dtype='<U4'), array([[0.333, 0.667]]))
     """
 
-    _state_table = declare(
-        _classes=List("n_outputs", Array("any", None)),
-        _codes=Array("intp", "n_rows", "n_outputs"),  # the class of each row's labels
-    )
-
     def __init__(
         self,
         n_neighbors=5,
@@ -79,92 +72,7 @@ class KNeighborsClassifier(Voters, Classifier, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns = (*Voters._columns, "_codes")
-
     _vote_choices = (("ties", ("first", "distance")),)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def fit(self, X, y, sample_weight=None):
-        """Keep the rows, by reference, and their labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels that can be sorted: ints, strings, bools.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Neighbours
-            are taken until their weights add up to `n_neighbors`, the last one in part.
-
-        Returns
-        -------
-        self
-        """
-        return self._become(**self._fitted_attributes(X, y, sample_weight))
-
-    def _fitted_attributes(self, X, y, sample_weight):
-        """The attributes of a fit, all checked. The estimator itself is not changed."""
-        attributes, y = self._fit_rows(X, sample_weight, y, labels=True)
-        classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
-        return attributes | {
-            "classes_": list(classes) if y.ndim == 2 else classes[0],
-            "outputs_2d_": y.ndim == 2,
-            "_codes": np.stack(codes, axis=1),
-            "_declared": None,
-        }
-
-    def _check_rest(self, sizes, entries):
-        for classes, codes in zip(self._classes, self._codes.T if entries else ()):
-            require_positions("_codes", codes, len(classes))
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Append rows (a copy of them) to the fitted rows; the first call is a fit.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`. New labels are added to `classes_`. Without `sample_weight` each row counts once.
-        classes : array-like of labels, or a list of these for several outputs, default=None
-            Labels that are kept in `classes_` even if no row has them. Never necessary.
-
-        Returns
-        -------
-        self
-            The same as if all rows had been fitted at once. O(d) per row, amortised; a new class costs O(n).
-        """
-        if self._is_fitted():
-            n, attributes = self._add_rows(X, sample_weight)
-            y = self._more_targets(y, n, (self._codes.shape[1],) if self.outputs_2d_ else ())
-            codes, known, new = join(self._codes, self._classes, y.reshape(n, -1).T)
-            self._extend(attributes, "_codes", codes, np.stack(new, axis=1))
-            declared, several, update = self._declared, self.outputs_2d_, vars(self).update
-        else:
-            attributes = self._fitted_attributes(X, y, sample_weight)
-            declared, several, update = None, attributes["outputs_2d_"], self._become
-            known = attributes["classes_"] if several else [attributes["classes_"]]
-        if classes is not None:
-            labels = as_label_lists(classes, len(known), several)
-            attributes["_codes"], known, _ = join(attributes["_codes"], known, labels)
-            attributes["_declared"] = labels if declared is None else join(None, declared, labels)[1]
-        update(**attributes | {"classes_": known if several else known[0]})
-        return self
-
-    def _without(self, rows):
-        attributes = super()._without(rows)
-        if attributes:
-            codes, classes = leave(attributes["_codes"], self._classes, self._declared)
-            attributes |= {"_codes": codes, "classes_": classes if self.outputs_2d_ else classes[0]}
-        return attributes
-
-    @property
-    def _classes(self):
-        return self.classes_ if self.outputs_2d_ else [self.classes_]
 
     def predict(self, X, *, mask=None):
         """The label of each query.

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._csr import Csr, as_scipy
 from .._threads import advance, n_threads, ranges, run
 from . import _custom_scan as kernels
-from .search import NO_ROW, Heaps, Hits, Index, Search, put_hits, require_full
+from .search import NO_ROW, Heaps, Hits, Index, Search, put_hits, radius_of, require_full
 
 SIGNATURE = "double (const double *query, const double *row, ptrdiff_t d, void *user_data)"
 
@@ -149,7 +150,7 @@ class Pivots(Index):
         while len(pivots) < min(n_pivots, n):
             pivots.append(pivot)
             column = np.empty(n)
-            for _ in self._distances(X[pivot], f"row {pivot} of X", everything, column):
+            for _ in self._distances(_row(X, pivot), f"row {pivot} of X", everything, column):
                 pass
             columns.append(column[:, None])
             closest = np.minimum(closest, column)
@@ -173,7 +174,7 @@ class Pivots(Index):
             while len(rest):
                 part, rest, bound = rest[:size], rest[size:], bound[size:]
                 far = np.empty(len(part))
-                yield from self._distances(search.queries[i], f"query {search.first + i}", part, far)
+                yield from self._distances(_row(search.queries, i), f"query {search.first + i}", part, far)
                 rows, distances = _first(np.append(rows, part), np.append(distances, far), k)
                 if len(self.pivots):
                     near = np.flatnonzero(bound <= distances[-1] * (1 + _SLACK))
@@ -191,11 +192,12 @@ class Pivots(Index):
     def within(self, search, radius, indices_out, distances_out):
         def answer(i):
             rows, distances, rest, bound = yield from self._begin_query(search, i)
-            rest = rest[bound <= radius * (1 + _SLACK)] if len(self.pivots) else rest
+            reach = radius_of(radius, i)
+            rest = rest[bound <= reach * (1 + _SLACK)] if len(self.pivots) else rest
             far = np.empty(len(rest))
-            yield from self._distances(search.queries[i], f"query {search.first + i}", rest, far)
+            yield from self._distances(_row(search.queries, i), f"query {search.first + i}", rest, far)
             rows, distances = np.append(rows, rest), np.append(distances, far)
-            near = distances <= radius
+            near = distances <= reach
             rows, distances = rows[near], distances[near]
             order = np.argsort(rows)
             put_hits(i, rows[order], distances[order], indices_out, distances_out)
@@ -213,7 +215,7 @@ class Pivots(Index):
     def _begin_query(self, search, i):
         """(pivots that may be found, their distances, the other rows that may be found, bounds of their distances)."""
         to_pivots = np.empty(len(self.pivots))
-        yield from self._distances(search.queries[i], f"query {search.first + i}", self.pivots, to_pivots)
+        yield from self._distances(_row(search.queries, i), f"query {search.first + i}", self.pivots, to_pivots)
         bound = np.empty(len(self.X))
         for start, stop in ranges(0, len(self.X), 1 << 16):
             kernels.lower_bounds(self.from_pivots, to_pivots, _SLACK, start, stop, bound)
@@ -238,11 +240,16 @@ class Pivots(Index):
                 kernels.distances(self.X, rows, start, stop, metric.compiled, query, buffer, distance_out)
             else:
                 for i in range(start, stop):
-                    distance_out[i] = _call(metric, query, self.X[rows[i]])
+                    distance_out[i] = _call(metric, query, _row(self.X, rows[i]))
             bad = np.isnan(distance_out[start:stop])
             if bad.any():
                 raise _no_number(metric.custom, name, rows[start + bad.argmax()])
             yield
+
+
+def _row(X, i):
+    """A row as a function of the user's is given it: an array, or SciPy's matrix of one row."""
+    return as_scipy(X[i : i + 1]) if isinstance(X, Csr) else X[i]
 
 
 def _first(rows, distances, k):

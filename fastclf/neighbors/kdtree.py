@@ -16,7 +16,7 @@ from .._threads import Progress, advance, n_threads, ranges, run
 from . import _kdtree_build
 from .metrics import MetricOf, names_with
 from .scan import Scan
-from .search import Heaps, Hits, put_hits, require_full
+from .search import Heaps, Hits, put_hits, radius_of, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
 
@@ -202,7 +202,7 @@ class Tree(Scan):
 
         def answer(block):
             start, stop = block
-            part, hits = search.of(slice(*block)), Hits(stop - start, radius, capacity)
+            part, hits = search.of(slice(*block)), Hits(stop - start, radius_of(radius, slice(*block)), capacity)
             state = Walk(part, self._queries(part), hits)
             done = 0
             for outcome in self._walk(state):
@@ -225,7 +225,8 @@ class Tree(Scan):
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
             rows, distances = np.empty((2, len(some)), object)
-            super().within(search.of(some)._replace(progress=unwatched), radius, rows, distances)
+            some_radius = radius_of(radius, some)
+            super().within(search.of(some)._replace(progress=unwatched), some_radius, rows, distances)
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):

@@ -15,7 +15,7 @@ from .._threads import advance, copy_rows, n_threads, run
 from .choose_index import Maker
 from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
-from .search import Heaps, kernels, put_hits, require_full
+from .search import Heaps, kernels, put_hits, radius_of, require_full
 
 # The largest number of queries that are searched in all segments before the next queries.
 _BLOCK_QUERIES = 1 << 14
@@ -76,7 +76,7 @@ class Segments(DeclaredState):
         _alive=or_none(Array("uint8", "n_places", below=2)),
         **where(
             lambda rows: rows._given is None,
-            metric=MetricOf([*names_with("scanned"), *names_with("missing")], measured=False),
+            metric=MetricOf([*names_with("scanned"), *names_with("missing"), *names_with("formula")], measured=False),
         ),
     )
 
@@ -314,7 +314,7 @@ class Segments(DeclaredState):
             block, found = search.of(slice(start, start + size)), []
             for first, part, here, _ in self._ask_parts(block, parts):
                 rows, distances = np.empty((2, len(block.queries)), object)
-                part.within(here, radius, rows, distances)
+                part.within(here, radius_of(radius, slice(start, start + size)), rows, distances)
                 found.append(zip(rows + first, distances))
             for i, pieces in enumerate(zip(*found), start):
                 rows, distances = map(np.concatenate, zip(*pieces))

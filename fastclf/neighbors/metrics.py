@@ -24,6 +24,8 @@ class Named(NamedTuple):
     coded: bool = False  # whether a filter can search by it: codes with a byte per coordinate bound the distances
     sparse: bool = False  # whether an inverted index can search by it
     packed: bool = False  # whether rows of packed bits can be searched by it, by counting bits
+    formula: bool = False  # whether `_formula_scan.pyx` can compute it
+    precomputed: bool = False  # whether X holds the distances themselves
     missing: bool = False  # whether NaN is allowed, as a missing value
 
     @property
@@ -42,6 +44,19 @@ METRICS = (
     Named("dot", coded=True, sparse=True),
     Named("hamming", as_it_lies=True, packed=True),
     Named("jaccard", scanned=False, packed=True),
+    Named("dice", scanned=False, packed=True),
+    Named("rogerstanimoto", scanned=False, packed=True),
+    Named("russellrao", scanned=False, packed=True),
+    Named("sokalmichener", scanned=False, packed=True),
+    Named("sokalsneath", scanned=False, packed=True),
+    Named("yule", scanned=False, packed=True),
+    Named("canberra", scanned=False, formula=True),
+    Named("braycurtis", scanned=False, formula=True),
+    Named("seuclidean", scanned=False, formula=True),
+    Named("mahalanobis", scanned=False, formula=True),
+    Named("haversine", scanned=False, formula=True),
+    Named("correlation", scanned=False, formula=True),
+    Named("precomputed", scanned=False, precomputed=True),
     Named("nan_euclidean", scanned=False, missing=True),
 )
 
@@ -62,6 +77,12 @@ def known_of(name):
     return NAMED.get(name, _FUNCTION)
 
 
+def require_no_more(params, metric):
+    """Refuse what is left of metric_params once the metric has taken its own."""
+    if params:
+        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
+
+
 class Metric(NamedTuple):
     """A metric with its parameters, for the kernels."""
 
@@ -70,6 +91,7 @@ class Metric(NamedTuple):
         w=or_none(Array("float64", "n_features")),
         norm2=or_none(Array("float64", "n_rows")),
         largest_norm=Value(require_number, 0),
+        V=or_none(Array("float64", "n_features", None)),
     )
 
     name: str
@@ -82,6 +104,9 @@ class Metric(NamedTuple):
     keywords: dict | None = None  # further arguments of that function, by name
     compiled: object = None  # the compiled function that is the metric
     triangle: bool = False  # whether the user states that the triangle inequality holds
+    # (n_features, 1) float64, the variances of 'seuclidean', or (n_features, n_features), the inverse of the covariance
+    # matrix for 'mahalanobis'
+    V: np.ndarray | None = None
 
     @property
     def named(self):
@@ -116,6 +141,11 @@ class MetricOf(Instance):
         super().require(name, value, sizes, entries)
         if self.measured and value.name == "cosine":
             Array("float64", "n_rows").require("norm2", value.norm2, sizes, entries)
+        if value.name in ("seuclidean", "mahalanobis"):
+            n_columns = 1 if value.name == "seuclidean" else "n_features"
+            Array("float64", "n_features", n_columns).require("V", value.V, sizes, entries)
+        if value.name == "haversine" and sizes["n_features"] != 2:
+            raise ValueError(f"{name} is 'haversine' of {sizes['n_features']} features; 2 are wanted")
 
 
 def numbered(metric):

@@ -1,10 +1,14 @@
 """Search for the nearest rows."""
 
-from .base import RadiusSearch, document
+import numpy as np
+
+from .base import document
+from .search import require_radius
+from .searches import NumberSearch, RadiusSearch
 
 
 @document
-class NearestNeighbors(RadiusSearch):
+class NearestNeighbors(NumberSearch, RadiusSearch):
     """Exact nearest neighbours of queries among the rows of X.
 
     Parameters
@@ -69,7 +73,7 @@ class NearestNeighbors(RadiusSearch):
         self
         """
         if self.radius is not None:
-            self._check_radius(None)
+            require_radius(self.radius, -np.inf if self.metric == "dot" else 0)
         return self._become(**self._fit_rows(X)[0])
 
     def partial_fit(self, X, y=None):

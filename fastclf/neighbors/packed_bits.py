@@ -1,4 +1,4 @@
-"""Hamming and Jaccard distances on packed bits: an eighth of a byte per feature."""
+"""Distances between rows of bits, such as Hamming's and Jaccard's, on packed bits: an eighth of a byte per feature."""
 
 from typing import NamedTuple
 
@@ -56,6 +56,10 @@ class PackedRows(DeclaredState):
     def row_bytes(self):
         return self.packed.shape[1]
 
+    def bits(self):
+        """The rows as bools."""
+        return np.unpackbits(self.packed, axis=1, count=self.n_bits).view(bool)
+
     def ones(self):
         """The number of ones in each row."""
         count = np.empty(len(self), np.intc)
@@ -70,7 +74,7 @@ def _parts(X):
 
 
 def as_bits(X, metric, owner, fitted=False):
-    """X as PackedRows. Bools are bits; for 'jaccard' numbers other than 0 are ones, and for 'hamming' 0 and 1 are bits.
+    """X as PackedRows. Bools are bits; for 'hamming' 0 and 1 are bits, for other metrics numbers other than 0 are ones.
 
     None for rows of numbers in a fit with 'hamming', which measures them as numbers; queries of a `fitted` estimator
     must be bits.
@@ -123,7 +127,7 @@ class BitPass(NamedTuple):
 
     search: Search
     query: np.ndarray  # (n_queries, n_words) uint64: the bits of a query, then zeros up to a whole word
-    ones: np.ndarray | None  # (n_queries,) intc, the number of ones in each query, for 'jaccard'
+    ones: np.ndarray | None  # (n_queries,) intc, the number of ones in each query; None for 'hamming'
     found: Heaps | Hits
     limits: np.ndarray  # (n_queries, 2) uint64, scratch of the kernel
     panel: np.ndarray | None  # (n_words, PANEL_ROWS) uint64, scratch of the kernel; None: rows are read from X itself
@@ -148,7 +152,7 @@ class Bits(Index):
 
     def __init__(self, X, metric):
         super().__init__(X, metric)
-        self._ones = X.ones() if metric.name == "jaccard" else None  # (n_rows,) intc, the number of ones in each row
+        self._ones = None if metric.name == "hamming" else X.ones()  # (n_rows,) intc, the number of ones in each row
 
     def _check_rest(self, sizes, entries):
         if (self._ones is None) != (self.metric.name == "hamming"):
@@ -175,4 +179,5 @@ class Bits(Index):
         return BitPass(search, *queries, found, np.empty((n_queries, 2), np.uint64), panel)
 
     def _step(self, state, start, stop):
-        return kernels.scan(self.X.packed, start, stop, self.X.n_bits, self._ones, state)
+        code = kernels.CODES[self.metric.name]
+        return kernels.scan(self.X.packed, start, stop, self.X.n_bits, code, self._ones, state)

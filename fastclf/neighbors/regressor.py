@@ -3,15 +3,14 @@
 import numpy as np
 
 from .._estimator import Regressor
-from .._state_table import Array
-from .._validation import as_numbers
 from . import _votes
 from .base import document
+from .target_rows import TargetRows
 from .voting import Voters
 
 
 @document
-class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
+class KNeighborsRegressor(TargetRows, Voters, Regressor, shortcuts=True):
     """Regression by the (weighted) mean of the k nearest rows' targets.
 
     Parameters
@@ -55,52 +54,6 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
     ):
         self._take(locals())
 
-    _columns = (*Voters._columns, "_y")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _check_rest(self, sizes, entries):
-        Array("float64", "n_rows", *[None] * (np.ndim(self._y) > 1)).check("_y", self._y, sizes, entries)
-
-    def fit(self, X, y, sample_weight=None):
-        """Keep the rows, by reference, and their targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Neighbours
-            are taken until their weights add up to `n_neighbors`, the last one in part.
-
-        Returns
-        -------
-        self
-        """
-        attributes, y = self._fit_rows(X, sample_weight, y, labels=False)
-        return self._become(_y=as_numbers(y), **attributes)
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
-
-        Returns
-        -------
-        self
-            The same as if all rows had been fitted at once. O(d) per row, amortised.
-        """
-        if not self._is_fitted():
-            return self.fit(X, y, sample_weight)
-        n, attributes = self._add_rows(X, sample_weight)
-        y = as_numbers(self._more_targets(y, n, self._y.shape[1:], labels=False))
-        self._extend(attributes, "_y", self._y, y)
-        vars(self).update(attributes)
-        return self
-
     def predict(self, X, *, mask=None):
         """The mean target of each query's neighbours.
 
@@ -127,10 +80,6 @@ class KNeighborsRegressor(Voters, Regressor, shortcuts=True):
             for ballots in self._polls(search, k):
                 self._count(average, ballots)
         return predicted.reshape(-1, *self._y.shape[1:])
-
-    def _targets(self):
-        """y with an axis of outputs."""
-        return self._y.reshape(len(self._y), -1)
 
     def _predict_each(self, X):
         search, k = self._ask_voters(X, "predict")

@@ -7,6 +7,7 @@ the answer is the same.
 
 from functools import partial
 from itertools import pairwise
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from .. import _simd
 from .._state_table import Array, DeclaredState, declare
 from .._threads import Progress, advance, n_threads, ranges, run
+from .._validation import as_float64, require_number
 from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
@@ -112,7 +114,7 @@ class Hits:
         # the largest number of rows in a range, such that its hits fit the buffer
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
-        self.tau = np.full(n_queries, float(radius))  # (n_queries,) float64
+        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,)
         self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,) intp each
         self.distance = np.empty(capacity)  # (capacity,) float64
         self.pieces = [[] for _ in range(n_queries)]  # for each query a list of (rows, distances)
@@ -182,7 +184,7 @@ class Index(DeclaredState):
         Parameters
         ----------
         search : Search
-        radius : float
+        radius : float, or ndarray of shape (n_queries,), float64
         indices_out : ndarray of shape (n_queries,), object
             Each item becomes an array of shape (n_found,), intp.
         distances_out : ndarray of shape (n_queries,), object; or None
@@ -192,7 +194,7 @@ class Index(DeclaredState):
         capacity = max(1, int(min(1 << 18, memory * 1e6 / n_threads(search.n_jobs) / 80)))
 
         def begin(start, stop, first=True):
-            return Hits(stop - start, radius, capacity, self.unit)
+            return Hits(stop - start, radius_of(radius, slice(start, stop)), capacity, self.unit)
 
         def finish(start, stop, found):
             for i in range(start, stop):
@@ -290,6 +292,23 @@ class Index(DeclaredState):
     def _cheap_range(self, n_queries):
         """The number of rows that these queries can be compared with in the time of a range."""
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
+
+
+def require_radius(radius, least, n_queries=None):
+    """A radius as a number, or as an array of one for each query."""
+    if isinstance(radius, (Real, np.bool_)) or np.ndim(radius) == 0 or n_queries is None:
+        return require_number("radius", radius, least)
+    radius = as_float64(radius, "radius")
+    if radius.shape != (n_queries,):
+        raise ValueError(f"radius has shape {radius.shape}; a number, or an array of shape ({n_queries},), is wanted")
+    if not (radius >= least).all():
+        raise ValueError(f"radius has an entry that is no number from {least:g} up")
+    return np.ascontiguousarray(radius)
+
+
+def radius_of(radius, chosen):
+    """The radius of some of the queries, a slice or a number or numbers."""
+    return radius[chosen] if np.ndim(radius) else radius
 
 
 def put_hits(i, rows, distances, indices_out, distances_out):

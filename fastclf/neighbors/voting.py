@@ -8,10 +8,11 @@ import numpy as np
 from .._estimator import clone
 from .._folds import is_leave_one_out
 from .._threads import n_threads, run
-from .._validation import as_targets, require_choice, require_integer
+from .._validation import require_integer
 from . import _votes
-from .base import Neighbors
 from .living_rows import Segments, fit_in
+from .searches import NumberSearch
+from .vote_weights import Weighted
 
 # Number of neighbours whose votes are counted by one kernel call: 7 ms, if each is a cache miss.
 _PIECE = 1 << 16
@@ -47,7 +48,7 @@ class Ballot(NamedTuple):
         return self._replace(distance=distance, index=index)
 
 
-class WeightedNeighbors(Neighbors):
+class WeightedNeighbors(NumberSearch):
     """Neighbours counted with sample weights as multiplicities."""
 
     def _check_reach(self, name, k, search):
@@ -109,25 +110,8 @@ class WeightedNeighbors(Neighbors):
             yield start, distance[:n], index[:n]
 
 
-class Voters(WeightedNeighbors):
+class Voters(Weighted, WeightedNeighbors):
     """Estimators in which neighbours vote on labels or numbers."""
-
-    _vote_choices = ()  # names of further parameters of the votes, and their allowed values
-
-    def _more_targets(self, y, n, shape, labels=True):
-        """The targets of n added rows, each with the shape of the earlier ones."""
-        y = as_targets(y, n, type(self).__name__, labels)
-        if y.shape[1:] != shape:
-            raise ValueError(f"y has shape {y.shape}; {(n, *shape)} is wanted, as in the first fit")
-        return y
-
-    def _check_voting(self):
-        if self.weights is not None and not callable(self.weights):
-            require_choice("weights", self.weights, ("uniform", "distance"))
-        for name, choices in self._vote_choices:
-            require_choice(name, getattr(self, name), choices)
-        if self.weights == "distance" and self.metric == "dot":
-            raise ValueError("weights='distance' with metric='dot', whose values are no distances; 'uniform' is wanted")
 
     def _ask_voters(self, X, call, mask=None):
         """(Search, number of neighbours) for a call in which `n_neighbors` neighbours vote."""

@@ -1,13 +1,19 @@
-# Hamming and Jaccard distances between rows of packed bits, from the number of bits in which two rows differ.
+# Distances between rows of packed bits, from the number of bits in which two rows differ.
 #
-# With c bits that differ and |x|, |q| ones, |x or q| = (|x| + |q| + c) / 2, so that
+# With c bits that differ and |x|, |q| ones, b = (|x| + |q| - c) / 2 bits are 1 in both, so that
 #
-#     hamming = c / d,        jaccard = c / ((|x| + |q| + c) / 2),  0 where both are empty
+#     hamming         c / d                    jaccard         c / (b + c)
+#     dice            c / (2 b + c)            sokalsneath     2 c / (b + 2 c)
+#     rogerstanimoto  2 c / (d + c)            russellrao      (d - b) / d
+#     sokalmichener   2 c / (d + c)            yule            2 u v / (b (d - b - c) + u v),  u = |x| - b, v = |q| - b
 #
-# are quotients of whole numbers, rounded once. With t = min(tau, 1) (1 + 1e-12), which covers that rounding, a row at
-# distance tau or less has
+# are quotients of whole numbers, rounded once, and 0 where the numerator is 0. (Only yule's may exceed 2^53.) With
+# t = min(tau, 1) (1 + 1e-12), which covers that rounding, a row at Hamming's or Jaccard's distance tau or less has
 #
 #     c <= t d,               c <= t / (2 - t) (|x| + |q|)
+#
+# Each distance of dice, sokalsneath and rogerstanimoto is a rising function of one of these two; for russellrao and
+# yule there is no bound.
 #
 # Both bounds are at most  base + (slope |x| >> 20)  with whole numbers base and slope, rounded up. A row whose c
 # exceeds this limit is skipped.
@@ -28,21 +34,49 @@ ctypedef struct limit_t:
     uint64_t base
     uint64_t slope
 
+cdef enum:
+    HAMMING
+    JACCARD
+    DICE
+    SOKALSNEATH
+    ROGERSTANIMOTO
+    RUSSELLRAO
+    YULE
+
+CODES = {
+    "hamming": HAMMING,
+    "jaccard": JACCARD,
+    "dice": DICE,
+    "sokalsneath": SOKALSNEATH,
+    "rogerstanimoto": ROGERSTANIMOTO,
+    "sokalmichener": ROGERSTANIMOTO,
+    "russellrao": RUSSELLRAO,
+    "yule": YULE,
+}
+
 ctypedef struct bits_t:
+    int code
     const unsigned char* X     # (n, n_bytes)
     Py_ssize_t n_bytes
     Py_ssize_t n_words         # number of 64-bit words of a query; the padding after its n_bytes bytes is 0
     Py_ssize_t n_bits
     const uint64_t* Q          # (n_queries, n_words)
-    const int* ones            # (n,) the number of ones in each row for Jaccard; NULL for Hamming
-    const int* query_ones      # (n_queries,) the number of ones in each query for Jaccard; NULL for Hamming
+    const int* ones            # (n,) the number of ones in each row; NULL for Hamming
+    const int* query_ones      # (n_queries,) the number of ones in each query; NULL for Hamming
     limit_t* limit             # (n_queries,) the largest c of a row within the query's tau
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
     """Set the query's limit, the largest number of differing bits at a distance of tau or less."""
-    cdef double t = min(s.tau[query], 1.0) * (1 + 1e-12)
-    if b.ones == NULL:
+    cdef double t = min(s.tau[query], 1.0)
+    if b.code == DICE:
+        t = 2 * t / (1 + t)
+    elif b.code == SOKALSNEATH or b.code == ROGERSTANIMOTO:
+        t = t / (2 - t)
+    elif b.code == RUSSELLRAO or b.code == YULE:
+        t = 1
+    t = t * (1 + 1e-12)
+    if b.code != JACCARD and b.code != DICE and b.code != SOKALSNEATH:
         b.limit[query].base = <uint64_t> ceil(t * b.n_bits)
         b.limit[query].slope = 0
     else:
@@ -51,15 +85,41 @@ cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query)
         b.limit[query].slope = <uint64_t> ceil(t * (1 << 20))
 
 
+cdef inline double quotient(const bits_t* b, Py_ssize_t c, Py_ssize_t x, Py_ssize_t q) noexcept nogil:
+    """The distance of rows of x and q ones that differ in c bits."""
+    cdef Py_ssize_t both = (x + q - c) // 2
+    cdef double above = c, below
+    if b.code == HAMMING:
+        below = b.n_bits
+    elif b.code == JACCARD:
+        below = both + c
+    elif b.code == DICE:
+        below = 2 * both + c
+    elif b.code == SOKALSNEATH:
+        above = 2 * c
+        below = both + 2 * c
+    elif b.code == ROGERSTANIMOTO:
+        above = 2 * c
+        below = b.n_bits + c
+    elif b.code == RUSSELLRAO:
+        above = b.n_bits - both
+        below = b.n_bits
+    else:
+        above = 2.0 * <double> (x - both) * <double> (q - both)
+        below = <double> both * <double> (b.n_bits - both - c) + 0.5 * above
+    return above / below if above > 0 else 0
+
+
 cdef inline void take_count(
     const bits_t* b, search_t* s, Py_ssize_t count, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
     """Put a row that differs from the query in `count` bits into the heap, or among the hits, if it is within tau."""
-    cdef Py_ssize_t of = b.n_bits
+    cdef Py_ssize_t x = 0, q = count
     if b.ones != NULL:
-        of = (b.ones[row] + b.query_ones[query] + count) // 2
-    require(0 <= count <= of)
-    if take(s, <double> count / <double> of if of else 0, row, query):
+        x = b.ones[row]
+        q = b.query_ones[query]
+    require(0 <= count <= b.n_bits and x + q >= count)
+    if take(s, quotient(b, count, x, q), row, query):
         set_limit(b, s, query)
 
 
@@ -138,11 +198,12 @@ cdef void scan_panels(
 
 
 def scan(
-    const unsigned char[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_bits, const int[::1] ones, state
+    const unsigned char[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_bits, int code, const int[::1] ones,
+    state,
 ):
     """Search rows X[start:stop], with a BitPass of `fastclf/neighbors/packed_bits.py`; returns the number of hits.
 
-    The distance is Jaccard's where `ones` has the number of ones in each row, and Hamming's where it is None.
+    `ones` has the number of ones in each row; it is None for Hamming's distance.
     """
     cdef search_t s
     cdef bits_t b
@@ -152,6 +213,7 @@ def scan(
     cdef uint64_t[:, ::1] limits = state.limits
     cdef Py_ssize_t query
     fill_found(&s, X.shape[0], Q.shape[0], state)
+    b.code = code
     b.X = &X[0, 0]
     b.n_bytes = X.shape[1]
     b.n_words = Q.shape[1]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+import reference_metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from test_neighbors import peak_memory
@@ -54,6 +55,41 @@ def test_bits_are_the_numbers_of_scipy_and_scikit_learn(rng, metric):
     got = NearestNeighbors(n_neighbors=90, metric=metric).fit(X).kneighbors(Q)
     np.testing.assert_array_equal(got[0], np.sort(cdist(Q, X, metric), axis=1))
     np.testing.assert_allclose(got[0], Peer(n_neighbors=90, metric=metric).fit(X).kneighbors(Q)[0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("metric", reference_metrics.BITS)
+@pytest.mark.parametrize("shape", [(1, 1), (40, 9), (70, 64), (33, 200)])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_counts_of_bits_make_the_other_metrics(rng, metric, shape, share):
+    X, Q = rng.random(shape) < share, rng.random((6, shape[1])) < share
+    X[0], Q[0], Q[1] = False, False, True
+    D = reference_metrics.distances(X, Q, metric)
+    k = min(9, len(X))
+    model = NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=2).fit(X)
+    for queries in (Q, Q[:1]):  # many are searched in panels, one as rows lie
+        distances, indices = model.kneighbors(queries)
+        expected = reference.nearest(D[: len(queries)], k)
+        np.testing.assert_array_equal(indices, expected[1])
+        np.testing.assert_array_equal(distances, expected[0])
+    radius = np.median(D)
+    for row, found in zip(D, model.radius_neighbors(Q, radius)[1]):
+        np.testing.assert_array_equal(found, np.flatnonzero(row <= radius))
+    packed = NearestNeighbors(n_neighbors=k, metric=metric, metric_params={"n_bits": shape[1]})
+    packed.fit(np.packbits(X, axis=1))
+    np.testing.assert_array_equal(packed.kneighbors(np.packbits(Q, axis=1))[0], model.kneighbors(Q)[0])
+    np.testing.assert_array_equal(model._fit_X, X)
+
+
+@pytest.mark.parametrize("metric", ["rogerstanimoto", "russellrao", "sokalmichener"])
+def test_other_metrics_of_bits_are_those_of_scikit_learn(rng, metric):
+    from sklearn.neighbors import NearestNeighbors as Peer
+
+    X, Q = rng.random((90, 40)) < 0.3, rng.random((8, 40)) < 0.3
+    ours, theirs = (
+        cls(n_neighbors=90, metric=metric, algorithm="ball_tree").fit(X).kneighbors(Q)[0]
+        for cls in (NearestNeighbors, Peer)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-15)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8])

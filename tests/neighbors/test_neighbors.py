@@ -38,30 +38,42 @@ def assert_exact(X, Q, k, metric="euclidean", D=None, **params):
         np.testing.assert_array_equal(distances, expected_distances)
 
 
+# Parameters of the metrics that need some, and their numbers of features.
+NEEDED = {"seuclidean": {"V": np.ones(4)}, "mahalanobis": {"VI": np.eye(4)}}
+FEATURES = {"haversine": 2, "precomputed": 30}
+
+# The metrics that scikit-learn's ball tree takes and no tree of ours.
+ONLY_IN_BALLS = {"braycurtis", "canberra", "dice", "hamming", "haversine", "jaccard", "mahalanobis", "rogerstanimoto"}
+ONLY_IN_BALLS |= {"russellrao", "seuclidean", "sokalmichener", "sokalsneath"}
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_the_table_says_which_index_takes_a_metric(rng, metric):
-    X, sparse_X = rng.standard_normal((30, 4)), sparse.csr_matrix(rng.standard_normal((30, 4)).round(0))
+    X = np.abs(rng.standard_normal((30, FEATURES.get(metric.name, 4))))
+    sparse_X = sparse.csr_matrix(X.round(0))
 
     def takes(X, **params):
         try:
-            NearestNeighbors(metric=metric.name, p=3, **params).fit(X)
+            NearestNeighbors(metric=metric.name, p=3, metric_params=NEEDED.get(metric.name), **params).fit(X)
         except (TypeError, ValueError):
             return False
         return True
 
     assert metric.scanned == (metric.code >= 0) == (metric.name in scan.kernels.CODES)
-    assert takes(X, algorithm="tree") == takes(X, algorithm="ball_tree") == metric.tree
+    assert takes(X)
+    assert takes(X, algorithm="tree") == takes(X, algorithm="kd_tree") == metric.tree
+    assert takes(X, algorithm="ball_tree") == (metric.tree or metric.name in ONLY_IN_BALLS)
     assert takes(X, algorithm="filter") == metric.coded
-    assert takes(sparse_X) == metric.sparse
+    assert takes(sparse_X) == (metric.sparse or metric.precomputed)
     assert takes(np.where(X > 1, np.nan, X)) == metric.missing
-    rows = NearestNeighbors(metric=metric.name).fit(X > 0)._scan.some_rows
+    rows = NearestNeighbors(metric=metric.name, metric_params=NEEDED.get(metric.name)).fit(X > 0)._scan.some_rows
     assert isinstance(rows, PackedRows) == metric.packed
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_aliases_and_norms_by_their_p_are_the_metric(rng, metric):
-    X = rng.standard_normal((30, 4))
-    found = NearestNeighbors(metric=metric.name).fit(X).kneighbors(X)
+    X = np.abs(rng.standard_normal((30, FEATURES.get(metric.name, 4))))
+    found = NearestNeighbors(metric=metric.name, metric_params=NEEDED.get(metric.name)).fit(X).kneighbors(X)
     others = [NearestNeighbors(metric=name) for name in metric.aliases]
     others += [] if metric.norm is None else [NearestNeighbors(metric="minkowski", p=metric.norm)]
     for other in others:

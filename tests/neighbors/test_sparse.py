@@ -1,5 +1,6 @@
 """Sparse rows: the answers for the same rows made dense, to the last bit."""
 
+import ctypes
 from contextlib import suppress
 
 import numpy as np
@@ -267,10 +268,16 @@ def broken(X, **parts):
     return X
 
 
+POINTER = ctypes.POINTER(ctypes.c_double)
+LOWEST = ctypes.CFUNCTYPE(ctypes.c_double, POINTER, POINTER, ctypes.c_ssize_t)(lambda query, row, d: 0.0)
+
 BAD = {
-    "metric": (lambda X: NearestNeighbors(metric="chebyshev").fit(sparse.csr_matrix(X)), "X is a sparse matrix, and"),
+    "metric": (
+        lambda X: NearestNeighbors(metric="chebyshev").fit(sparse.csr_matrix(X)),
+        "X is a sparse matrix; one of",
+    ),
     "p": (lambda X: NearestNeighbors(p=3).fit(sparse.csr_matrix(X)), "one of cosine, dot, euclidean, manhattan"),
-    "callable": (lambda X: NearestNeighbors(metric=max).fit(sparse.csr_matrix(X)), "X is a sparse matrix; a"),
+    "compiled": (lambda X: NearestNeighbors(metric=LOWEST).fit(sparse.csr_matrix(X)), "X is a sparse matrix; a"),
     "jaccard": (lambda X: NearestNeighbors(metric="jaccard").fit(sparse.csr_matrix(X)), "X is a sparse matrix"),
     "nan": (
         lambda X: NearestNeighbors().fit(broken(X, data=np.array([1.0, 2.0, 3.0, np.nan]))),

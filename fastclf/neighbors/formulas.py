@@ -1,0 +1,119 @@
+"""Exact search by metrics with a formula of their own: Canberra, Bray and Curtis, Mahalanobis, haversine ..."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+from .._state_table import DeclaredState, declare
+from .._validation import as_float64
+from .metrics import Metric, MetricOf, names_with, require_no_more
+from .search import Heaps, Hits, Index, Search
+
+kernels = _simd.load("neighbors._formula_scan")
+
+# Multiply-adds that a coordinate costs by its metric, about.
+_WORK = {"canberra": 8, "braycurtis": 4, "seuclidean": 4, "mahalanobis": 1, "haversine": 4, "correlation": 2}
+
+
+class FormulaPass(NamedTuple):
+    """One thread's pass over rows with a block of queries."""
+
+    search: Search
+    query: np.ndarray  # (n_queries, d) float64; for 'correlation' less their means
+    notes: np.ndarray  # (n_queries, N_NOTES) float64, what the kernel has noted of each query
+    found: Heaps | Hits
+    panel: np.ndarray  # (N_NOTES + 2 d, PANEL_ROWS) float64, scratch of the kernel
+
+
+class Formula(Index):
+    """All rows of X, searched exactly.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32 or float64, C-contiguous
+    metric : Metric
+        One with a `formula`.
+    """
+
+    _state_table = declare(metric=MetricOf(names_with("formula")))
+
+    _check_state = DeclaredState._check_state  # the kernels of a scan do not know its metrics by a number
+
+    def _work(self):
+        d = self.X.shape[1]
+        return _WORK[self.metric.name] * d * (d if self.metric.name == "mahalanobis" else 1)
+
+    def _costs(self, queries):
+        d = self.X.shape[1]
+        return self._work(), d, 8 * d + 32, (32 + 16 * d) * kernels.PANEL_ROWS
+
+    def _cheap_range(self, n_queries):
+        return max(1, (1 << 24) // (n_queries * self._work()))
+
+    def _queries(self, search):
+        query = np.array(search.queries, np.float64, order="C")
+        notes = np.zeros((len(query), kernels.N_NOTES))
+        kernels.prepare(kernels.CODES[self.metric.name], query, notes)
+        return query, notes
+
+    def _pass(self, search, queries, found):
+        shape = kernels.N_NOTES + 2 * self.X.shape[1], kernels.PANEL_ROWS
+        return FormulaPass(search, *queries, found, aligned(shape, np.float64))
+
+    def _step(self, state, start, stop):
+        return kernels.scan(self.X, start, stop, kernels.CODES[self.metric.name], self.metric.V, state)
+
+
+def formula_metric(name, params, d):
+    """The Metric of one of these names for rows of d features; `params` is metric_params."""
+    params, V = dict(params or {}), None
+    if name == "seuclidean":
+        V = _given(params, name, "V", (d,))
+        if not (np.isfinite(V) & (V > 0)).all():
+            raise ValueError("metric_params['V'] has an entry that is no finite number above 0; variances are wanted")
+        V = V.reshape(-1, 1)
+    elif name == "mahalanobis":
+        V = _inverse_covariance(params, d)
+    elif name == "haversine" and d != 2:
+        raise ValueError(
+            f"Haversine distance only valid in 2 dimensions: X has {d} features; latitude and longitude in radians are"
+            " wanted"
+        )
+    require_no_more(params, name)
+    return Metric(name, -1, V=V)
+
+
+def _given(params, name, key, shape):
+    """An entry of metric_params, which must be there and have the shape."""
+    if params.get(key) is None:
+        raise ValueError(
+            f"metric_params has no {key!r}, which metric={name!r} needs; an array of shape {shape} is wanted"
+        )
+    array = as_float64(params.pop(key), f"metric_params[{key!r}]")
+    if array.shape != shape:
+        raise ValueError(f"metric_params[{key!r}] has shape {array.shape}; {shape} is wanted")
+    return np.ascontiguousarray(array)
+
+
+def _inverse_covariance(params, d):
+    """The matrix of 'mahalanobis', which must make every distance a number."""
+    key = "V" if params.get("VI") is None and params.get("V") is not None else "VI"
+    matrix = _given(params, "mahalanobis", key, (d, d))
+    params.pop("V", None)
+    params.pop("VI", None)
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"metric_params[{key!r}] has NaN or infinity; finite numbers are wanted")
+    if key == "V":
+        try:
+            matrix = np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:
+            raise ValueError("metric_params['V'] is singular; an invertible matrix, or 'VI', is wanted") from None
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if values[0] < -1e-9 * max(values[-1], 0):
+        raise ValueError(
+            f"metric_params[{key!r}] has a negative eigenvalue, {values[0]:g}, with which some distances are no"
+            " numbers; a positive semidefinite matrix is wanted"
+        )
+    return np.ascontiguousarray(matrix)

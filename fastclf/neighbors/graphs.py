@@ -1,0 +1,186 @@
+"""Graphs of neighbours in one call, and the order in which scikit-learn wants their entries."""
+
+import numpy as np
+
+from .._csr import is_sparse
+from .._exceptions import warn
+from .base import Neighbors
+from .nearest import NearestNeighbors
+
+
+def _queries(X, include_self, mode):
+    """The queries of a graph: X, or None where a row is no neighbour of itself; 'auto': in a graph of ones it is."""
+    if include_self == "auto":
+        include_self = mode == "connectivity"
+    return X if include_self else None
+
+
+def _fitted(X, metric, p, metric_params, **params):
+    """(NearestNeighbors, the rows that are searched): X may be one that is fitted with the same metric."""
+    wanted = {"metric": metric, "p": p, "metric_params": metric_params}
+    if not isinstance(X, Neighbors):
+        return NearestNeighbors(**wanted, **params).fit(X), X
+    X._require_fitted()
+    for name, value in wanted.items():
+        if getattr(X, name) is not value and repr(getattr(X, name)) != repr(value):
+            raise ValueError(
+                f"Got {value} for {name}, while the estimator has {getattr(X, name)} for the same parameter."
+            )
+    return X, X._fit_X
+
+
+def kneighbors_graph(
+    X,
+    n_neighbors,
+    *,
+    mode="connectivity",
+    metric="minkowski",
+    p=2,
+    metric_params=None,
+    include_self=False,
+    n_jobs=None,
+):
+    """The k nearest rows of each row of X as a sparse matrix (needs SciPy).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a fitted NearestNeighbors
+    n_neighbors : int >= 1
+        k.
+    mode : {'connectivity', 'distance'}, default='connectivity'
+        Ones, or the distances, at the neighbours.
+    metric : str or callable, default='minkowski'
+        As NearestNeighbors has it; where X is one, its own metric is wanted.
+    p : float > 0, default=2
+        Power of the Minkowski metric.
+    metric_params : dict, default=None
+        As NearestNeighbors has it.
+    include_self : bool or 'auto', default=False
+        Whether a row is its own nearest neighbour; 'auto': with mode 'connectivity'.
+    n_jobs : int, default=None
+        Threads, as NearestNeighbors has it.
+
+    Returns
+    -------
+    graph : scipy.sparse.csr_matrix of shape (n_samples, n_samples), float64
+
+    Examples
+    --------
+    >>> from fastclf.neighbors import kneighbors_graph
+    >>> kneighbors_graph([[0.0], [1.0], [3.0]], 1, mode="distance").toarray()
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 2., 0.]])
+    """
+    model, rows = _fitted(X, metric, p, metric_params, n_neighbors=n_neighbors, n_jobs=n_jobs)
+    return model.kneighbors_graph(_queries(rows, include_self, mode), n_neighbors, mode)
+
+
+def radius_neighbors_graph(
+    X,
+    radius,
+    *,
+    mode="connectivity",
+    metric="minkowski",
+    p=2,
+    metric_params=None,
+    include_self=False,
+    n_jobs=None,
+):
+    """All rows within a radius of each row of X as a sparse matrix (needs SciPy).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a fitted NearestNeighbors
+    radius : float >= 0
+        Rows at exactly this distance are found.
+    mode : {'connectivity', 'distance'}, default='connectivity'
+        Ones, or the distances, at the neighbours.
+    metric : str or callable, default='minkowski'
+        As NearestNeighbors has it; where X is one, its own metric is wanted.
+    p : float > 0, default=2
+        Power of the Minkowski metric.
+    metric_params : dict, default=None
+        As NearestNeighbors has it.
+    include_self : bool or 'auto', default=False
+        Whether a row is its own neighbour; 'auto': with mode 'connectivity'.
+    n_jobs : int, default=None
+        Threads, as NearestNeighbors has it.
+
+    Returns
+    -------
+    graph : scipy.sparse.csr_matrix of shape (n_samples, n_samples), float64
+
+    Examples
+    --------
+    >>> from fastclf.neighbors import radius_neighbors_graph
+    >>> radius_neighbors_graph([[0.0], [1.0], [3.0]], 1.0, mode="distance").toarray()
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 0.]])
+    """
+    model, rows = _fitted(X, metric, p, metric_params, radius=radius, n_jobs=n_jobs)
+    return model.radius_neighbors_graph(_queries(rows, include_self, mode), radius, mode)
+
+
+def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
+    """A sparse graph whose entries ascend in each row, as scikit-learn wants graphs of precomputed distances.
+
+    Our own estimators take entries in any order.
+
+    Parameters
+    ----------
+    graph : scipy.sparse matrix or array in format 'csr', 'csc', 'coo' or 'lil'
+    copy : bool, default=False
+        False sorts the entries in place; a graph in another format than 'csr' is copied, and refused without `copy`.
+    warn_when_not_sorted : bool, default=True
+
+    Returns
+    -------
+    graph : scipy.sparse matrix or array in format 'csr'
+        Equal values stay in their order.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from fastclf.neighbors import sort_graph_by_row_values
+    >>> graph = csr_array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
+    >>> sort_graph_by_row_values(graph, warn_when_not_sorted=False).data
+    array([1., 3., 2., 3., 1., 2.])
+    """
+    if not is_sparse(graph):
+        raise TypeError(f"graph is of type {type(graph).__name__}; one of SciPy's sparse matrices is wanted")
+    if graph.format == "csr" and _ascends(graph):
+        return graph
+    if warn_when_not_sorted:
+        warn(
+            "Precomputed sparse input was not sorted by row values. Use the function sort_graph_by_row_values to sort"
+            " the input by row values, with warn_when_not_sorted=False to remove this warning.",
+            "EfficiencyWarning",
+        )
+    if graph.format not in ("csr", "csc", "coo", "lil"):
+        raise TypeError(
+            f"Sparse matrix in {graph.format!r} format is not supported due to its handling of explicit zeros"
+        )
+    if graph.format != "csr":
+        if not copy:
+            raise ValueError(
+                "The input graph is not in CSR format. Use copy=True to allow the conversion to CSR format."
+            )
+        graph = graph.asformat("csr")
+    elif copy:
+        graph = graph.copy()
+    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    order = np.lexsort((graph.data, row))
+    n = len(order)
+    graph.data[:n], graph.indices[:n] = graph.data[order], graph.indices[order]
+    graph.has_sorted_indices = False
+    return graph
+
+
+def _ascends(graph):
+    """Whether the entries of each row ascend."""
+    drops = graph.data[1:] < graph.data[:-1]
+    starts = graph.indptr[1:-1]
+    drops[starts[(starts > 0) & (starts <= len(drops))] - 1] = False
+    return not drops.any()

@@ -1,0 +1,133 @@
+"""Search among distances that the user has computed: a matrix of all of them, or a sparse graph of some."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._csr import Csr, Matrix, as_csr, is_sparse
+from .._state_table import DeclaredState, declare
+from .._threads import advance, ranges
+from .._validation import as_matrix
+from . import _precomputed_scan as kernels
+from .metrics import MetricOf, names_with
+from .search import Heaps, Hits, Index, Search, put_hits, radius_of
+
+# SciPy's formats whose explicit zeros, distances of 0, are kept.
+_FORMATS = ("csr", "csc", "coo", "lil")
+
+# Entries of a graph are checked, and sorted, this many at a time.
+_ENTRIES = 1 << 18
+
+
+def as_distances(X, owner, square=False):
+    """X, checked, as an array or Csr of distances from 0 up; of a graph each entry that is there is a neighbour."""
+    if not isinstance(X, (np.ndarray, Csr)) and is_sparse(X):
+        if X.format not in _FORMATS:
+            raise TypeError(
+                f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros; one of"
+                f" {', '.join(_FORMATS)} is wanted"
+            )
+        X = as_csr(X, owner)
+        name, numbers = "precomputed distance matrix", X.data.reshape(-1, 1)
+    else:
+        X = X if isinstance(X, Csr) else as_matrix(X, owner)
+        name, numbers = "X", X.data.reshape(-1, 1) if isinstance(X, Csr) else X
+    for start, stop in ranges(0, len(numbers), max(1, _ENTRIES // numbers.shape[1])):
+        if (numbers[start:stop] < 0).any():
+            raise ValueError(f"Negative values in data passed to {name}. Distances from 0 up are wanted")
+    if square and X.shape[0] != X.shape[1]:
+        raise ValueError(f"Precomputed matrix must be square. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
+    return X
+
+
+class PrecomputedPass(NamedTuple):
+    """One thread's pass over rows with a block of queries."""
+
+    search: Search
+    distance: np.ndarray  # (n_queries, n_rows) float32 or float64
+    found: Heaps | Hits
+
+
+class Precomputed(Index):
+    """Distances among n rows: those of a query come with it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n), float32 or float64, C-contiguous; or Csr
+        From each row, for the rows as queries.
+    metric : Metric
+        'precomputed'.
+    """
+
+    _state_table = declare(X=Matrix("n_rows", "n_features"), metric=MetricOf(names_with("precomputed")))
+
+    _check_state = DeclaredState._check_state  # the kernels of a scan do not know its metric by a number
+
+    def _check_rest(self, sizes, entries):
+        if sizes["n_rows"] != sizes["n_features"]:
+            raise ValueError(f"X has shape {self.X.shape}; a square matrix is wanted")
+
+    def nearest(self, search, distance_out, index_out):
+        if not isinstance(search.queries, Csr):
+            super().nearest(search, distance_out, index_out)
+            return
+        k = index_out.shape[1]
+        for start, part, row, index, distance in self._entries(search):
+            count = np.bincount(row, minlength=len(part.queries))
+            if count.min() < k:
+                raise ValueError(
+                    f"{k} neighbors per samples are required, but some samples have only {count.min()} neighbors in"
+                    " precomputed graph matrix. Decrease number of neighbors used or recompute the graph with more"
+                    " neighbors."
+                )
+            order = np.lexsort((index, distance, row))
+            first = np.cumsum(count) - count
+            chosen = order[first[:, None] + np.arange(k)]
+            stop = start + len(count)
+            index_out[start:stop] = index[chosen]
+            if distance_out is not None:
+                distance_out[start:stop] = distance[chosen]
+            advance(search.progress, len(count) * len(self.X))
+
+    def within(self, search, radius, indices_out, distances_out):
+        if not isinstance(search.queries, Csr):
+            super().within(search, radius, indices_out, distances_out)
+            return
+        for start, part, row, index, distance in self._entries(search):
+            near = distance <= radius_of(radius, start + row)
+            row, index, distance = row[near], index[near], distance[near]
+            ends = np.cumsum(np.bincount(row, minlength=len(part.queries)))
+            for i, (first, last) in enumerate(zip([0, *ends], ends)):
+                put_hits(start + i, index[first:last].copy(), distance[first:last].copy(), indices_out, distances_out)
+            advance(search.progress, len(ends) * len(self.X))
+
+    def _entries(self, search):
+        """A few queries of a graph at a time: (the first, Search of them, and of each entry that may be found ...
+
+        ... the number of its query among these, its row, and its distance), queries and rows ascending.
+        """
+        queries = search.queries
+        size = max(1, _ENTRIES * len(queries) // (queries.size + 1))
+        for start, stop in ranges(0, len(queries), 1, size):
+            part = search.of(slice(start, stop))
+            row, index = part.queries.row_numbers(), part.queries.indices.astype(np.intp)
+            distance = part.queries.data.astype(np.float64)
+            findable = np.ones(len(row), bool) if search.allowed is None else search.allowed[index] != 0
+            if part.self_row is not None:
+                findable &= part.self_row[row] != index
+            yield start, part, row[findable], index[findable], distance[findable]
+
+    def _costs(self, queries):
+        return 1, queries.shape[1], queries.dtype.itemsize * queries.shape[1], 0
+
+    def _cheap_range(self, n_queries):
+        return max(1, (1 << 23) // n_queries)
+
+    def _queries(self, search):
+        return np.ascontiguousarray(search.queries)
+
+    def _pass(self, search, queries, found):
+        return PrecomputedPass(search, queries, found)
+
+    def _step(self, state, start, stop):
+        return kernels.scan(state.distance, start, stop, state)

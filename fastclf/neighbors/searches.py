@@ -1,0 +1,142 @@
+"""Searches that users call: the nearest rows by their number, and all rows within a radius, also as graphs."""
+
+import numpy as np
+
+from .._sklearn_bases import joins
+from .base import Neighbors
+from .search import require_radius
+
+_MODES = ("connectivity", "distance")
+
+
+def require_mode(mode):
+    if mode not in _MODES:
+        raise ValueError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead')
+
+
+def as_graph(data, indices, indptr, n_rows):
+    """Neighbours as SciPy's matrix."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_rows))
+
+
+@joins("KNeighborsMixin", "sklearn.neighbors._base")
+class NumberSearch(Neighbors):
+    """Search by number, for the estimators that have one."""
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
+        """The k nearest rows of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            Queries. None: the fitted rows, each without itself (but with its duplicates).
+        n_neighbors : int, default=None
+            k, from 1 to the number of fitted rows; None: the parameter of the estimator.
+        return_distance : bool, default=True
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows that may be found; None: all.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), float64
+            Ascending; only with `return_distance`. Equal to the last bit to the sum over the coordinates in order,
+            in float64.
+        indices : ndarray of shape (n_queries, k), intp
+            Numbers of the rows; at equal distance the smaller first. Rows with `sample_weight` 0 are not found.
+
+        Notes
+        -----
+        O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
+        """
+        search = self._ask(X, "kneighbors", mask)
+        k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, search)
+        shape = len(search.queries), k
+        distances, indices = np.empty(shape) if return_distance else None, np.empty(shape, dtype=np.intp)
+        with search.progress:
+            self._scan.nearest(search, distances, indices)
+        return (distances, indices) if return_distance else indices
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity", *, mask=None):
+        """The k nearest rows of each query as a sparse matrix (needs SciPy).
+
+        Parameters
+        ----------
+        X, n_neighbors, mask
+            As for `kneighbors`.
+        mode : {'connectivity', 'distance'}, default='connectivity'
+            Ones, or the distances, at the neighbours.
+
+        Returns
+        -------
+        graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
+        """
+        require_mode(mode)
+        distances, indices = self.kneighbors(X, n_neighbors, mask=mask)
+        data = np.ones(indices.size) if mode == "connectivity" else distances.ravel()
+        return as_graph(data, indices.ravel(), np.arange(len(indices) + 1) * indices.shape[1], self.n_samples_fit_)
+
+
+@joins("RadiusNeighborsMixin", "sklearn.neighbors._base")
+class RadiusSearch(Neighbors):
+    """Search by radius, for the estimators that have one."""
+
+    def _check_radius(self, radius, n_queries):
+        """The radius of a call, a number or one for each query."""
+        least = -np.inf if self.metric == "dot" else 0
+        return require_radius(self.radius if radius is None else radius, least, n_queries)
+
+    def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):
+        """Every row within a radius of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), default=None
+            Queries. None: the fitted rows, each without itself.
+        radius : float >= 0 or array-like of shape (n_queries,), default=None
+            Rows at exactly this distance are found, too; None: the parameter of the estimator.
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            By ascending distance, then index; otherwise by index.
+        mask : array-like of bool of shape (n_samples_fit,), default=None
+            The rows that may be found; None: all.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries,) of float64 arrays
+            Only with `return_distance`.
+        indices : ndarray of shape (n_queries,) of intp arrays
+        """
+        search = self._ask(X, "radius_neighbors", mask)
+        radius = self._check_radius(radius, len(search.queries))
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True.")
+        indices, distances = (np.empty(len(search.queries), dtype=object) for _ in range(2))
+        with search.progress:
+            self._scan.within(search, radius, indices, distances if return_distance else None)
+        if sort_results:
+            for i, found in enumerate(zip(indices, distances)):
+                order = np.lexsort(found)
+                indices[i], distances[i] = found[0][order], found[1][order]
+        return (distances, indices) if return_distance else indices
+
+    def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False, *, mask=None):
+        """Every row within a radius of each query as a sparse matrix (needs SciPy).
+
+        Parameters
+        ----------
+        X, radius, sort_results, mask
+            As for `radius_neighbors`.
+        mode : {'connectivity', 'distance'}, default='connectivity'
+
+        Returns
+        -------
+        graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
+        """
+        require_mode(mode)
+        distances, indices = self.radius_neighbors(X, radius, True, sort_results, mask=mask)
+        indptr = np.concatenate([[0], np.cumsum([len(found) for found in indices])])
+        found = np.concatenate(list(indices))
+        data = np.ones(len(found)) if mode == "connectivity" else np.concatenate(list(distances))
+        return as_graph(data, found, indptr, self.n_samples_fit_)

@@ -1,0 +1,61 @@
+"""Rows with targets that are averaged, and how both come and go together."""
+
+import numpy as np
+
+from .._state_table import Array
+from .._validation import as_numbers
+from .base import Neighbors
+
+
+class TargetRows(Neighbors):
+    """What regressors by nearest neighbours share."""
+
+    _columns = (*Neighbors._columns, "_y")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_rest(self, sizes, entries):
+        Array("float64", "n_rows", *[None] * (np.ndim(self._y) > 1)).check("_y", self._y, sizes, entries)
+
+    def fit(self, X, y, sample_weight=None):
+        """Keep the rows, by reference, and their targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Where
+            `n_neighbors` are taken, they are taken until their weights add up to this number, the last one in part.
+
+        Returns
+        -------
+        self
+        """
+        attributes, y = self._fit_rows(X, sample_weight, y, labels=False)
+        return self._become(_y=as_numbers(y), **attributes)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
+
+        Returns
+        -------
+        self
+            The same as if all rows had been fitted at once. O(d) per row, amortised.
+        """
+        if not self._is_fitted():
+            return self.fit(X, y, sample_weight)
+        n, attributes = self._add_rows(X, sample_weight)
+        y = as_numbers(self._more_targets(y, n, self._y.shape[1:], labels=False))
+        self._extend(attributes, "_y", self._y, y)
+        vars(self).update(attributes)
+        return self
+
+    def _targets(self):
+        """y with an axis of outputs."""
+        return self._y.reshape(len(self._y), -1)

@@ -1,0 +1,20 @@
+# Distances that the user has computed: those of a query from all rows lie in a row of a matrix.
+from cython cimport floating
+
+from neighbors._search cimport fill_found, search_t, take
+
+
+def scan(const floating[:, ::1] distance, Py_ssize_t start, Py_ssize_t stop, state):
+    """Take rows start to stop, with a PrecomputedPass of `fastclf/neighbors/precomputed.py`.
+
+    Column j of `distance`, of shape (n_queries, n_rows), is row j's. Returns the number of hits.
+    """
+    cdef search_t s
+    cdef Py_ssize_t row, query
+    fill_found(&s, distance.shape[1], distance.shape[0], state)
+    with nogil:
+        for query in range(s.n_queries):
+            for row in range(start, stop):
+                if distance[query, row] <= s.tau[query]:
+                    take(&s, distance[query, row], row, query)
+    return s.n_hits
