@@ -26,6 +26,7 @@ from setuptools.command.build_ext import build_ext
 KERNELS = {
     "embedding._building_blocks",
     "kernels._values",
+    "linear_model._elastic_net",
     "linear_model._likelihood",
     "linear_model._perceptron",
     "linear_model._scores",

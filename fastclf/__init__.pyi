@@ -27,6 +27,7 @@ from .model_selection.left_out_splits import LeavePGroupsOut as LeavePGroupsOut
 from .model_selection.left_out_splits import LeavePOut as LeavePOut
 from .svm.linear_svc import LinearSVC as LinearSVC
 from .linear_model.logistic import LogisticRegression as LogisticRegression
+from .linear_model.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
 from .naive_bayes.single import MultinomialNB as MultinomialNB
 from .naive_bayes.mixed import NaiveBayes as NaiveBayes
 from .neighbors.centroid import NearestCentroid as NearestCentroid
@@ -40,6 +41,8 @@ from .model_selection.left_out_splits import PredefinedSplit as PredefinedSplit
 from .kernel_approximation.kernel_maps import RBFSampler as RBFSampler
 from .model_selection.left_out_splits import RepeatedKFold as RepeatedKFold
 from .model_selection.left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
+from .linear_model.ridge import RidgeClassifier as RidgeClassifier
+from .linear_model.ridge import RidgeClassifierCV as RidgeClassifierCV
 from .svm.svc import SVC as SVC
 from .model_selection.drawn_splits import ShuffleSplit as ShuffleSplit
 from .model_selection.splitters import StratifiedKFold as StratifiedKFold

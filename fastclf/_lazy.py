@@ -12,7 +12,9 @@ _DEFINED = {
     "kernel_approximation.kernel_maps": "Nystroem RBFSampler",
     "linear_model.least_squares": "LeastSquaresClassifier",
     "linear_model.logistic": "LogisticRegression",
+    "linear_model.logistic_cv": "LogisticRegressionCV",
     "linear_model.perceptron": "Perceptron",
+    "linear_model.ridge": "RidgeClassifier RidgeClassifierCV",
     "metrics.areas": "average_precision_score roc_auc_score top_k_accuracy_score",
     "metrics.classification": "accuracy_score balanced_accuracy_score class_likelihood_ratios cohen_kappa_score"
     " confusion_matrix hamming_loss matthews_corrcoef multilabel_confusion_matrix zero_one_loss",

@@ -14,7 +14,9 @@ from ._validation import described
 
 # Parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or None.
 _COMPOUND = {
+    "Cs",
     "alpha",
+    "alphas",
     "bounds",
     "callback",
     "categorical_features",
@@ -33,6 +35,7 @@ _COMPOUND = {
     "feature_name_combiner",
     "kernel",
     "kernel_dtype",
+    "l1_ratios",
     "metric",
     "metric_params",
     "min_categories",
@@ -44,6 +47,7 @@ _COMPOUND = {
     "prior",
     "priors",
     "random_state",
+    "scoring",
     "weights",
 }
 

@@ -162,7 +162,10 @@ def as_targets(y, n_samples, owner, labels):
     if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(f"y has shape {y.shape}; (n_samples,) or (n_samples, n_outputs) is wanted")
     if len(y) != n_samples:
-        raise ValueError(f"y has {len(y)} entries and X {n_samples} rows; one entry per row is wanted")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: y has {len(y)} entries and X {n_samples}"
+            " rows; one entry per row is wanted"
+        )
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {y.dtype}; real numbers or labels are wanted")
     if labels:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.values import KINDS
-from ..linear_model.scores import LinearClassifier
+from ..linear_model.scores import LinearClassifier, as_dense
 from ..naive_bayes.base import NaiveBayesBase
 from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from ..neighbors.base import Neighbors
@@ -98,7 +98,8 @@ def form_of(model):
         voted = hasattr(model, "votes_")
         other_metric = isinstance(model, NearestCentroid) and model.metric != "euclidean"
         if isinstance(model, LinearClassifier) and not voted and not other_metric:
-            return Linear(*(np.array(array, np.float64, order="C") for array in (model.coef_, model.intercept_)))
+            coef = np.atleast_2d(as_dense(model.coef_))
+            return Linear(*(np.array(array, np.float64, order="C") for array in (coef, model.intercept_)))
         if type(model) in _BAYES:
             with np.errstate(divide="ignore"):
                 return _BAYES[type(model)](model)

@@ -10,8 +10,10 @@ from .._csr import Csr
 from .._threads import aside, ranges
 from .._validation import as_matrix
 from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
+from .scores import linear_scores
 
 kernels = _simd.load("linear_model._likelihood")
+columns = _simd.load("linear_model._elastic_net")
 
 # Number of multiplications in a kernel's first call, before any call has been timed.
 _FIRST_WORK = 1 << 22
@@ -36,8 +38,8 @@ class Point(NamedTuple):
     theta: np.ndarray  # (K, d + 1), with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1)
-    norm: float  # Euclidean norm of the gradient
+    gradient: np.ndarray  # (K, d + 1), without the L1 term
+    norm: float  # Euclidean norm of the gradient; with an L1 term of the shortest subgradient
     margin: float  # the least margin of all rows if there is no penalty, else -inf
     curvature: np.ndarray | None  # second derivatives of the kind that `evaluate` was asked for
 
@@ -67,7 +69,7 @@ class Pass:
         K, panel = rows.K, kernels.PANEL
         self.d, self.ld, self.n_classes, self.width = rows.d, rows.ld, K, rows.width
         self.codes, self.weights, self.bias = rows.codes, rows.weights, bias
-        self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.penalty == 0
+        self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.margins
         self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(W.shape)
         self.hess = np.zeros((rows.n_blocks(curvature), rows.d + 1, rows.ld))
         self.s, self.z = np.empty((K, panel)), np.empty(rows.width if rows.sparse else rows.ld * panel)
@@ -79,7 +81,7 @@ class Pass:
 
 
 class Likelihood:
-    """f = sum_i s_i loss_i / S + penalty / 2 |w|^2, with S the sum of the weights s.
+    """f = sum_i s_i loss_i / S + penalty / 2 |w|^2 + l1 |w|_1, with S the sum of the weights s.
 
     theta holds a row (u, c) for each class, or one row for two classes: u_j = t_j w_j, where w_j are the coefficients
     for X itself, and c is the score of the mean row. t_j^2 = var_j + penalty makes second derivatives equally large,
@@ -94,9 +96,10 @@ class Likelihood:
     n_classes : int
     weights : ndarray of shape (n,), float64, or None
     penalty : float
-        0: no penalty; passes then compute the least margin of the rows.
+        0, with l1 = 0: no penalty; passes then compute the least margin of the rows.
     intercept : bool
     threads : int
+    l1 : float, default=0
 
     Raises
     ------
@@ -104,30 +107,35 @@ class Likelihood:
         If a dense X holds NaN or infinity, or a column spans more than 1e300.
     """
 
-    def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads):
+    def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads, l1=0.0):
         self.X, self.codes, self.threads = X, codes, threads
         self.weights = _NONE if weights is None else weights
-        self.d = self.n_columns = X.shape[1]
         self.K = 1 if n_classes == 2 else n_classes
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
-        self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
         self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
-        self.length = max(1, X.size // len(X)) if self.sparse else self.d  # the mean number of entries of a row
+        self._measure()
         self.total = self.sum_of_weights(1)
-        self.penalty = penalty
+        self.margins = False  # of the passes that find the moments
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
         self.curvature = None  # the last full second derivatives, of all rows or of a sample
-        self._penalise(penalty)
+        self._penalise(penalty, l1)
 
-    def _penalise(self, penalty):
-        self.penalty = penalty
+    def _measure(self):
+        self.d = self.n_columns = self.X.shape[1]
+        self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
+        # the mean number of entries of a row
+        self.length = max(1, self.X.size // len(self.X)) if self.sparse else self.d
+
+    def _penalise(self, penalty, l1=0.0):
+        self.penalty, self.l1, self.margins = penalty, l1, penalty == 0 and l1 == 0
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
         self.scale[self.scale == 0] = 1  # a constant column, with coefficient 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
+        self.edge = np.append(l1 * self.factor, 0)  # l1 |w| is that much |u|
         # for two classes rows need not be centred if this costs no digits
         self._plain = (
             self.K == 1
@@ -154,14 +162,36 @@ class Likelihood:
             theta=theta,
             objective=point.loss + 0.5 * float(np.sum(other.pull * theta**2)),
             gradient=gradient,
-            norm=other._norm(gradient),
+            norm=other._norm(gradient, theta),
             curvature=None,
         )
+
+    def penalised(self, penalty, l1, theta):
+        """(the problem with other penalties, `theta` as parameters of that problem)."""
+        other = copy.copy(self)
+        other._penalise(penalty, l1)
+        return other, other.parameters(*self.coefficients(theta))
+
+    def of_columns(self, taken):
+        """The problem in some columns, whose ascending numbers are given, without a look at their moments."""
+        if len(taken) == self.d:
+            return self
+        other = copy.copy(self)
+        other.X = _columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other.mean, other._spread = self.mean[taken], self._spread[taken]
+        other._measure()
+        other._penalise(self.penalty, self.l1)
+        return other
 
     @property
     def shape(self):
         """The shape of theta."""
         return self.K, self.d + 1
+
+    @property
+    def centre(self):
+        """The mean row of X."""
+        return self.mean
 
     @property
     def diagonal(self):
@@ -173,7 +203,7 @@ class Likelihood:
     def fits_row_space(self):
         """Whether a `RowSpace` has fewer parameters for the same solution."""
         n = len(self.X)
-        worth = n < self.d and n * n * self.d <= _QR_WORK
+        worth = n < self.d and n * n * self.d <= _QR_WORK and self.l1 == 0
         return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
 
     def parameters(self, coef, intercept):
@@ -185,7 +215,15 @@ class Likelihood:
         coef = theta[:, :-1] * self.factor
         return coef, theta[:, -1] - coef @ self.mean
 
-    def _norm(self, gradient):
+    def scores(self, theta):
+        """The scores of the rows, of shape (n, K)."""
+        coef, intercept = self.coefficients(theta)
+        return linear_scores(self.X, coef, intercept, self.threads)
+
+    def _norm(self, gradient, theta):
+        if self.l1:
+            pulled = np.abs(gradient + self.edge * np.sign(theta))
+            gradient = np.where(theta == 0, np.maximum(np.abs(gradient) - self.edge, 0), pulled)
         return float(np.linalg.norm(gradient))
 
     def plain_gradient(self, gradient):
@@ -226,7 +264,7 @@ class Likelihood:
         kernel, W, shift, factor, bias = kernels.dense, np.zeros((K, ld)), self.mean, self.factor, self.bias
         plain = self._plain and curvature is None
         if self.sparse or plain:
-            coef, intercept = self.coefficients(theta)
+            coef, intercept = Likelihood.coefficients(self, theta)
         if self.sparse:
             kernel, W = kernels.sparse, np.zeros((D, self.width))
             W[:-1, :K], W[-1, :K] = coef.T, intercept
@@ -254,11 +292,11 @@ class Likelihood:
         gradient = gradient + self.pull * theta
         return Point(
             theta=theta,
-            objective=loss + 0.5 * float(np.sum(self.pull * theta**2)),
+            objective=loss + 0.5 * float(np.sum(self.pull * theta**2)) + float(np.sum(self.edge * np.abs(theta))),
             loss=loss,
             gradient=gradient,
-            norm=self._norm(gradient),
-            margin=min(float(part.sums[1]) for part in passes) if self.penalty == 0 else -np.inf,
+            norm=self._norm(gradient, theta),
+            margin=min(float(part.sums[1]) for part in passes) if self.margins else -np.inf,
             curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if n_blocks else None,
         )
 
@@ -285,8 +323,10 @@ class Likelihood:
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # an equal change of all classes changes no probability: a curvature in this direction holds it at 0
-            full[:, range(D), :, range(D)] += times / self.K
+            # an equal change of all classes changes no probability: a curvature in this direction holds it at 0; with
+            # an L1 term that is needed for the intercepts alone
+            held = [self.d] if self.l1 else range(D)
+            full[:, held, :, held] += times / self.K
         return full
 
     def _over_panels(self, kernel, begin, work, doubles, step=1):
@@ -378,13 +418,17 @@ class RowSpace(Likelihood):
         super().__init__(rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
         self.n_columns = outer.d
 
-    def _penalise(self, penalty):
-        super()._penalise(penalty)
+    def _penalise(self, penalty, l1=0.0):
+        super()._penalise(penalty, l1)
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
         # the norm of a gradient gv with respect to v is |gv Q' / t|, as for the columns of X
         self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
+
+    @property
+    def centre(self):
+        return self._outer.mean
 
     def parameters(self, coef, intercept):
         return super().parameters(coef @ self._Q, intercept + coef @ self._outer.mean)
@@ -394,6 +438,18 @@ class RowSpace(Likelihood):
         coef = coef @ self._Q.T
         return coef, intercept - coef @ self._outer.mean
 
-    def _norm(self, gradient):
+    def _norm(self, gradient, theta):
         gv = gradient[:, :-1] * self.scale
         return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
+
+
+def _columns_of(X, taken):
+    """The columns of a Csr whose ascending numbers are given."""
+    place = np.full(X.n_columns, -1, np.int32)
+    place[taken] = np.arange(len(taken))
+    n = len(X)
+    size = int(np.bincount(X.indices[: X.size], minlength=X.n_columns)[taken].sum())
+    indptr, indices, data = np.zeros(n + 1, np.int64), np.empty(size, np.int32), np.empty(size, X.dtype)
+    for start, stop in ranges(0, n, max(1, n * _ENTRIES // (X.size + 1))):
+        columns.take_columns(X, X.data, place, indptr, indices, data, start, stop)
+    return Csr(indptr, indices, data, max(1, len(taken)))

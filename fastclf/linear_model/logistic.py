@@ -1,5 +1,7 @@
 """Logistic regression for two or more classes."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._csr import as_rows
@@ -12,44 +14,56 @@ from .._validation import (
     require_integer,
     require_number,
 )
+from .elastic_net import proximal_points
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, newton_is_faster, newton_points, quasi_newton_points
-from .scores import LinearClassifier
+from .scores import SparsifiableClassifier, as_dense
 from .warm_path import WarmPath
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_NEWTON = ("newton-cholesky",)
-_LBFGS = ("lbfgs", "newton-cg")
-_SOLVERS = ("auto", *_LBFGS, *_NEWTON, "liblinear", "sag", "saga", "gradient")
+_NEWTON = ("newton-cholesky", "newton-cg")
+SOLVERS = ("auto", "lbfgs", *_NEWTON, "liblinear", "sag", "saga", "gradient")
+_PENALTIES = ("l2", "l1", "elasticnet", None)
 
 # The largest number of parameters whose second derivatives are factorised.
 _NEWTON_PARAMETERS = 1024
 
+# How scikit-learn begins to say that max_iter was too small, by solver.
+_SLOW = {
+    "lbfgs": "lbfgs failed to converge after {} iteration(s). Increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge at the last step. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {} iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge.",
+    "saga": "The max_iter was reached which means the coef_ did not converge.",
+}
 
-class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
-    """Logistic regression by maximum likelihood, with an L2 penalty or none.
 
-    Minimises C sum_i s_i loss_i + |w|^2 / 2, where loss_i is minus the log probability of the label of row i, s_i its
-    weight, and the intercept is free. With two classes the log odds of `classes_[1]` are w x + b; with more the
-    probabilities are a softmax of one score per class (multinomial).
+class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
+    """Logistic regression by maximum likelihood, with an L2 penalty, an L1 penalty, both (elastic net) or none.
+
+    Minimises C sum_i s_i loss_i + (1 - l1_ratio) |w|_2^2 / 2 + l1_ratio |w|_1, where loss_i is minus the log
+    probability of the label of row i, s_i its weight, and the intercept is free. With two classes the log odds of
+    `classes_[1]` are w x + b; with more the probabilities are a softmax of one score per class (multinomial).
 
     Parameters
     ----------
-    penalty : {'l2', None}, default='l2'
-        None is the same as C=inf. scikit-learn's 'deprecated' is taken as 'l2'.
+    penalty : {'l2', 'l1', 'elasticnet', None} or 'deprecated', default='deprecated'
+        The older way to choose the penalty: 'l2' is l1_ratio=0, 'l1' is l1_ratio=1, 'elasticnet' takes `l1_ratio`, and
+        None is the same as C=inf. 'deprecated', scikit-learn's word for its default, leaves the choice to `l1_ratio`.
     C : float > 0, default=1.0
         Inverse strength of the penalty; inf is none.
-    l1_ratio : 0 or None, default=0.0
-        For scikit-learn's signature: there is no L1 penalty here.
+    l1_ratio : float in [0, 1] or None, default=0.0
+        The share of the L1 penalty: 0 is L2 alone, 1 is L1 alone, between them is elastic net. None is 0.
     dual : bool, default=False
-        For scikit-learn's signature; it changes nothing.
-    tol : float > 0, default=1e-4
+        For scikit-learn's signature, where it goes with solver='liblinear'; it changes nothing.
+    tol : float >= 0, default=1e-4
         `fit` stops when `gradient_norm_` is at most this number times the ratio of the objective to its value at zero
         coefficients. The criterion does not depend on the units of the columns, nor on n. With the default the
-        objective has a relative error of about 1e-6.
+        objective has a relative error of about 1e-6. 0 means: until rounding allows no further step.
     fit_intercept : bool, default=True
         Whether to fit an intercept b.
-    intercept_scaling : float, default=1
+    intercept_scaling : float > 0, default=1
         For scikit-learn's signature; the intercept is never penalised, so that it changes nothing.
     class_weight : dict, 'balanced' or None, default=None
         Factor of the weights of each class's rows, 1 for a class that a dict does not name; 'balanced' makes all
@@ -57,9 +71,11 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     random_state : ignored
     solver : str, default='auto'
         'newton-cholesky' (up to 1024 parameters; else as 'lbfgs'), 'lbfgs', 'gradient' (plain gradient ascent on the
-        log likelihood, as textbooks have it), or 'auto', which chooses between the first two by size. scikit-learn's
-        'liblinear', 'sag' and 'saga' are taken as 'auto', 'newton-cg' as 'lbfgs': all find the same optimum.
-    max_iter : int >= 1, default=1000
+        log likelihood, as textbooks have it), or 'auto', which chooses between the first two by size, and with an L1
+        penalty takes proximal Newton steps. scikit-learn's 'liblinear', 'sag' and 'saga' are taken as 'auto',
+        'newton-cg' as 'newton-cholesky': all find the same optimum. As there, an L1 penalty goes with 'saga' or
+        'liblinear', both penalties with 'saga', and more than two classes or no penalty not with 'liblinear'.
+    max_iter : int >= 0, default=1000
         The largest number of steps over all rows; if it is reached before convergence, a warning is given.
     verbose : int, default=0
         1 shows progress.
@@ -77,14 +93,17 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features), float64
-    intercept_ : ndarray of shape (1,) or (n_classes,), float64
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        float32 for float32 X, if its range and solver='liblinear' do not forbid it; else float64. After `sparsify` it
+        is a SciPy CSR matrix.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (1,), int32
         Number of steps over all rows.
     gradient_norm_ : float
-        Euclidean norm of the gradient at the solution, for the objective divided by C sum_i s_i, with respect to t_j
-        w_j, where t_j^2 is the (weighted) variance of column j plus 1 / (C sum_i s_i), and to the score of the mean
-        row. (Without intercept the mean square replaces the variance.)
+        Euclidean norm of the gradient, with an L1 penalty of the shortest subgradient, at the solution of the objective
+        divided by C sum_i s_i, with respect to t_j w_j, where t_j^2 is the (weighted) variance of column j plus
+        (1 - l1_ratio) / (C sum_i s_i), and to the score of the mean row. (Without intercept the mean square replaces
+        the variance.) It is that of the float64 solution, before coefficients are rounded to float32.
     log_likelihood_ : float
         sum_i s_i log p(y_i | x_i) at the solution, without the penalty.
     separated_ : bool
@@ -103,6 +122,11 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     is O(n), the second derivatives and their sums on each thread, about 100 MB at most, and 40 vectors of K d numbers.
     X is not converted; sparse rows stay sparse.
 
+    With an L1 penalty each step takes the columns that are in use, or would be by their gradient, and minimises the
+    second-order model of the loss with the penalty by coordinate descent, on the matrix of second derivatives or, where
+    that would be large, over the columns. Memory beyond the above is a copy of these columns. A coefficient that is 0
+    at the optimum is exactly 0.
+
     Without a penalty, the likelihood has no maximum if a hyperplane separates the classes. `fit` then stops at the
     first separating hyperplane, with a warning. If only rows on the hyperplane prevent separation, there is no maximum
     either; the result is then a point whose gradient is as small as `tol` requires.
@@ -111,6 +135,8 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     ----------
     Nocedal (1980), Updating quasi-Newton matrices with limited storage.
     Byrd, Chin, Neveitt, Nocedal (2011), On the use of stochastic Hessian information in optimization methods.
+    Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models via coordinate descent.
+    Yuan, Ho, Lin (2012), An improved GLMNET for L1-regularized logistic regression.
 
     Examples
     --------
@@ -129,7 +155,7 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
 
     def __init__(
         self,
-        penalty="l2",
+        penalty="deprecated",
         *,
         C=1.0,
         l1_ratio=0.0,
@@ -150,18 +176,21 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
         self._take(locals())
 
     def _check_parameters(self):
-        """The strength of the penalty, 1 / C, after the parameters are checked."""
-        if self.penalty is not None and self.penalty not in ("l2", "deprecated", "elasticnet"):
-            raise ValueError(f"penalty is {self.penalty!r}; 'l2' or None is wanted, as there is no other here")
-        if self.l1_ratio is not None and self.l1_ratio != 0:
-            raise ValueError(f"l1_ratio is {self.l1_ratio!r}; 0 is wanted, as there is no L1 penalty here")
-        require_choice("solver", self.solver, _SOLVERS)
-        require_number("tol", self.tol, 0, open_low=True)
-        require_integer("max_iter", self.max_iter, 1)
+        """(1 / C times the share of the L2 penalty, 1 / C times that of the L1 penalty)."""
+        require_choice("solver", self.solver, SOLVERS)
+        require_number("tol", self.tol, 0)
+        require_integer("max_iter", self.max_iter, 0)
+        require_number("intercept_scaling", self.intercept_scaling, 0, open_low=True)
         if self.eta0 is not None:
             require_number("eta0", self.eta0, 0, open_low=True)
-        C = require_number("C", self.C, 0, open_low=True)
-        return 0.0 if self.penalty is None else 1 / C
+        strength = 1 / require_number("C", self.C, 0, open_low=True)
+        if self.penalty is None and self.C != 1:
+            warn("Setting penalty=None will ignore the C and l1_ratio parameters")
+        penalty, l1_ratio = penalty_of(self.penalty, self.l1_ratio, np.isinf(self.C))
+        check_solver(self.solver, penalty, self.dual)
+        if penalty is None:
+            return 0.0, 0.0
+        return strength * (1 - l1_ratio), strength * l1_ratio
 
     def fit(self, X, y, sample_weight=None):
         """Find the coefficients.
@@ -185,50 +214,43 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
     def _fit_each(models, X, y, sample_weight=None):
         """Fit models that differ only in C, each starting from the result of the one before."""
         first, strengths = models[0], [model._check_parameters() for model in models]
-        name, threads = type(first).__name__, n_threads(first.n_jobs)
-        rows = X if _is_native(X) else as_rows(X, name)
+        name = type(first).__name__
+        rows = X if is_native(X) else as_rows(X, name)
         labels = as_labels(y, sample_weight, len(rows), name)
         classes, codes, weights = labels.classes, labels.spread(len(rows), np.int32), labels.weight
+        if first.solver == "liblinear" and len(classes) > 2:
+            raise ValueError(
+                "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another"
+                " solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
+            )
         if first.class_weight is not None:
             factor = class_factors(first.class_weight, classes, np.bincount(codes, weights))
             weights = factor[codes] * (1.0 if weights is None else weights)
-        total = len(rows) if weights is None else weights.sum()
-        problem = point = None
-        for model, strength in zip(models, strengths):
-            penalty = strength / total
-            if problem is not None and penalty > 0 and problem.penalty > 0:
-                problem, start = problem.at(penalty, point)
-                if problem.curvature is None:
-                    points = model._points(problem, start.theta)
-                else:
-                    points = continued_points(problem, start, model.tol)
-            else:
-                problem = Likelihood(rows, codes, len(classes), weights, penalty, bool(model.fit_intercept), threads)
-                if problem.fits_row_space and model.solver != "gradient":
-                    problem = RowSpace(problem, threads)
-                points = model._points(problem, model._start(problem))
-            with Progress(None, f"{name}.fit", model.verbose, model.callback) as progress:
-                point, n_iter, separated = model._maximise(points, progress)
-            coef, intercept = problem.coefficients(point.theta)
+        dtype = first._coefficient_dtype(X, rows)
+        columns = first._fitted_columns(X, rows)
+        path = path_of(models, strengths, rows, codes, len(classes), weights)
+        for model, fit in zip(models, path):
+            coef, intercept = fit.rounded(dtype)
+            steps = np.array([fit.n_iter], np.int32)
             model._become(
-                classes_=classes,
-                coef_=coef,
-                intercept_=intercept,
-                n_iter_=np.array([n_iter], np.int32),
-                gradient_norm_=point.norm,
-                log_likelihood_=-point.loss * problem.total,
-                separated_=separated,
-                **model._fitted_columns(X, rows),
+                classes_=classes, coef_=coef, intercept_=intercept, n_iter_=steps, **fit.attributes(), **columns
             )
         return models
+
+    def _coefficient_dtype(self, X, rows):
+        """float32 where X itself, not what small integers become, is float32."""
+        given = getattr(X, "dtype", rows.dtype)
+        return np.float32 if rows.dtype == given == np.float32 and self.solver != "liblinear" else np.float64
 
     def _start(self, problem):
         coef = getattr(self, "coef_", None) if self.warm_start else None
         if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
-        theta = problem.parameters(np.asarray(coef, np.float64), np.asarray(self.intercept_, np.float64))
-        # adding a constant to all classes changes no probability
-        return theta if problem.K == 1 else theta - theta.mean(axis=0)
+        theta = problem.parameters(as_dense(coef, np.float64), np.asarray(self.intercept_, np.float64))
+        if problem.K > 1:  # adding a constant to all classes changes no probability
+            held = slice(-1, None) if problem.l1 else slice(None)
+            theta[:, held] -= theta[:, held].mean(axis=0)
+        return theta
 
     def _maximise(self, points, progress):
         """(the last point, number of steps over all rows, whether the point separates the rows)."""
@@ -248,19 +270,23 @@ class LogisticRegression(WarmPath, LinearClassifier, shortcuts=True):
             if progress.advance(1, point.objective):
                 return point, n_iter, False
         if not point.is_optimal(self.tol):
-            why = f"max_iter={n_iter} was reached" if n_iter == self.max_iter else "rounding allows no further step"
+            why, slow = "rounding allows no further step", ""
+            if n_iter == self.max_iter:
+                why, slow = f"max_iter={n_iter} was reached", _SLOW.get(self.solver, "").format(n_iter)
             warn(
-                f"gradient_norm_ is {point.norm:.2g}, above the limit of tol={self.tol:g}, as {why}",
+                f"{slow} gradient_norm_ is {point.norm:.2g}, above the limit of tol={self.tol:g}, as {why}".strip(),
                 "ConvergenceWarning",
             )
         return point, n_iter, False
 
     def _points(self, problem, theta):
         """The start, evaluated on all rows, and the solver's successive points."""
+        if problem.l1:
+            return proximal_points(problem, theta, self.tol)
         if self.solver == "gradient":
             return gradient_points(problem, theta, self.tol, self.eta0)
         newton = problem.K * (problem.d + 1) <= _NEWTON_PARAMETERS and self.solver in _NEWTON
-        if newton or (self.solver not in _LBFGS and newton_is_faster(problem)):
+        if newton or (self.solver != "lbfgs" and newton_is_faster(problem)):
             return newton_points(problem, theta, self.tol)
         return quasi_newton_points(problem, theta, self.tol)
 
@@ -290,6 +316,111 @@ def _log_shares(scores):
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
-def _is_native(X):
+def is_native(X):
     """Whether `as_rows` would return X itself if it is finite; the first pass over the rows checks that too."""
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous
+
+
+def penalty_of(penalty, l1_ratio, unpenalised):
+    """(scikit-learn's name of the penalty that the parameters mean, its share of L1).
+
+    `penalty` None means none, and so does 'deprecated' where C is infinite: `unpenalised`.
+    """
+    if penalty != "deprecated" and (penalty not in _PENALTIES):
+        raise ValueError(f"penalty is {penalty!r}; 'l2', 'l1', 'elasticnet' or None is wanted")
+    if l1_ratio is not None and not require_number("l1_ratio", l1_ratio, 0) <= 1:
+        raise ValueError(f"l1_ratio is {l1_ratio}; a number from 0 to 1 is wanted")
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    share = {"l2": 0.0, "l1": 1.0}.get(penalty, l1_ratio or 0.0)
+    meant = "elasticnet" if 0 < share < 1 else "l1" if share else "l2"
+    if penalty == "deprecated":
+        return (None, 0.0) if unpenalised else (meant, share)
+    if penalty != "elasticnet" and l1_ratio and l1_ratio < 1:
+        warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
+    if penalty in ("l1", "l2") and l1_ratio is not None and l1_ratio != share:
+        warn(f"Inconsistent values: penalty={penalty} with l1_ratio={l1_ratio}; the penalty is {penalty}")
+    if penalty is None or (unpenalised and penalty == "l2"):
+        return None, 0.0
+    return penalty, share
+
+
+def check_solver(solver, penalty, dual):
+    """Refuse a solver with a penalty that scikit-learn's of this name does not know; 'auto' knows all."""
+    if solver not in ("auto", "liblinear", "saga") and penalty not in ("l2", None):
+        raise ValueError(f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty.")
+    if dual and solver not in ("auto", "liblinear"):
+        raise ValueError(f"Solver {solver} supports only dual=False, got dual={dual}")
+    if solver == "liblinear" and penalty == "elasticnet":
+        raise ValueError(f"Only 'saga' solver supports elasticnet penalty, got solver={solver}.")
+    if solver == "liblinear" and penalty is None:
+        raise ValueError("C=np.inf as well as penalty=None is not supported for the liblinear solver")
+
+
+class Fit(NamedTuple):
+    """What `path_of` finds for one model."""
+
+    problem: Likelihood
+    point: object  # the last Point
+    n_iter: int
+    separated: bool  # whether the rows are perfectly separated, and nothing is penalised
+    coef: np.ndarray  # float64
+    intercept: np.ndarray
+
+    def attributes(self):
+        """The attributes that say how good the fit is."""
+        return {
+            "gradient_norm_": self.point.norm,
+            "log_likelihood_": -self.point.loss * self.problem.total,
+            "separated_": self.separated,
+        }
+
+    def rounded(self, dtype):
+        """(coefficients, intercepts) in a dtype, unless its range is too small; the score of the mean row stays."""
+        coef, intercept = self.coef, self.intercept
+        with np.errstate(over="ignore", under="ignore"):
+            small = coef.astype(dtype)
+        if not np.isfinite(small).all() or (np.abs(small[coef != 0]) < np.finfo(dtype).tiny).any():
+            return coef, intercept
+        return small, (intercept + (coef - small) @ self.problem.centre).astype(dtype)
+
+
+def path_of(models, strengths, rows, codes, n_classes, weights):
+    """Yield the Fit of each of some models, which differ in their penalties, `strengths`, alone.
+
+    Each starts from where the one before ends.
+    """
+    first = models[0]
+    threads = n_threads(first.n_jobs)
+    total = len(rows) if weights is None else weights.sum()
+    problem = point = coef = intercept = None
+    for model, (l2, l1) in zip(models, strengths):
+        l2, l1 = l2 / total, l1 / total
+        before = None
+        if problem is not None and l1 > 0 and problem.l1 > 0:
+            problem, before = problem.penalised(l2, l1, point.theta)
+            points = proximal_points(problem, before, model.tol)
+        elif problem is not None and l2 > 0 and problem.penalty > 0 and l1 == problem.l1:
+            problem, start = problem.at(l2, point)
+            before = start.theta
+            if problem.curvature is None:
+                points = model._points(problem, start.theta)
+            else:
+                points = continued_points(problem, start, model.tol)
+        else:
+            problem = Likelihood(rows, codes, n_classes, weights, l2, bool(model.fit_intercept), threads, l1)
+            if problem.fits_row_space and model.solver != "gradient":
+                problem = RowSpace(problem, threads)
+            points = model._points(problem, model._start(problem))
+        with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
+            point, n_iter, separated = model._maximise(points, progress)
+        if before is None or not np.array_equal(point.theta, before):  # else they are those of the model before
+            coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
+        yield Fit(problem, point, n_iter, separated, coef, intercept)
+
+
+def _centred(coef, intercept, unpenalised):
+    """(coefficients, intercepts) of more classes with mean 0 where no penalty says what is added to all classes."""
+    if len(coef) == 1:
+        return coef, intercept
+    return coef - coef.mean(axis=0) if unpenalised else coef, intercept - intercept.mean()

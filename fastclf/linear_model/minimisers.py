@@ -151,7 +151,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     def evaluate(theta):
         return problem.evaluate(theta, every)
 
-    theta = _sample_optimum(problem, theta) if every == 1 else theta
+    theta = sample_optimum(problem, theta, quasi_newton_points) if every == 1 else theta
     point = evaluate(theta)
     yield point
     kind, step = _affordable(problem, every)
@@ -190,8 +190,11 @@ def _sample_step(problem):
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
 
-def _sample_optimum(problem, theta):
-    """The optimum of a sample of the rows, if the sample is much smaller than all rows; otherwise theta."""
+def sample_optimum(problem, theta, points):
+    """The optimum of a sample of the rows, if the sample is much smaller than all rows; otherwise theta.
+
+    points(problem, theta, tol, every) are those of a minimiser on every `every`-th panel of rows.
+    """
     n, size, last = len(problem.codes), theta.size, _sample_step(problem)
     # the larger sample starts at the optimum of a smaller one, unless theta is an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
@@ -199,7 +202,7 @@ def _sample_optimum(problem, theta):
         return theta
     for step in steps:
         # the error of a gradient from m rows is about sqrt(size / m)
-        for point in islice(quasi_newton_points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
+        for point in islice(points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
             if point.margin > 0:  # the sample is separated, and so has no optimum
                 return theta
         theta = point.theta

@@ -31,14 +31,14 @@ from .epochs import (
     voters,
     weights_kept,
 )
-from .scores import LinearClassifier, chosen, linear_scores, n_planes
+from .scores import SparsifiableClassifier, as_dense, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
 # The largest number of scores of rows by voters that are computed at a time.
 _VOTE_NUMBERS = 1 << 20
 
 
-class Perceptron(LinearClassifier):
+class Perceptron(SparsifiableClassifier):
     """Linear classifier that learns from its mistakes, one row after another.
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
@@ -160,7 +160,7 @@ class Perceptron(LinearClassifier):
     """
 
     _state_table = declare(
-        n_learners=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else len(model.coef_)),
+        n_learners=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else model.coef_.shape[0]),
         t_=Value(require_numbers, "iu"),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
@@ -236,7 +236,7 @@ class Perceptron(LinearClassifier):
             members, held_out = hold_out(samples.codes, members, self.validation_fraction, plan.seed)
         warm = self.warm_start and hasattr(self, "coef_")
         if coef_init is None and warm:
-            coef_init = self.coef_
+            coef_init = as_dense(self.coef_)
         if intercept_init is None and warm:
             intercept_init = self.intercept_
         w, b = self._first_weights(samples, plan, classes, coef_init, intercept_init)
@@ -278,7 +278,7 @@ class Perceptron(LinearClassifier):
             learners = make_learners(plan, w, b, weights)
         else:
             averaged = plan.average == "averaged" and hasattr(self, "_last_coef_")
-            w, b = (self._last_coef_, self._last_intercept_) if averaged else (self.coef_, self.intercept_)
+            w, b = (self._last_coef_, self._last_intercept_) if averaged else (as_dense(self.coef_), self.intercept_)
             learners = make_learners(plan, w, b, weights)
             for learner, mistakes, t in zip(learners, np.atleast_1d(self.n_mistakes_), self._samples_met_):
                 learner.mistakes, learner.t, learner.first_t = int(mistakes), int(t), int(t)
@@ -346,7 +346,7 @@ class Perceptron(LinearClassifier):
         if not hasattr(self, "votes_"):
             return super()._scores(X)
         X = self._new_samples(X)
-        scores = np.empty((X.shape[0], len(self.coef_)))
+        scores = np.empty((X.shape[0], self.coef_.shape[0]))
         for start, stop in ranges(0, X.shape[0], 1, max(1, _VOTE_NUMBERS // len(self.votes_))):
             right = linear_scores(X[start:stop], self.voters_, self.voter_intercepts_) > 0
             scores[start:stop] = mean_votes(right, vars(self))

@@ -3,9 +3,9 @@
 import numpy as np
 
 from .. import _simd
-from .._csr import Csr, as_rows, as_unchecked_rows
+from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
-from .._state_table import Array, SizeOf, declare
+from .._state_table import Array, SizeOf, declare, require_shape
 from .._validation import require_finite
 from ..sums.blocks import over_rows
 
@@ -39,7 +39,12 @@ def _rows(X):
 
 
 def _parameters(coef, intercept):
-    return np.ascontiguousarray(coef, np.float64), np.ascontiguousarray(intercept, np.float64)
+    return np.atleast_2d(as_dense(coef, np.float64)), np.ascontiguousarray(intercept, np.float64)
+
+
+def as_dense(coef, dtype=None):
+    """Coefficients as a contiguous array, also those of `sparsify`."""
+    return np.ascontiguousarray(coef.toarray() if is_sparse(coef) else coef, dtype)
 
 
 def _sums(X, coef, intercept, n_jobs=None):
@@ -126,6 +131,16 @@ class ScoreClassifier(Classifier):
         return chosen(self._scores(X))
 
 
+class Coefficients(Array):
+    """In a table of state, coefficients: an array, of any strides, or what `sparsify` makes of it."""
+
+    def require(self, name, value, sizes, entries):
+        if is_sparse(value) or isinstance(value, np.ndarray):
+            require_shape(name, value.shape, self.shape, sizes)
+            value = as_dense(value)
+        super().require(name, value, sizes, entries)
+
+
 class LinearClassifier(ScoreClassifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
@@ -137,8 +152,8 @@ class LinearClassifier(ScoreClassifier):
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
         n_planes=SizeOf(lambda model: n_planes(model.classes_)),
-        coef_=Array("float32 or float64", "n_planes", "n_features"),
-        intercept_=Array("float32 or float64", "n_planes"),
+        coef_=Coefficients("float32 or float64", "n_planes", "n_features"),
+        intercept_=Coefficients("float32 or float64", "n_planes"),
     )
 
     def __sklearn_tags__(self):
@@ -157,3 +172,35 @@ class LinearClassifier(ScoreClassifier):
 
     def _chosen(self, X):
         return self._linear(linear_codes, X)
+
+
+class SparsifiableClassifier(LinearClassifier):
+    """A linear classifier whose `coef_` may become sparse, as SciPy's CSR matrix, and dense again."""
+
+    _changing = LinearClassifier._changing | {"sparsify", "densify"}
+
+    def sparsify(self):
+        """Make `coef_` a SciPy CSR matrix, which many zeros, as of an L1 penalty, make smaller.
+
+        Predictions stay the same, and cost a dense copy of `coef_` each.
+
+        Returns
+        -------
+        self
+        """
+        self._require_fitted()
+        if is_sparse(self.coef_):
+            return self
+        from scipy.sparse import csr_matrix
+
+        return self._become(**vars(self) | {"coef_": csr_matrix(self.coef_)})
+
+    def densify(self):
+        """Make `coef_` an array, as `fit` leaves it.
+
+        Returns
+        -------
+        self
+        """
+        self._require_fitted()
+        return self._become(**vars(self) | {"coef_": as_dense(self.coef_)})

@@ -50,14 +50,14 @@ def _averages(name):
 
 
 def _of_probabilities(loss, sign=-1, **options):
-    return Scorer("probabilities", lambda y, proba, labels: sign * loss(y, proba, labels=labels, **options))
+    return Scorer("probabilities", lambda y, proba, labels, **w: sign * loss(y, proba, labels=labels, **options, **w))
 
 
 def _of_second(area):
     """A Scorer of scores of the second of two labels, or of all labels if there are more."""
 
-    def function(y, scores, labels):
-        return area(y == labels[-1], scores) if len(labels) == 2 else area(y, scores)
+    def function(y, scores, labels, **weight):
+        return area(y == labels[-1], scores, **weight) if len(labels) == 2 else area(y, scores, **weight)
 
     return Scorer("scores", function)
 
@@ -102,7 +102,9 @@ _SCORERS = {
         for way in ("ovr", "ovo")
         for average in ("macro", "weighted")
     },
-    "top_k_accuracy": Scorer("scores", lambda y, scores, labels: top_k_accuracy_score(y, scores, labels=labels)),
+    "top_k_accuracy": Scorer(
+        "scores", lambda y, scores, labels, **w: top_k_accuracy_score(y, scores, labels=labels, **w)
+    ),
     "r2": _by_answers(r_squared),
     "explained_variance": _by_answers(_explained_variance),
     "neg_max_error": _by_answers(lambda y, answers: -float(np.max(np.abs(y - answers)))),
@@ -242,6 +244,25 @@ def _figure(scorer, part, answers, labels, model, tables):
     if kind == "call":
         return function(model, *given, **part.params or {})
     return function(part.targets, *_scores(kind, model, part.X))
+
+
+def figure_of(scorer, model, X, y, labels, params):
+    """What a scorer says of a model on rows X with labels y, an array; `params` may have their `sample_weight`."""
+    kind, function, by_row = scorer
+    if kind in ("own", "call"):
+        value = (model.score if kind == "own" else function)(*(() if kind == "own" else (model,)), X, y, **params)
+    elif kind in ("probabilities", "scores"):
+        value = function(y, *_scores(kind, model, X), **params)
+    elif kind == "answers":
+        answers = model.predict(X)
+        if params and by_row is None:
+            raise ValueError(
+                "this scoring knows no sample_weight; a function of (model, X, y, sample_weight) is wanted"
+            )
+        value = np.average(by_row(y, answers), weights=params["sample_weight"]) if params else function(y, answers)
+    else:
+        value = function(contingency_table(y, model.predict(X), labels=labels if kind == "table" else None, **params))
+    return _as_number(value, scorer)
 
 
 def _as_number(value, scorer):

@@ -1,0 +1,241 @@
+"""Logistic regression with an L1 term: proximal Newton steps, of which coordinate descent finds the direction.
+
+Each step takes the columns that are in use or ought to be, by the gradient, and minimises the second-order model of the
+loss with the penalty as it is (Friedman, Hastie, Tibshirani 2010; Yuan, Ho, Lin 2012). All coefficients that are 0 at
+the optimum are exactly 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._threads import aside, ranges
+from .likelihood import kernels as likelihood_kernels
+from .minimisers import sample_optimum
+
+kernels = _simd.load("linear_model._elastic_net")
+
+# The most parameters whose second derivatives are made as a matrix.
+_MOST_PARAMETERS = 2048
+# The number of multiplications in a call of a kernel: about 5 ms.
+_CALL_WORK = 1 << 23
+# Columns with this share of the gradient that would bring them into use are taken along.
+_NEAR = 0.9
+# So few columns are all taken.
+_FEW = 64
+# A direction's violation, as a share of that of the point where it begins.
+_SHARE = 0.05
+# Rows for each parameter that second derivatives are made of.
+_ROWS_PER_PARAMETER = 16
+# The number of step lengths that are tried, and the error of the objective by rounding, as a share of it.
+_TRIALS, _ROUNDING = 40, 1e-13
+# The number of sweeps that second derivatives may cost to be worth it, and the most sweeps of a step.
+_WORTH_SWEEPS, _MOST_SWEEPS = 30, 2000
+# The number of sweeps after which the zeros are taken as found, and the rest is solved.
+_TRUSTED_SWEEPS = 16
+
+
+class Model(NamedTuple):
+    """The second-order model of the objective at theta, in the columns `taken`."""
+
+    problem: object  # a Likelihood of these columns
+    taken: np.ndarray  # (p,) their numbers, ascending
+    theta: np.ndarray  # (K, p + 1)
+    gradient: np.ndarray  # (K, p + 1) of the smooth part
+    edge: np.ndarray  # (p + 1,) factor of |theta|
+
+
+def proximal_points(problem, theta, tol, every=1):
+    """The start and its successors by proximal Newton steps, on every `every`-th panel of rows."""
+    theta = sample_optimum(problem, theta, proximal_points) if every == 1 else theta
+    point = problem.evaluate(theta, every)
+    yield point
+    while not (point is None or point.is_optimal(tol)):
+        point = _next_point(problem, point, every)
+        if point is not None:
+            yield point
+
+
+def _next_point(problem, point, every):
+    """The point after a step, or None where rounding allows no better one."""
+    taken = _wanted_columns(problem, point)
+    of_taken = np.append(taken, problem.d)
+    model = Model(
+        problem.of_columns(taken),
+        taken,
+        np.ascontiguousarray(point.theta[:, of_taken]),
+        np.ascontiguousarray(point.gradient[:, of_taken]),
+        problem.edge[of_taken],
+    )
+    tol = _SHARE * point.norm
+    found = _by_matrix(model, tol, every) if _is_matrix_faster(model) else _by_columns(model, tol, every)
+    direction = np.zeros_like(point.theta)
+    direction[:, of_taken] = found - model.theta
+    return _move(problem, point, direction, every)
+
+
+def _wanted_columns(problem, point):
+    """The numbers of the columns that are in use or would be by their gradient, ascending."""
+    d = problem.d
+    if d <= _FEW:
+        return np.arange(d)
+    used = point.theta[:, :-1].any(axis=0)
+    slope = np.abs(point.gradient[:, :-1]).max(axis=0) / np.maximum(problem.edge[:-1], 1e-300)
+    most = max(_FEW, 2 * np.count_nonzero(used), d // 8)
+    near = ~used & (slope > _NEAR)
+    if np.count_nonzero(near) > most:
+        near &= slope >= np.partition(slope[near], -most)[-most]
+    taken = np.flatnonzero(used | near)
+    return taken if len(taken) else np.arange(1)
+
+
+def _is_matrix_faster(model):
+    """Whether the matrix of second derivatives costs no more than the sweeps over columns that it saves."""
+    problem = model.problem
+    n, K, p = len(problem.codes), problem.K, len(model.taken)
+    if K * (p + 1) > _MOST_PARAMETERS:
+        return False
+    length = problem.length
+    made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
+    # whole vectors against one entry after the other
+    speed = 2 if problem.sparse else 12
+    return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
+
+
+def _by_matrix(model, tol, every):
+    """The minimum of the model, from a matrix of second derivatives, of a sample of the rows if they are many."""
+    problem, theta = model.problem, model.theta
+    wanted = _ROWS_PER_PARAMETER * theta.size
+    step = max(every, len(problem.codes) // max(wanted, 1 << 14))
+    H = problem.evaluate(theta, step, "full").curvature
+    m = len(H)
+    H = H + 1e-10 * max(np.trace(H) / m, 1e-300) * np.eye(m)
+    edge = np.tile(model.edge, problem.K)
+    start = theta.ravel()
+    u, G, g = start.copy(), model.gradient.ravel().copy(), model.gradient.ravel()
+    n_sweeps, done = min(_TRUSTED_SWEEPS, max(1, _CALL_WORK // m**2)), 0
+    zeros = None
+    while kernels.descend(H, edge, u, G, tol, n_sweeps) > tol and done < _MOST_SWEEPS:
+        done += n_sweeps
+        if done >= _TRUSTED_SWEEPS and zeros is not None and np.array_equal(zeros, u == 0):
+            u, G = _solved(H, g, edge, start, u, G)
+        zeros = u == 0
+    return u.reshape(theta.shape)
+
+
+def _solved(H, g, edge, start, u, G):
+    """(u, gradient) at the minimum where no sign changes, or as they were if there a sign would change."""
+    sign = np.sign(u)
+    free = np.flatnonzero((sign != 0) | (edge == 0))
+    if len(free) == 0:
+        return u, G
+    # of coordinates that stay 0 the step is -start
+    away = np.where(sign == 0, -start, 0.0)
+    away[free] = 0
+    wanted = -(g + H @ away + edge * sign)[free]
+    matrix = H[np.ix_(free, free)]
+    try:
+        step = aside(np.linalg.solve, matrix, wanted) if len(free) > 200 else np.linalg.solve(matrix, wanted)
+    except np.linalg.LinAlgError:
+        return u, G
+    found = np.where(sign == 0, 0.0, u)
+    found[free] = start[free] + step
+    if not np.isfinite(found).all() or (found * sign < 0).any():
+        return u, G
+    return found, g + H @ (found - start)
+
+
+def _by_columns(model, tol, every):
+    """The minimum of the model by sweeps over the columns, whose second derivatives are never made."""
+    problem, K, p = model.problem, model.problem.K, len(model.taken)
+    columns, mean = _columns(problem)
+    n = len(problem.codes)
+    share = _probabilities(problem, model.theta)
+    weight = np.broadcast_to(1.0, n) if len(problem.weights) == 0 else problem.weights
+    if every > 1:  # the sample's panels alone
+        panel = np.arange(n) // likelihood_kernels.PANEL
+        weight = np.where(panel % every == 0, weight, 0.0)
+    weight = share * weight / (problem.total if every == 1 else problem.sum_of_weights(every) or 1.0)
+    if K == 1:
+        weight = weight * (1 - share)
+    s, row_mean, bend = np.zeros((K, n)), np.zeros(n), np.empty((K, p + 1))
+    state = columns, np.ascontiguousarray(weight), share, s, row_mean
+    per_column = max(1, n * problem.length // (p + 1))
+    first = max(1, _CALL_WORK // per_column)
+    for start, stop in ranges(0, bend.size, first):
+        kernels.bends(*state, bend, start, stop)
+    # the second derivative by the intercept need not vanish with the last row that is in doubt
+    bend += problem.pull + 1e-10 * max(bend.max(), 1e-300)
+    # sweeps move columns that are not centred: the intercept is that of X as it is
+    g = model.gradient.copy()
+    g[:, :-1] += g[:, -1:] * mean
+    u = model.theta.copy()
+    if not problem.bias:
+        bend[:, -1] = 0
+    everything = np.arange(bend.size, dtype=np.int32).reshape(K, p + 1)[:, ::-1].ravel()
+    order, last = np.ascontiguousarray(everything), None
+    for _ in range(_MOST_SWEEPS):
+        kept, total = np.empty(len(order), np.uint8), 0.0
+        for start, stop in ranges(0, len(order), first):
+            total += kernels.sweep(*state, bend, g, problem.pull, model.edge, model.theta, u, order, start, stop, kept)
+        if total <= tol * tol:
+            if len(order) == len(everything):
+                break
+            order = np.ascontiguousarray(everything)  # those that were left out are asked once more
+            continue
+        last = np.ascontiguousarray(order[kept.astype(bool)])
+        order = last if len(last) else everything
+    u[:, -1] += ((u - model.theta)[:, :-1] * mean).sum(axis=1)
+    return u
+
+
+def _columns(problem):
+    """((starts, rows, entries) of scaled columns as kernels take them, by how much each is off its mean)."""
+    X, d = problem.X, problem.d
+    if not problem.sparse:
+        dense = np.empty((d, len(X)))
+        size = max(1, _CALL_WORK // max(1, len(X)))
+        for start, stop in ranges(0, d, size):
+            dense[start:stop] = ((X[:, start:stop] - problem.mean[start:stop]) * problem.factor[start:stop]).T
+        return (None, None, dense), np.zeros(d)
+    return entries_by_column(X, problem.factor), problem.mean * problem.factor
+
+
+def entries_by_column(X, factor):
+    """(starts, rows, entries times the factors of their columns) of a Csr, column by column."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
+    ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
+    for start, stop in ranges(0, len(X), max(1, _CALL_WORK * len(X) // (X.size + 1))):
+        kernels.by_column(X, X.data, factor, ends, rows, entries, start, stop)
+    return starts, rows, entries
+
+
+def _probabilities(problem, theta):
+    """p of each class and row, of shape (K, n)."""
+    scores = problem.scores(theta)
+    if problem.K == 1:
+        return np.ascontiguousarray((0.5 * (1 + np.tanh(0.5 * scores))).T)
+    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.ascontiguousarray((scores / scores.sum(axis=1, keepdims=True)).T)
+
+
+def _move(problem, point, direction, every):
+    """A point along `direction` whose objective falls by a share of what the model promises, or None.
+
+    Near the optimum differences of the objective are rounding; there a smaller violation proves that a point is better.
+    """
+    slope = float(np.sum(point.gradient * direction))
+    slope += float(np.sum(problem.edge * (np.abs(point.theta + direction) - np.abs(point.theta))))
+    if not slope < 0:
+        return None
+    length = 1.0
+    for _ in range(_TRIALS):
+        found = problem.evaluate(point.theta + length * direction, every)
+        fall = found.objective - point.objective
+        if fall <= 1e-4 * length * slope:
+            return found
+        if fall <= _ROUNDING * abs(point.objective) and found.norm < point.norm:
+            return found
+        length *= 0.5
+    return None

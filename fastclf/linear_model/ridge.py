@@ -1,0 +1,544 @@
+"""Ridge regression of a class's indicator, and the choice of its penalty by leaving rows out."""
+
+from numbers import Real
+
+import numpy as np
+
+from .._csr import Csr, as_rows, as_scipy
+from .._labels import as_labels, class_factors
+from .._state_table import Value, declare
+from .._threads import Progress, aside, n_threads, ranges
+from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
+from ..metrics.scoring import as_scorers, figure_of
+from ..model_selection.folds import as_folds
+from ..sums.moments import products
+from .elastic_net import entries_by_column, kernels
+from .least_squares import LeastSquaresClassifier
+from .routed_scores import RoutedScores, with_labels
+from .scores import Coefficients, LinearClassifier, ScoreClassifier, counted
+
+# An inverse is trusted where the condition is at most this: ten digits of the solution are right.
+_CONDITION = 1e5
+# Rows whose mean sums are taken about.
+_SAMPLE = 256
+
+_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
+
+# Numbers of rows that are made dense, or turned, at a time.
+_BLOCK_NUMBERS = 1 << 20
+# The number of multiplications in a call of a kernel.
+_CALL_WORK = 1 << 23
+
+
+class RidgeCoefficients(Coefficients):
+    """In a table of state, coefficients whose first axis two classes do not have."""
+
+    def require(self, name, value, sizes, entries):
+        super().require(name, np.atleast_2d(value) if isinstance(value, np.ndarray) else value, sizes, entries)
+
+
+class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
+    """Ridge regression of a class's indicator, +1 for its rows and -1 for all others; the largest score wins.
+
+        min over w, b    sum_i s_i (t_i - w x_i - b)^2 + alpha |w|^2
+
+    for each class, or once with two classes. It is :class:`LeastSquaresClassifier` by scikit-learn's name and
+    parameters, with weights of classes.
+
+    Parameters
+    ----------
+    alpha : float >= 0, default=1.0
+        Strength of the penalty; the intercept is not penalised.
+    fit_intercept : bool, default=True
+        Without it b is 0.
+    copy_X : bool, default=True
+        For scikit-learn's signature; X is never written to.
+    max_iter : int >= 1 or None, default=None
+        For scikit-learn's signature: the solution is exact.
+    tol : float >= 0, default=1e-4
+        Likewise.
+    class_weight : dict, 'balanced' or None, default=None
+        Factor on the weights of each class's rows, 1 for one that a dict does not name; 'balanced' makes the classes
+        equally heavy.
+    solver : {'auto', 'svd', 'cholesky', 'lsqr', 'sparse_cg', 'sag', 'saga'}, default='auto'
+        scikit-learn's names; all find the same solution.
+    positive : bool, default=False
+        True, coefficients from 0 up, is refused.
+    random_state : ignored
+    n_jobs : int or None, default=None
+        Threads for sums and scores; None means every CPU that the process may use. It changes no result.
+    verbose : int, default=0
+        1 shows the progress of `fit`.
+    callback : callable, default=None
+        As LeastSquaresClassifier's.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) with two classes, else (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : None
+        As in scikit-learn, whose iterative solvers alone have a number.
+    solver_ : str
+        The parameter `solver`, with 'auto' told as 'cholesky'.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem is solved from the
+    inverse of X'X + alpha I, or of XX' + alpha I where there are fewer rows than columns; where the product of the
+    norms of that matrix and of its inverse, which bounds its condition, is above 1e5, the solution is that of
+    LeastSquaresClassifier. Unlike scikit-learn's, class_weight='balanced' sees the sample weights.
+
+    Examples
+    --------
+    >>> from fastclf import RidgeClassifier
+    >>> model = RidgeClassifier(alpha=0.5).fit([[0.0], [1.0], [3.0], [4.0]], ["n", "n", "p", "p"])
+    >>> model.predict([[1.9], [2.1]])
+    array(['n', 'p'], dtype='<U1')
+    >>> model.coef_.round(3)
+    array([0.571])
+    """
+
+    _state_table = declare(
+        coef_=RidgeCoefficients("float32 or float64", "n_planes", "n_features"),
+        solver_=Value(require_choice, _SOLVERS),
+    )
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-4,
+        class_weight=None,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self._take(locals())
+
+    def fit(self, X, y, sample_weight=None):
+        """Solve for the weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite real numbers, float32 and float64 as they are.
+        y : array-like of shape (n_samples,)
+            Labels: numbers, strings or bools, of two classes at least.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up; 0 is a missing row.
+
+        Returns
+        -------
+        self
+        """
+        columns, rows, codes, classes, weight, _ = self._checked(X, y, sample_weight)
+        return self._become(**columns, **self._solved_fast(rows, codes, classes, weight))
+
+    def _solved_fast(self, rows, codes, classes, weight):
+        """The attributes of the fit, from an inverse where that is exact enough."""
+        found = None
+        if self.alpha > 0 and not isinstance(rows, Csr):
+            with np.errstate(all="ignore"):
+                found = self._by_inverse(rows, codes, len(classes), weight)
+        if found is None:
+            return self._solved(rows, codes, classes, weight, with_inverse=False)[0]
+        return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
+
+    def _by_inverse(self, X, codes, n_classes, weight):
+        """(coefficients, intercepts), or None where the condition may be above _CONDITION or numbers are not finite."""
+        n, d = X.shape
+        share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
+        target = _targets(codes, n_classes)
+        level = share @ target if self.fit_intercept else np.zeros(target.shape[1])
+        if n < d:
+            root = np.sqrt(share * (n if weight is None else weight.sum()))
+            mean = _mean(X, share) if self.fit_intercept else np.zeros(d)
+            A = (np.asarray(X, np.float64) - mean) * root[:, None]
+            matrix = aside(np.matmul, A, A.T)
+            if self.fit_intercept:  # the roots are an eigenvector of 0, and orthogonal to the target: it may be any
+                matrix += np.outer(root, root) * (np.trace(matrix) / n / np.sum(root**2))
+            moment = ((target - level) * root[:, None]).T
+        else:
+            with Progress(n, f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
+                mean, matrix, moment = _moments(X, codes, n_classes, weight, self.fit_intercept, self.n_jobs, progress)
+        matrix[np.diag_indices(len(matrix))] += self.alpha
+        inverse = _inverse(matrix)
+        if inverse is None:
+            return None
+        coef = moment @ inverse
+        coef = coef @ A if n < d else coef
+        intercept = level - coef @ mean
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            return None
+        return coef, intercept
+
+    def _checked(self, X, y, sample_weight):
+        require_choice("solver", self.solver, _SOLVERS)
+        require_number("tol", self.tol, 0)
+        if self.max_iter is not None:
+            require_integer("max_iter", self.max_iter, 1)
+        if self.positive:
+            raise ValueError("positive is True; False is wanted, as there are no coefficients from 0 up alone here")
+        columns, rows, codes, classes, weight, kept = super()._checked(X, y, sample_weight)
+        return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
+
+    def _answers_without(self, name, values, X, y, fold):
+        # classes that are weighed are weighed anew in each fold
+        return None if self.class_weight is not None else super()._answers_without(name, values, X, y, fold)
+
+    def _become(self, **attributes):
+        solver = "cholesky" if self.solver == "auto" else self.solver
+        told = {name: value for name, value in attributes.items() if name not in ("rank_", "condition_")}
+        return super()._become(**_flat(told), n_iter_=None, solver_=solver)
+
+
+def _moments(X, codes, n_classes, weight, intercept, n_jobs, progress):
+    """(mean row or 0, Gram matrix of the rows less it, sums of targets times these), of dense rows."""
+    shift = np.zeros(X.shape[1])
+    if intercept:
+        shift = np.asarray(X[:: -(-len(X) // _SAMPLE)], np.float64).mean(axis=0)
+    sums, gram = products(X, codes, n_classes, weight, shift, n_jobs, progress)
+    size = np.bincount(codes, weight, n_classes).astype(float)
+    moment, off = _of_classes(sums), np.zeros(X.shape[1])
+    if intercept:
+        off = sums.sum(axis=0) / size.sum()
+        gram -= size.sum() * np.outer(off, off)
+        moment -= np.outer(_of_classes(size) / size.sum(), sums.sum(axis=0))
+    return shift + off, gram, moment
+
+
+def _of_classes(sums):
+    """The sums over rows of targets times numbers, of the sums of these numbers over each class."""
+    return sums[1:] - sums[:1] if len(sums) == 2 else 2 * sums - sums.sum(axis=0)
+
+
+def _targets(codes, n_classes):
+    """+1 for the rows of a class and -1 for all others, of shape (n, 1 or n_classes)."""
+    return 2.0 * (codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))) - 1
+
+
+def _inverse(matrix):
+    """The inverse of a positive definite matrix, or None where its condition may be above _CONDITION."""
+    if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
+        return None
+    # by powers of 2, as that is exact
+    scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
+    scaled = matrix * scale * scale[:, None]
+    try:
+        inverse = aside(np.linalg.inv, scaled) if len(scaled) > 200 else np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return None
+    # the largest sum of sizes in a row bounds the largest eigenvalue
+    bound = np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
+    return inverse * scale * scale[:, None] if bound <= _CONDITION else None
+
+
+def _weighed(class_weight, classes, codes, weight):
+    """Weights of rows times the factors of their classes."""
+    if class_weight is None:
+        return weight
+    factor = class_factors(class_weight, classes, np.bincount(codes, weight, len(classes)))
+    return factor[codes] * (1.0 if weight is None else weight)
+
+
+def _flat(attributes):
+    """Attributes with the one row of coefficients of two classes as a vector, as scikit-learn has it."""
+    coef = attributes["coef_"]
+    return attributes | {"coef_": coef[0] if coef.ndim == 2 and len(coef) == 1 else coef}
+
+
+class _LeftOut(ScoreClassifier):
+    """A classifier whose X are the scores themselves."""
+
+    def __init__(self, classes):
+        self.classes_ = classes
+        self.n_features_in_ = 1
+
+    def _scores(self, X):
+        return X if X.ndim == 2 else X[:, None]
+
+
+class RidgeClassifierCV(RoutedScores, LinearClassifier):
+    """RidgeClassifier with the penalty that is best for rows that are left out.
+
+    Parameters
+    ----------
+    alphas : float or list of float > 0, default=(0.1, 1.0, 10.0)
+        Penalties to choose from; with a `cv` also 0.
+    fit_intercept : bool, default=True
+    scoring : str, callable or None, default=None
+        What is best: a name or a function of (estimator, X, y), as for `cross_validate`. None is, without a `cv`, minus
+        the mean of the weighted squares of the residuals, else the accuracy.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds. None leaves out each row for itself, by one decomposition for all rows and penalties.
+    class_weight : dict, 'balanced' or None, default=None
+        As RidgeClassifier's.
+    store_cv_results : bool, default=False
+        Whether `cv_results_` is kept; without `cv` alone.
+    n_jobs : int or None, default=None
+        Threads; None means every CPU that the process may use. It changes no result.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The best penalty; of equal ones the first.
+    best_score_ : float
+    cv_results_ : ndarray of shape (n_samples, 1 or n_classes, n_alphas)
+        The weighted squared residuals of rows that are left out, or with a `scoring` their scores.
+    coef_ : ndarray of shape (n_features,) with two classes, else (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a table with string column names.
+
+    Notes
+    -----
+    With the eigenvalues e and vectors of X'X, or of XX' where there are fewer rows than columns, the residual of a row
+    left out is e_i / (1 - h_i), with its residual e_i and its leverage h_i, for every alpha at O(n m) (m being the
+    smaller of n and d) after O(n d m + m^3). Memory beyond X: 8 m^2 bytes, of a wide X twice, and 8 n bytes for each
+    penalty and class if scores are asked for. The final fit is RidgeClassifier's.
+
+    References
+    ----------
+    Allen (1974), The relationship between variable selection and data augmentation and a method for prediction.
+
+    Examples
+    --------
+    >>> from fastclf import RidgeClassifierCV
+    >>> X, y = [[i / 10] for i in range(20)], [0] * 9 + [1, 0] + [1] * 9
+    >>> model = RidgeClassifierCV(alphas=[0.1, 1, 10]).fit(X, y)
+    >>> model.alpha_, model.predict([[0.2], [1.8]]).tolist()
+    (0.1, [0, 1])
+    """
+
+    _state_table = declare(
+        coef_=RidgeCoefficients("float32 or float64", "n_planes", "n_features"),
+        alpha_=Value(require_number, 0),
+        best_score_=Value(require_numbers, "iuf"),
+    )
+
+    def __init__(
+        self,
+        alphas=(0.1, 1.0, 10.0),
+        *,
+        fit_intercept=True,
+        scoring=None,
+        cv=None,
+        class_weight=None,
+        store_cv_results=False,
+        n_jobs=None,
+    ):
+        self._take(locals())
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose the penalty, and solve for the weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite real numbers, float32 and float64 as they are.
+        y : array-like of shape (n_samples,)
+            Labels: numbers, strings or bools, of two classes at least.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts, from 0 up; 0 is a missing row.
+        **params
+            For the splitter and the scorer, where scikit-learn's metadata routing is switched on.
+
+        Returns
+        -------
+        self
+        """
+        alphas, name = self._alphas(), type(self).__name__
+        rows = as_rows(X, name)
+        columns = self._fitted_columns(X, rows)
+        labels = as_labels(y, sample_weight, len(rows), name)
+        cv, score_params = self._routed(X, y, sample_weight, params)
+        if cv is None:
+            kept, weight = counted(rows, labels, name)
+            weight = _weighed(self.class_weight, labels.classes, labels.codes, weight)
+            found = self._left_out_each(kept, labels.codes, labels.classes, weight, alphas)
+        else:
+            found = self._by_folds(cv, X, rows, y, sample_weight, alphas, score_params, labels.classes)
+        model = self._model(found["alpha_"]).fit(rows, y, sample_weight)
+        fitted = {each: getattr(model, each) for each in ("coef_", "intercept_", "classes_")}
+        return self._become(**columns, **fitted, **found)
+
+    def _alphas(self):
+        """The penalties as a list of floats."""
+        alphas = [self.alphas] if isinstance(self.alphas, Real) else as_list(self.alphas, "alphas")
+        if len(alphas) == 0:
+            raise ValueError("alphas is empty; a penalty at least is wanted")
+        for i, alpha in enumerate(alphas):
+            what = f"alphas[{i}]" if len(alphas) > 1 else "alphas"
+            if not isinstance(alpha, (Real, np.number)) or isinstance(alpha, bool):
+                raise TypeError(f"{what} must be an instance of float, not {type(alpha).__name__}.")
+            if not alpha >= 0 or (self.cv is None and alpha == 0):
+                raise ValueError(f"{what} == {alpha}, must be {'>' if self.cv is None else '>='} 0.0.")
+            require_number(what, alpha, 0, finite=True)
+        return [float(alpha) for alpha in alphas]
+
+    def _model(self, alpha):
+        return RidgeClassifier(
+            alpha, fit_intercept=self.fit_intercept, class_weight=self.class_weight, n_jobs=self.n_jobs
+        )
+
+    def _left_out_each(self, rows, codes, classes, weight, alphas):
+        """The attributes that each row left out for itself decides on."""
+        scorer = None
+        if self.scoring is not None:
+            scorer = self._as_scorer(self.scoring, classes)
+        keeps = self.store_cv_results or scorer is not None
+        n, K = len(rows), 1 if len(classes) == 2 else len(classes)
+        totals = np.zeros(len(alphas))
+        residuals = np.empty((len(alphas), n, K)) if keeps else None
+        target = _targets(codes, len(classes))
+        root = np.ones(n) if weight is None else np.sqrt(weight)
+        blocks = _residuals_left_out(rows, target, root, np.array(alphas), bool(self.fit_intercept), self.n_jobs)
+        for start, stop, block in blocks:
+            totals -= np.square(block).sum(axis=(1, 2))
+            if keeps:
+                residuals[:, start:stop] = block
+        scores, results = totals / (n * K), None
+        if keeps:
+            results = np.square(residuals)
+        if scorer is not None:
+            results = target - residuals / root[:, None]
+            given = {} if weight is None else {"sample_weight": weight}
+            stub, labels = _LeftOut(classes), classes[codes]
+            scores = [figure_of(scorer, stub, own[:, 0] if K == 1 else own, labels, classes, given) for own in results]
+        best = int(np.argmax(scores))
+        found = {"alpha_": alphas[best], "best_score_": float(scores[best])}
+        return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
+
+    def _by_folds(self, cv, X, rows, y, sample_weight, alphas, params, classes):
+        """The attributes that folds decide on."""
+        if self.store_cv_results:
+            raise ValueError("cv!=None and store_cv_results=True are incompatible")
+        targets = np.asarray(y)
+        scorer = self._as_scorer(self._get_scorer() if params is not None else self._scoring(), classes)
+        folds = list(as_folds(cv, X, targets, len(rows)))
+        scores = np.empty((len(alphas), len(folds)))
+        everyone = np.arange(len(rows))
+        for j, (train, test) in enumerate(folds):
+            fit_on, ask = everyone[train], everyone[test]
+            weight = None if sample_weight is None else np.asarray(sample_weight)[fit_on]
+            given = {name: np.asarray(value)[ask] for name, value in (params or {}).items()}
+            part = rows[fit_on]
+            for i, alpha in enumerate(alphas):
+                model = self._model(alpha).fit(part, targets[fit_on], weight)
+                scores[i, j] = figure_of(scorer, model, as_scipy(rows[ask]), targets[ask], classes, given)
+        means = scores.mean(axis=1)
+        best = int(np.argmax(means))
+        return {"alpha_": alphas[best], "best_score_": float(means[best])}
+
+    def _as_scorer(self, scoring, classes):
+        if hasattr(scoring, "_score_func"):
+            scoring = with_labels(scoring, classes)
+        [scorer] = as_scorers(scoring).values()
+        return scorer
+
+    def _become(self, **attributes):
+        return super()._become(**_flat(attributes))
+
+
+def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
+    """Yield (start, stop, residuals) of blocks of rows, each row left out for itself, times the roots of the weights.
+
+    Residuals are of shape (n_alphas, rows, K). With A = root (X - mean) = U s V', the fit's residuals are
+    r - U s^2 / (s^2 + alpha) U'r, r being the centred target, and the leverages the squares of U times that share.
+    """
+    n, d = rows.shape
+    share = root**2 / np.sum(root**2)
+    centre = np.zeros(d)
+    level = np.zeros(target.shape[1])
+    if intercept:
+        level = share @ target
+        centre = _mean(rows, share)
+    r = (target - level) * root[:, None]
+    own = share if intercept else np.zeros(n)
+    if n <= d:
+        values, U = aside(np.linalg.eigh, _row_products(rows, centre, root, n_threads(n_jobs)))
+        values = np.maximum(values, 0)
+        shares = values / (values + alphas[:, None])
+        inner = shares[:, :, None] * (U.T @ r)
+
+        def rotated(start, stop):
+            return U[start:stop]
+
+    else:
+        gram = np.zeros((d, d))
+        moment = np.zeros((d, r.shape[1]))
+        for start, stop, A in _centred(rows, centre, root):
+            gram += A.T @ A
+            moment += A.T @ r[start:stop]
+        values, V = aside(np.linalg.eigh, gram)
+        values = np.maximum(values, 0)
+        shares = 1 / (values + alphas[:, None])
+        inner = shares[:, :, None] * (V.T @ moment)
+
+        def rotated(start, stop):
+            [(_, _, A)] = _centred(rows[start:stop], centre, root[start:stop], stop - start)
+            return A @ V
+
+    size = max(1, _BLOCK_NUMBERS // max(len(values), d if n > d else 1))
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        Z = rotated(start, stop)
+        leverage = np.square(Z) @ shares.T + own[start:stop, None]
+        residual = r[start:stop] - Z @ inner
+        yield start, stop, residual / np.maximum(1 - leverage, 1e-15).T[:, :, None]
+
+
+def _mean(rows, share):
+    """The weighted mean row."""
+    if not isinstance(rows, Csr):
+        return share @ np.asarray(rows, np.float64) if rows.size <= _BLOCK_NUMBERS else _long_mean(rows, share)
+    return np.bincount(rows.indices[: rows.size], share[rows.row_numbers()] * rows.data[: rows.size], rows.shape[1])
+
+
+def _long_mean(rows, share):
+    mean = np.zeros(rows.shape[1])
+    for start, stop in ranges(0, len(rows), max(1, _BLOCK_NUMBERS // rows.shape[1])):
+        mean += share[start:stop] @ np.asarray(rows[start:stop], np.float64)
+    return mean
+
+
+def _centred(rows, centre, root, size=None):
+    """Yield (start, stop, root (X - centre)) of blocks of rows, dense, in float64."""
+    size = size or max(1, _BLOCK_NUMBERS // rows.shape[1])
+    for start in range(0, len(rows), size):
+        stop = min(start + size, len(rows))
+        A = np.asarray(rows[start:stop], np.float64) - centre
+        A *= root[start:stop, None]
+        yield start, stop, A
+
+
+def _row_products(rows, centre, root, threads):
+    """A A' of A = root (X - centre); sparse rows stay sparse."""
+    n, d = rows.shape
+    if not isinstance(rows, Csr):
+        A = (np.asarray(rows, np.float64) - centre) * root[:, None]
+        return aside(np.matmul, A, A.T)
+    starts, numbers, entries = entries_by_column(rows, np.ones(d))
+    products = np.zeros((n, n))
+    for start, stop in ranges(0, d, max(1, _CALL_WORK * d // (1 + rows.size**2 // d) // 8)):
+        kernels.add_row_products(starts, numbers, entries, products, start, stop)
+    off = np.zeros(n)
+    np.add.at(off, rows.row_numbers(), rows.data[: rows.size] * centre[rows.indices[: rows.size]])
+    products -= off[:, None]
+    products -= off
+    products += centre @ centre
+    products *= root[:, None]
+    products *= root
+    return products
