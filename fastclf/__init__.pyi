@@ -32,6 +32,7 @@ from .naive_bayes.single import MultinomialNB as MultinomialNB
 from .naive_bayes.mixed import NaiveBayes as NaiveBayes
 from .neighbors.centroid import NearestCentroid as NearestCentroid
 from .neighbors.nearest import NearestNeighbors as NearestNeighbors
+from .svm.nu_svc import NuSVC as NuSVC
 from .kernel_approximation.kernel_maps import Nystroem as Nystroem
 from .preprocessing.onehot import OneHotEncoder as OneHotEncoder
 from .linear_model.perceptron import Perceptron as Perceptron

@@ -54,6 +54,7 @@ _DEFINED = {
     "storage.file": "load save",
     "svm.kernel_perceptron": "KernelPerceptron",
     "svm.linear_svc": "LinearSVC",
+    "svm.nu_svc": "NuSVC",
     "svm.svc": "SVC svm_path",
     "table": "TableClassifier",
     "tree.classifier": "DecisionTreeClassifier",

@@ -242,9 +242,11 @@ def _gaussian(model, names, top, categories):
 def _support_vectors(model, names, top, categories):
     counts = ", ".join(f"{n} of {label}" for n, label in zip(model.n_support_, model.classes_))
     n = len(model.support_)
-    lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, C = {model.C:g}"]
-    weight = np.abs(np.asarray(model.dual_coef_)).max(axis=0)
-    bound = int(np.sum(weight >= model.C * (1 - 1e-9)))
+    softness = f"C = {model.C:g}" if hasattr(model, "C") else f"nu = {model.nu:g}"
+    lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, {softness}"]
+    coef = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
+    weight = np.abs(coef).max(axis=0)
+    bound = int(np.sum(weight >= getattr(model, "C", np.max(getattr(model, "C_", 0))) * (1 - 1e-9)))
     lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
     order = np.argsort(-weight, kind="stable")[:top]
     lines.append("those with the largest weights (training rows are numbered from 0):")
@@ -255,7 +257,7 @@ def _support_vectors(model, names, top, categories):
         values += ", ..." if len(names) > shown else ""
         lines.append(f"  row {model.support_[i]}, weight {weight[i]:.4g}: {values}")
     content = {"support": model.support_, "n_support": model.n_support_, "at_bound": bound}
-    content |= {"dual_coef": model.dual_coef_, "intercept": model.intercept_}
+    content |= {"dual_coef": coef, "intercept": model.intercept_}
     return content, [*lines, *_more(n, top, "support vectors")]
 
 

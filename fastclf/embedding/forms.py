@@ -15,7 +15,7 @@ from ..neighbors.base import Neighbors
 from ..neighbors.centroid import NearestCentroid
 from ..neighbors.code_filter import Filter
 from ..neighbors.kdtree import Tree
-from ..svm.svc import SVC
+from ..svm.kernel_machine import KernelMachine
 from ..tree.base import DecisionTree
 
 
@@ -87,9 +87,9 @@ class Rows(NamedTuple):
 
 def form_of(model):
     """The form of a fitted estimator; TypeError if it has none."""
-    if isinstance(model, (LinearClassifier, NaiveBayesBase, DecisionTree, Neighbors, SVC)):
+    if isinstance(model, (LinearClassifier, NaiveBayesBase, DecisionTree, Neighbors, KernelMachine)):
         model._require_fitted()
-        if isinstance(model, SVC) and model.kernel in KINDS and not model.break_ties:
+        if isinstance(model, KernelMachine) and model.kernel in KINDS and not model.break_ties:
             return _machine(model)
         if isinstance(model, DecisionTree) and not isinstance(getattr(model, "classes_", None), list):
             return _nodes(model)
@@ -108,8 +108,8 @@ def form_of(model):
 
 _WANTED = (
     "a linear classifier by coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
-    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (of labels with one output), SVC by a"
-    " named kernel without break_ties, or an estimator by nearest neighbours"
+    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (of labels with one output), SVC or NuSVC"
+    " by a named kernel without break_ties, or an estimator by nearest neighbours"
 )
 
 
@@ -122,7 +122,7 @@ def _nodes(model):
 def _machine(model):
     support = np.array(model._support_rows_, np.float64, order="C")
     starts = np.concatenate([[0], np.cumsum(model.n_support_, dtype=np.int64)])
-    coef, intercept = (np.array(array, np.float64, order="C") for array in (model.dual_coef_, model.intercept_))
+    coef, intercept = (np.array(array, np.float64, order="C") for array in (model._dual_coef_, model.intercept_))
     kernel = KINDS.index(model.kernel)
     return Machine(kernel, model._gamma_, float(model.coef0), int(model.degree), support, starts, coef, intercept)
 

@@ -61,6 +61,8 @@ class Dual:
         How `smo.solve` ended.
     """
 
+    nu = 0.0  # of nu-SVC alone, whose class below has it
+
     def __init__(self, gram, rows, y, C, coef=None):
         m = len(rows)
         self.gram, self.rows = gram, rows

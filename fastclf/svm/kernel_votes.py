@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, as_scipy, is_sparse
 from .._state_table import Array, Starts, Value, declare
 from .._validation import as_float64, require_number
 from ..linear_model.votes import first_samples, mean_votes, votes_until
@@ -29,8 +29,9 @@ def stacked(first, second):
 
 
 def called(kernel, A, B):
-    """The values of a user's function for two arrays of rows, checked."""
-    values = as_float64(kernel(A, B), "kernel's result")
+    """The values of a function of the user's for rows, which are arrays, or SciPy's matrices if X was sparse."""
+    values = kernel(as_scipy(A), as_scipy(B))
+    values = as_float64(values.toarray() if is_sparse(values) else values, "kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(f"kernel gave values of shape {values.shape}; {(len(A), len(B))} is wanted")
     if not np.isfinite(values).all():

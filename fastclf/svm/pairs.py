@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from .._threads import run
-from . import small_pairs, smo
+from . import nu, small_pairs, smo
 from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
 from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
@@ -39,6 +39,8 @@ class Problem:
     Cs : list of ndarray of shape (n,)
         The upper bounds of alpha, one array for each C.
     n_classes : int
+    nu : float
+        Of nu-SVC, whose bounds of alpha are weights; else 0.
 
     Attributes
     ----------
@@ -49,8 +51,8 @@ class Problem:
     pairs : list of (a, b)
     """
 
-    def __init__(self, gram, codes, Cs, n_classes):
-        self.gram, self.codes, self.Cs, self.n_classes = gram, codes, Cs, n_classes
+    def __init__(self, gram, codes, Cs, n_classes, nu=0.0):
+        self.gram, self.codes, self.Cs, self.n_classes, self.nu = gram, codes, Cs, n_classes, nu
         self.pairs = pairs_of(n_classes)
         order = np.argsort(codes, kind="stable")
         self.starts = np.searchsorted(codes[order], np.arange(n_classes + 1))
@@ -64,13 +66,17 @@ class Problem:
         """The problem without some rows, at the bounds C."""
         codes = self.codes.copy()
         codes[rows] = -1
-        return Problem(self.gram, codes, [C], self.n_classes)
+        return Problem(self.gram, codes, [C], self.n_classes, self.nu)
+
+    def rows_of(self, pair):
+        """The rows of a pair (a, b) and their y: 1 for a, but of two classes for b."""
+        first, second = map(self.class_rows, pair)
+        y = np.repeat([1.0, -1.0] if self.n_classes > 2 else [-1.0, 1.0], [len(first), len(second)])
+        return np.concatenate([first, second]), y
 
     def dual(self, pair, C, coef=None):
-        """The dual of a pair (a, b), with y = 1 for a, or for b if there are only two classes; coef: the start."""
-        first, second = map(self.class_rows, pair)
-        rows = np.concatenate([first, second])
-        y = np.repeat([1.0, -1.0] if self.n_classes > 2 else [-1.0, 1.0], [len(first), len(second)])
+        """The dual of a pair; coef: the start."""
+        rows, y = self.rows_of(pair)
         return Dual(self.gram, rows, y, C[rows], coef)
 
 
@@ -102,6 +108,7 @@ class Solutions:
         "coef",
         "max_iter",
         "n_steps",
+        "nu",
         "patience",
         "proof",
         "reason",
@@ -120,7 +127,7 @@ class Solutions:
         self.proof = np.zeros((n_Cs, n_pairs, len(PROOF)))
         self.n_steps, self.status = np.zeros((n_Cs, n_pairs), np.int64), np.full((n_Cs, n_pairs), UNSOLVED, np.int8)
         self.reason = ""
-        self.tol, self.max_iter = options["tol"], options["max_iter"]
+        self.tol, self.max_iter, self.nu = options["tol"], options["max_iter"], problem.nu
         self.rounding, self.patience = 0.0, 0
 
     def n_solved(self):
@@ -149,7 +156,7 @@ class Solutions:
         return {
             "support_": rows.astype(np.int32),
             "n_support_": np.bincount(problem.codes[rows], minlength=problem.n_classes).astype(np.int32),
-            "dual_coef_": self.coef[c].take(support, axis=1),
+            "_dual_coef_": self.coef[c].take(support, axis=1),
             "intercept_": proof["intercept"].copy(),
             "n_iter_": np.minimum(self.n_steps[c], 2**31 - 1).astype(np.int32),
             "violations_": proof["violation"].copy(),
@@ -225,6 +232,9 @@ def solve_all(problem, options, found, watch):
     limits = limits_of(options, problem.gram.dtype, len(left), threads)
 
     def work(p):
+        if problem.nu > 0:
+            yield from nu.solve_pair(problem, found, p, limits, watch)
+            return
         pair, first = problem.pairs[p], solved[p]
         hard = (problem.Cs[first] > HARD).any()
         coef = None if hard else np.concatenate(found.of_pair(first, pair))
@@ -267,7 +277,7 @@ def warm_coef(model, problem):
     if len(model.classes_) != problem.n_classes:
         return None
     all_rows = np.zeros((problem.n_classes - 1, len(problem.codes)))
-    all_rows[:, model.support_] = model.dual_coef_
+    all_rows[:, model.support_] = model._dual_coef_
     return all_rows[:, problem.rows]
 
 

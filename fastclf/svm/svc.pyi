@@ -31,9 +31,9 @@ class SVC:
     support_: NDArray[Any]
     support_vectors_: Any
     n_support_: NDArray[Any]
-    dual_coef_: NDArray[Any]
+    dual_coef_: Any
     intercept_: NDArray[Any]
-    coef_: NDArray[Any]
+    coef_: Any
     classes_: NDArray[Any]
     class_weight_: NDArray[Any]
     n_iter_: NDArray[Any]

@@ -23,6 +23,7 @@ ctypedef struct dual_t:
     double* diagonal   # of K; set once by the caller that has K
     double* rise       # 0 where b may rise, else infinity; `place` keeps it with coef and the bounds
     double* fall       # 0 where b may fall, else -infinity; likewise
+    bint within        # whether the sums of b over each class are given: see `_within.pxd`
 
 # The ends of f, whose difference is the violation.
 ctypedef struct ends_t:
@@ -48,7 +49,7 @@ cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
 cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept nogil:
     """Point the N_ARRAYS arrays of a problem of n rows into `arrays`, one after another."""
     cdef Py_ssize_t ld = padded(n)
-    d.n, d.ld = n, ld
+    d.n, d.ld, d.within = n, ld, False
     d.y, d.lower, d.upper, d.coef = arrays, arrays + ld, arrays + 2 * ld, arrays + 3 * ld
     d.f, d.diagonal, d.rise, d.fall = arrays + 4 * ld, arrays + 5 * ld, arrays + 6 * ld, arrays + 7 * ld
 
@@ -143,21 +144,30 @@ cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept no
 cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nogil:
     """Write the N_PROOFS numbers: the intercept, and how far the solution is from the optimum."""
     cdef Py_ssize_t i, n_free = 0
-    cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
-    cdef double free = 0, square = 0, total = 0, slack = 0, least = INFINITY, margin
+    cdef double free = 0, intercept
     for i in range(d.n):
         if is_free(d, i):
             free += d.f[i]
             n_free += 1
+    if n_free:
+        intercept = -free / n_free
+    elif ends.least < INFINITY and ends.most > -INFINITY:
+        intercept = -0.5 * (ends.least + ends.most)
+    else:
+        intercept = d.y[0] if d.n else 0  # all rows are of that class
+    prove_at(d, ends, intercept, proof)
+
+
+cdef inline void prove_at(const dual_t* d, ends_t ends, double intercept, double* proof) noexcept nogil:
+    """How far the solution with this intercept is from the optimum."""
+    cdef Py_ssize_t i
+    cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
+    cdef double square = 0, total = 0, slack = 0, least = INFINITY, margin
+    for i in range(d.n):
         square += d.coef[i] * (d.f[i] + d.y[i])
         total += fabs(d.coef[i])
         hard = hard or d.upper[i] - d.lower[i] == INFINITY
-    if n_free:
-        proof[INTERCEPT] = -free / n_free
-    elif two:
-        proof[INTERCEPT] = -0.5 * (ends.least + ends.most)
-    else:
-        proof[INTERCEPT] = d.y[0] if d.n else 0  # all rows are of one class
+    proof[INTERCEPT] = intercept
     for i in range(d.n):
         margin = 1 + d.y[i] * (d.f[i] + proof[INTERCEPT])
         least = min(least, margin)

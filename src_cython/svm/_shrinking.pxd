@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 
 from svm._dual cimport N_ARRAYS, dual_t, ends_t, place, place_all, set_arrays
 from svm._steps cimport descend, find_ends, load, row_of
+from svm._within cimport centre, descend_within
 from _vector cimport LANES_D, fmadd_d, spread_d, vec, vec_d, vec_f
 
 cdef extern from *:
@@ -133,6 +134,7 @@ cdef inline void shrink(
     cdef ends_t ends = find_ends(d)
     cdef double tol = limits.tol
     set_arrays(&s, scratch.arrays, n)
+    s.within = d.within
     take_rows(d, K, ld, scratch.row, &s, <vec*> scratch.K)
     below.row, below.change, below.arrays = scratch.row + n, scratch.change + n, scratch.arrays + N_ARRAYS * s.ld
     below.K = <void*> row_of(<const vec*> scratch.K, n, s.ld)
@@ -140,6 +142,8 @@ cdef inline void shrink(
     solve(&s, <const vec*> scratch.K, s.ld, &below, limits)
     limits.tol = tol
     recover(d, K, ld, &s, scratch)
+    if d.within:
+        centre(d)
     limits.looks -= n * s.ld + n * d.n // 4
 
 
@@ -151,7 +155,10 @@ cdef inline void solve(
     cdef Py_ssize_t n
     while limits.steps > 0 and limits.looks > 0:
         most = min(min(<int64_t> SHRINK_EVERY, limits.steps), 1 + limits.looks // looks_of(d, 1))
-        made = descend(d, K, ld, limits.tol, most, &limits.gained)
+        if d.within:
+            made = descend_within(d, K, ld, limits.tol, most, &limits.gained)
+        else:
+            made = descend(d, K, ld, limits.tol, most, &limits.gained)
         limits.steps -= made
         limits.looks -= looks_of(d, made)
         if made < most:

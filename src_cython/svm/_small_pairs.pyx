@@ -4,17 +4,20 @@
 # All rows are sorted by class. coef[b - 1, rows of a] and coef[a, rows of b] are y alpha of the pair (a, b), a < b,
 # with y = 1 for a, or for b if there are only two classes. With several C, each starts from the solution of the C
 # before.
-from libc.math cimport sqrt
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from kernels._matrix cimport begin as first_of
 from svm._dual cimport (
     N_ARRAYS, N_PROOFS, VIOLATION, dual_t, ends_t, make_feasible, place,
-    place_all, prove, rescale, row_to_balance, set_arrays, set_bounds,
+    place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
 )
 from svm._shrinking cimport add_row, limits_t, scratch_t, solve
 from svm._steps cimport entry, find_ends, row_of
+from svm._within cimport (
+    LEAST_MARGIN, NO_MARGIN, centre, fill_within, margin_of, product, row_of_class, share_of, to_margin,
+)
 from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f
 
 cdef enum:
@@ -46,6 +49,7 @@ ctypedef struct pairs_t:
     double rounding            # the rounding error of a kernel value
     int64_t max_iter           # the most steps for a pair and a C
     int64_t patience           # the number of visits of rows after which a pair is slow
+    double nu                  # of nu-SVC (`_within.pxd`), of which there is one C; else 0
 
 # Kernel values, float or double, from which each pair copies its matrix, or the matrix of a single pair:
 # `small_pairs.Tiles` as pointers, all only read.
@@ -151,7 +155,7 @@ cdef void gather(
         memset(<char*> row_of(out, i, ld) + (n_a + n_b) * size, 0, (ld - n_a - n_b) * size)
 
 
-cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld) noexcept nogil:
+cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, double nu) noexcept nogil:
     """Set the problem of a pair up, at the pair's coef; ld: numbers from one row of K to the next."""
     cdef Py_ssize_t i
     memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
@@ -160,11 +164,17 @@ cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld) noex
         d.y[i] = pair.sign_a if i < pair.n_a else -pair.sign_a
         d.diagonal[i], d.f[i] = entry(row_of(K, i, ld), i), -d.y[i]
     set_all_bounds(d, pair)
-    make_feasible(d)
+    d.within = nu > 0
+    if d.within:
+        fill_within(d, share_of(d, nu))
+    else:
+        make_feasible(d)
     place_all(d)
     for i in range(d.n):
         if d.coef[i] != 0:
             add_row(d, row_of(K, i, ld), d.coef[i])
+    if d.within:
+        centre(d)
 
 
 cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
@@ -174,13 +184,13 @@ cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
         set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
 
 
-cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d) noexcept nogil:
+cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d, double tol) noexcept nogil:
     """Whether rounding of kernel values may have changed f by more than a tenth of tol."""
     cdef Py_ssize_t i
     cdef double square = 0
     for i in range(d.n):
         square += d.coef[i] * d.coef[i]
-    return not pairs.rounding * sqrt(square) <= 0.1 * pairs.tol
+    return not pairs.rounding * sqrt(square) <= 0.1 * tol
 
 
 cdef signed char go_on(
@@ -210,12 +220,70 @@ cdef signed char go_on(
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
         # after many steps f has many rounding errors: the caller computes it anew
-        return DOUBTFUL if is_doubtful(pairs, d) or n_steps[0] > MANY_STEPS * d.n else SOLVED
+        return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
     if limits.looks <= 0 and position.looks < pairs.patience:
         return UNSOLVED
     return SLOW
+
+
+cdef struct margin_t:
+    double off_positive, off_negative    # what the f of each class are less than Kb
+    double r, least                      # the margin, and what it counts as at least where violations are judged
+
+
+cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
+    """The margin of nu-SVC."""
+    cdef margin_t margin
+    cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
+    cdef double apart = 0, share = 0
+    margin.off_positive = product(d, row_of(K, first, ld)) - d.f[first]
+    margin.off_negative = product(d, row_of(K, second, ld)) - d.f[second]
+    margin.r = margin_of(d, margin.off_positive, margin.off_negative)
+    for i in range(d.n):
+        apart += d.diagonal[i] + d.diagonal[0] - 2 * entry(row_of(K, 0, ld), i)
+        share += 0.5 * fabs(d.coef[i])
+    margin.least = LEAST_MARGIN * share * apart / d.n
+    return margin
+
+
+cdef signed char go_on_within(
+    const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
+    int64_t* looks
+) noexcept nogil:
+    """As `go_on` for nu-SVC: to a violation of tol in units of the margin, which shows on the way."""
+    cdef limits_t limits
+    cdef ends_t ends
+    cdef margin_t margin
+    cdef int64_t before
+    cdef int64_t* n_steps = pairs.n_steps + number
+    cdef double* proof = pairs.proof + N_PROOFS * number
+    cdef double goal, gap
+    limits.steps, limits.looks, limits.gained = pairs.max_iter - n_steps[0], looks[0], 0
+    while True:
+        ends, margin = find_ends(d), find_margin(d, K, ld)
+        gap, goal = ends.most - ends.least, pairs.tol * max(margin.r, margin.least)
+        proof[VIOLATION] = gap / max(margin.r, margin.least) if goal > 0 else 0
+        if not gap > goal:
+            return DOUBTFUL if is_doubtful(pairs, d, goal) or n_steps[0] > MANY_STEPS * d.n else SOLVED
+        if limits.steps <= 0 or (margin.r < margin.least and gap <= NO_MARGIN * margin.least):
+            return STOPPED
+        if limits.looks <= 0:
+            return UNSOLVED
+        before, limits.tol = limits.steps, max(0.5 * goal, 0.1 * gap)
+        solve(d, K, ld, scratch, &limits)
+        n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
+        if limits.steps == before:  # rounding allows none
+            return DOUBTFUL
+
+
+cdef void keep_margin(dual_t* d, const vec* K, Py_ssize_t ld, double* proof) noexcept nogil:
+    """Go over to the problem of SVC with the solution of nu-SVC, and prove it."""
+    cdef margin_t margin = find_margin(d, K, ld)
+    cdef double r = max(margin.r, margin.least), intercept
+    intercept = to_margin(d, margin.off_positive, margin.off_negative, r if r > 0 else 1)
+    prove_at(d, find_ends(d), intercept, proof)
 
 
 cdef void solve_pairs(
@@ -250,17 +318,24 @@ cdef void solve_pairs(
             else:
                 if tiles.whole == NULL:
                     gather(pairs, tiles, a, b, K_out, ld)
-                begin(&d, &pair, K, ld)
+                begin(&d, &pair, K, ld, pairs.nu)
             pairs.n_steps[number] = 0
             position.begun, position.looks = True, 0
             looks -= d.n * (16 + d.n // 4)
-        status = go_on(pairs, number, &d, K, ld, &below, position, &looks)
+        d.within = pairs.nu > 0
+        if d.within:
+            status = go_on_within(pairs, number, &d, K, ld, &below, &looks)
+        else:
+            status = go_on(pairs, number, &d, K, ld, &below, position, &looks)
         if status == UNSOLVED:
             continue
+        if d.within and status != DOUBTFUL:
+            keep_margin(&d, K, ld, pairs.proof + N_PROOFS * number)
+        else:
+            prove(&d, find_ends(&d), pairs.proof + N_PROOFS * number)
         pairs.status[number] = status
         memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
         memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
-        prove(&d, find_ends(&d), pairs.proof + N_PROOFS * number)
         position.begun = False
         position.C += 1
         if position.C == pairs.n_Cs or status == DOUBTFUL or status == SLOW:
@@ -283,6 +358,7 @@ cdef pairs_t as_pairs(pairs):
     out.start, out.C, out.coef, out.proof = &start[0], &C[0, 0], &coef[0, 0, 0], &proof[0, 0, 0]
     out.n_steps, out.status = &n_steps[0, 0], &status[0, 0]
     out.tol, out.rounding, out.max_iter, out.patience = pairs.tol, pairs.rounding, pairs.max_iter, pairs.patience
+    out.nu = pairs.nu
     return out
 
 

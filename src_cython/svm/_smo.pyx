@@ -5,13 +5,14 @@ from libc.stdint cimport int64_t
 
 from kernels._matrix cimport begin as first_of
 from svm._dual cimport (
-    GAP, INTERCEPT, MARGIN, N_ARRAYS, N_PROOFS, OBJECTIVE, PADDED_TO, VIOLATION, dual_t, make_feasible, place_all,
-    prove, rescale, row_to_balance, set_arrays, set_bounds,
+    GAP, INTERCEPT, MARGIN, N_ARRAYS, N_PROOFS, OBJECTIVE, PADDED_TO, VIOLATION, dual_t, ends_t, make_feasible,
+    place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
 )
 from svm._shrinking cimport LEVELS, add_rows, limits_t, scratch_t, solve
 from svm._steps cimport descend, find_ends
+from svm._within cimport centre_at, descend_within, fill_within, margin_of, share_of, sides_t, to_margin
 from svm._working_set cimport gather_set, heap_t, offer
-from _vector cimport require, vec_d, vec_f
+from _vector cimport require, vec, vec_d, vec_f
 
 PAD, ARRAYS, DEPTH = PADDED_TO, N_ARRAYS, LEVELS
 
@@ -26,6 +27,7 @@ cdef dual_t as_dual(dual):
     cdef Py_ssize_t n = len(dual)
     set_arrays(&out, &arrays[0, 0], n)
     require(arrays.shape[0] == N_ARRAYS and arrays.shape[1] == out.ld)
+    out.within = dual.nu > 0
     with nogil:
         place_all(&out)
     return out
@@ -43,7 +45,10 @@ def bound(dual, const double[::1] C):
 def repair(dual):
     """Bring coef within its bounds, and its sum to 0."""
     cdef dual_t d = as_dual(dual)
-    make_feasible(&d)
+    if d.within:
+        fill_within(&d, share_of(&d, dual.nu))
+    else:
+        make_feasible(&d)
 
 
 def scale(dual):
@@ -81,6 +86,44 @@ def ends(dual, const int64_t[::1] rows):
     return least, most
 
 
+def centre(dual, const int64_t[::1] rows):
+    """Of nu-SVC: let the ends of f over the rows that may rise and fall be centred at 0, in each class."""
+    cdef dual_t d = as_dual(dual)
+    cdef Py_ssize_t k, i
+    cdef sides_t sides
+    cdef ends_t* ends
+    sides.positive.least = sides.negative.least = INFINITY
+    sides.positive.most = sides.negative.most = -INFINITY
+    with nogil:
+        for k in range(rows.shape[0]):
+            i = rows[k]
+            ends = &sides.positive if d.y[i] > 0 else &sides.negative
+            if d.rise[i] == 0:
+                ends.least = min(ends.least, d.f[i])
+            if d.fall[i] == 0:
+                ends.most = max(ends.most, d.f[i])
+        centre_at(&d, sides)
+
+
+def margin(dual, double off_positive, double off_negative):
+    """The margin of nu-SVC, where K b is f and these numbers for rows of the two classes."""
+    cdef dual_t d = as_dual(dual)
+    return margin_of(&d, off_positive, off_negative)
+
+
+def scale_to_margin(dual, double off_positive, double off_negative, double r):
+    """Divide by r: what solves nu-SVC solves SVC; f = K b - y. Returns the intercept."""
+    cdef dual_t d = as_dual(dual)
+    return to_margin(&d, off_positive, off_negative, r)
+
+
+def proof_at(dual, double intercept, double[::1] out):
+    """As `proof`, with this intercept."""
+    cdef dual_t d = as_dual(dual)
+    require(out.shape[0] == N_PROOFS)
+    prove_at(&d, find_ends(&d), intercept, &out[0])
+
+
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
     """Choose a `WorkingSet` of at most set.most of `rows`, whose `ends` are least and most; returns its size."""
     cdef dual_t d = as_dual(dual)
@@ -115,6 +158,14 @@ cdef void take(const dual_t* d, const int64_t* rows, dual_t* s) noexcept nogil:
     place_all(s)
 
 
+cdef Py_ssize_t steps_on(
+    dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
+) noexcept nogil:
+    if d.within:
+        return descend_within(d, K, ld, tol, most, gained)
+    return descend(d, K, ld, tol, most, gained)
+
+
 def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
     """Optimise coef of a `WorkingSet` with kernel matrix K by at most `most` steps; f is not changed.
 
@@ -131,6 +182,7 @@ def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
     cdef double gained = 0
     set_arrays(&s, &arrays[0, 0], n)
     require(s.ld <= ld and K.shape[0] == n and arrays.size >= N_ARRAYS * s.ld and change.shape[0] >= n)
+    s.within = d.within
     if not again:
         take(&d, &rows[0], &s)
     if K.dtype == "f":
@@ -138,13 +190,13 @@ def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
         for k in range(n):
             s.diagonal[k] = single[k, k]
         with nogil:
-            steps = descend(&s, <const vec_f*> &single[0, 0], ld, tol, most, &gained)
+            steps = steps_on(&s, <const vec_f*> &single[0, 0], ld, tol, most, &gained)
     else:
         double_ = K
         for k in range(n):
             s.diagonal[k] = double_[k, k]
         with nogil:
-            steps = descend(&s, <const vec_d*> &double_[0, 0], ld, tol, most, &gained)
+            steps = steps_on(&s, <const vec_d*> &double_[0, 0], ld, tol, most, &gained)
     for k in range(n):
         change[k] = s.coef[k] - d.coef[rows[k]] + (change[k] if again else 0)
         d.coef[rows[k]] = s.coef[k]

@@ -1,0 +1,313 @@
+"""What the support vector machines with kernels share: the rows of a fit, and what is told of new ones."""
+
+import numpy as np
+
+from .._csr import Csr, Matrix, as_rows, as_scipy, is_sparse
+from .._estimator import Classifier, only_if
+from .._exceptions import not_fitted_error, warn
+from .._labels import as_label_vector, as_labels, class_factors
+from .._state_table import Array, SizeOf, Value, declare, has, where
+from .._threads import n_threads
+from .._validation import as_float64, as_matrix, require_choice, require_integer, require_number
+from ..kernels.gamma import gamma_of
+from ..kernels.values import Kernel, Rows, require_kernel
+from . import pairs
+from .gram import Gram, Table
+from .kernel_votes import called
+from .pair_scores import (
+    couple,
+    one_for_each_class,
+    pair_scores,
+    pairs_of,
+    partial_scores,
+    sigmoid,
+    table_scores,
+    votes,
+)
+from .pairs import Problem
+
+# Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
+_ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
+
+# Up to this number of rows float64 is as fast: a fit by float32 computes some sums anew before it ends.
+_FEW_ROWS = 1000
+
+# Digits of a gamma that is computed: those that no order of a sum changes.
+_GAMMA_BITS = 40
+
+
+class KernelMachine(Classifier):
+    """A classifier by support vectors, one for each pair of classes."""
+
+    _state_table = declare(
+        classes_=Array("any", "n_classes", least=2),
+        n_others=SizeOf(lambda model: len(model.classes_) - 1),
+        n_pairs=SizeOf(lambda model: len(model.classes_) * (len(model.classes_) - 1) // 2),
+        n_samples=SizeOf(lambda model: model.shape_fit_[0]),
+        support_=Array("int32", "n_support", below="n_samples"),
+        n_support_=Array("int32", "n_classes"),
+        _dual_coef_=Array("float64", "n_others", "n_support"),
+        intercept_=Array("float64", "n_pairs"),
+        _dtype_=Value(require_choice, ("float32", "float64")),
+        _gamma_=Value(require_number, 0),
+        **where(lambda model: model.kernel != "precomputed", _support_rows_=Matrix("n_support", "n_features")),
+        **where(lambda model: not model._is_table(), _support_norms_=Array("float64", "n_support")),
+        **where(has("probA_"), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")),
+    )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _keep(self, X, gram, attributes, fitted):
+        """Take on what was fitted."""
+        converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
+        if not converged:
+            self._tell_of_violation(fitted, reason)
+        rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
+        self._become(
+            **attributes,
+            **fitted,
+            _support_rows_=rows,
+            _support_norms_=np.empty(0) if self._is_table() else Rows(rows).norm,
+            shape_fit_=tuple(X.shape),
+            _dtype_=self._score_dtype(gram, fitted["_dual_coef_"]),
+            fit_status_=int(not converged),
+        )
+
+    def _tell_of_violation(self, fitted, reason):
+        name, n_steps, advice = type(self).__name__, fitted["n_iter_"], ""
+        if self.max_iter > 0 and (n_steps >= self.max_iter).any():
+            advice = (
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with"
+                " StandardScaler or MinMaxScaler. "
+            )
+        warn(
+            f"{advice}{name} stopped after {int(n_steps.sum())} steps with a violation of {fitted['violation_']:.3g},"
+            f" above tol={self.tol:g}{reason}",
+            "ConvergenceWarning",
+        )
+
+    def _require_parameters(self):
+        super()._require_parameters()
+        self._options()
+
+    def _options(self):
+        """The parameters of the solver, checked."""
+        require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        self._require_softness()
+        require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
+        max_iter = require_integer("max_iter", self.max_iter, -1)
+        if max_iter == 0:
+            raise ValueError("max_iter is 0; a number of steps from 1 up, or -1, is wanted")
+        if self.kernel_dtype is not None:
+            require_choice("kernel_dtype", self.kernel_dtype, ("float32", "float64"))
+        return {
+            "tol": require_number("tol", self.tol, 0, open_low=True),
+            "max_iter": 2**62 if max_iter < 0 else max_iter,
+            "shrinking": bool(self.shrinking),
+            "cache_bytes": 1e6 * require_number("cache_size", self.cache_size, 0, open_low=True),
+            "threads": n_threads(self.n_jobs),
+        }
+
+    def _has_sigmoids(self):
+        """Whether probabilities are wanted: scikit-learn's default, the word 'deprecated', means that they are not."""
+        return bool(self.probability) and self.probability != "deprecated"
+
+    def _as_rows(self, X, owner):
+        if self.kernel != "precomputed":
+            return as_rows(X, owner)
+        if is_sparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported; a dense matrix is wanted (pass X.toarray())")
+        return as_matrix(X, owner)
+
+    def _training_rows(self, X):
+        array = self._as_rows(X, type(self).__name__)
+        if self.kernel == "precomputed" and array.shape[0] != array.shape[1]:
+            raise ValueError(f"X has shape {array.shape}; a square matrix is wanted of a precomputed kernel")
+        return array, self._fitted_columns(X, array)
+
+    def _labels(self, y, sample_weight, n):
+        """The Labels of a fit; a row of negative weight is a missing one, as in LIBSVM."""
+        name = type(self).__name__
+        if sample_weight is None:
+            return as_labels(y, None, n, name)
+        weight = as_float64(sample_weight, "sample_weight")
+        weight = np.where(weight < 0, 0.0, weight)
+        if not weight.any():
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights. sample_weight is zero for every row; a"
+                " weight above 0 is wanted"
+            )
+        if weight.shape == (n,):
+            y = as_label_vector(y, n, name)
+            kept = y[weight > 0]
+            if len(kept) < n and (kept == kept[0]).all():
+                raise ValueError(self._one_class)
+        return as_labels(y, weight, n, name)
+
+    def _problem(self, X, y, sample_weight, options):
+        """(the problem, attributes of labels and kernel)."""
+        n = X.shape[0]
+        labels = self._labels(y, sample_weight, n)
+        class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
+        codes = labels.spread(n, np.intp, missing=-1)
+        bounds = self._bounds(np.where(codes < 0, 0, class_weight[codes]), labels.weight)
+        codes[bounds == 0] = -1
+        if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
+            raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
+        gamma = 1.0  # for kernels that have none
+        if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
+            gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
+        if self.gamma == "scale":  # the same number for sparse and dense rows, and whatever unit weights have
+            mantissa, exponent = np.frexp(gamma)
+            gamma = float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
+        gram = self._gram(X, gamma)
+        attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
+        return Problem(gram, codes, [bounds], len(labels.classes)), attributes
+
+    def _is_table(self):
+        return self.kernel == "precomputed" or callable(self.kernel)
+
+    def _kernel(self, gamma):
+        return Kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _gram(self, X, gamma):
+        if self.kernel == "precomputed":
+            dtype = self.kernel_dtype or ("float64" if len(X) <= _FEW_ROWS else X.dtype)
+            return Table(lambda rows, columns: X[rows[:, None], columns], len(X), dtype)
+        if callable(self.kernel):
+            dtype = self.kernel_dtype or "float64"
+            return Table(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
+        kernel, rows = self._kernel(gamma), Rows(X)
+        if not np.isfinite(kernel.rounding(rows, np.float64)):
+            raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
+        single, few = kernel.rounding(rows, np.float32) <= _ROUNDING, len(rows) <= _FEW_ROWS
+        dtype = self.kernel_dtype or ("float32" if single and not few else "float64")
+        return Gram(kernel, rows, dtype, self.kernel_dtype is None and not (single and few))
+
+    def _score_dtype(self, gram, coef):
+        """The type of kernel values for new rows: float64 where a score would be off by more than _SCORE_ROUNDING."""
+        off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
+        return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
+
+    @property
+    def support_vectors_(self):
+        self._require_fitted()
+        return as_scipy(self._support_rows_)
+
+    @property
+    def dual_coef_(self):
+        self._require_fitted()
+        coef = self._dual_coef_
+        if not self._was_sparse():
+            return coef
+        n, m = coef.shape
+        indptr = np.arange(0, (n + 1) * m, m) if m else np.zeros(n + 1, np.int64)
+        return as_scipy(Csr(indptr, np.tile(np.arange(m, dtype=np.int32), n), coef.ravel(), m))
+
+    @dual_coef_.setter
+    def dual_coef_(self, coef):
+        self._dual_coef_ = coef.toarray() if is_sparse(coef) else coef
+
+    @property
+    def coef_(self):
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        self._require_fitted()
+        coef = pairs.hyperplanes(self._support_rows_, self._dual_coef_, self.n_support_)
+        coef.flags.writeable = False
+        if not self._was_sparse():
+            return coef
+        coef = as_scipy(Csr.from_dense(coef))
+        coef.data.flags.writeable = False
+        return coef
+
+    def _was_sparse(self):
+        """Whether the rows of the fit were sparse, and kernel values are those of rows."""
+        return isinstance(self._support_rows_, Csr) and not self._is_table()
+
+    def _scores(self, X):
+        """Scores (n, n_pairs); positive is the first class of a pair, but of two classes the second."""
+        self._require_fitted()
+        X = self._new_samples(X)
+        starts = np.concatenate([[0], np.cumsum(self.n_support_, dtype=np.int64)])
+        if self.kernel == "precomputed":
+            S = table_scores(lambda start, stop: X[start:stop, self.support_], len(X), self._dual_coef_, starts)
+        elif callable(self.kernel):
+            S = table_scores(
+                lambda start, stop: called(self.kernel, X[start:stop], self._support_rows_),
+                len(X),
+                self._dual_coef_,
+                starts,
+            )
+        else:
+            kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)
+            S = partial_scores(kernel, support, rows, self._dual_coef_, starts, self._dtype_, n_threads(self.n_jobs))
+        return pair_scores(S, self.intercept_)
+
+    def decision_function(self, X):
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, rows of `fit`) if 'precomputed'
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) with two classes: w.phi(x) + b, positive for `classes_[1]`; else with 'ovo'
+            (n_samples, n_pairs), positive for the first class of the pairs (0, 1), (0, 2), ..., (1, 2), ...; with 'ovr'
+            (n_samples, n_classes), votes with the sum of the scores, squashed below a third.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        return scores if self.decision_function_shape == "ovo" else one_for_each_class(scores, len(self.classes_))
+
+    def predict(self, X):
+        """Labels of rows, of shape (n_samples,); X as for `decision_function`."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        chosen = self._chosen(self._scores(X))
+        return self.classes_[chosen]
+
+    def _chosen(self, scores):
+        """The number of the class that scores (n, n_pairs) choose."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.intp)
+        count = one_for_each_class if self.break_ties else votes
+        return count(scores, round(np.sqrt(2 * scores.shape[1])) + 1).argmax(axis=1)
+
+    @only_if(lambda self: self._has_sigmoids())
+    def predict_proba(self, X):
+        """Probabilities (n_samples, n_classes) by Platt's sigmoids, coupled for more than two classes.
+
+        They need not agree with `predict`, as they come from five other fits.
+        """
+        self._require_fitted()
+        if not hasattr(self, "probA_"):
+            raise not_fitted_error(
+                "predict_proba is not available when fitted with probability=False;"
+                f" {type(self).__name__} wants True at fit"
+            )
+        P = np.clip(sigmoid(self._scores(X), self.probA_, self.probB_), 1e-7, 1 - 1e-7)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return np.column_stack([1 - P[:, 0], P[:, 0]])
+        R = np.zeros((len(P), n_classes, n_classes))
+        for p, (a, b) in enumerate(pairs_of(n_classes)):
+            R[:, a, b], R[:, b, a] = P[:, p], 1 - P[:, p]
+        return couple(R)
+
+    @only_if(lambda self: self._has_sigmoids())
+    def predict_log_proba(self, X):
+        """The logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def _check_rest(self, sizes, entries):
+        if self.kernel == "precomputed" and self.shape_fit_[0] != self.n_features_in_:
+            raise ValueError(f"shape_fit_ is {self.shape_fit_}; {self.n_features_in_} rows are wanted")
+        if entries and ((self.n_support_ < 0).any() or self.n_support_.sum(dtype=np.int64) != len(self.support_)):
+            raise ValueError(f"n_support_ does not add up to {len(self.support_)}, the number of support vectors")

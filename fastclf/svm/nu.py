@@ -1,0 +1,111 @@
+"""The dual of nu-SVC (`_within.pxd`): pairs of classes whose kernel matrix does not fit memory, by working sets."""
+
+import numpy as np
+
+from .dual import PROOF, Dual, compiled
+from .gram import padded
+from .smo import steps_for
+
+# The least share of the rows' squared distance in the kernel's space that a margin counts as, as in `_within.pxd`.
+# A violation of this share of it tells that a smaller margin is none.
+_LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
+
+# Rounds of steps without gain, to the last digit, after which there will be none.
+_PATIENCE = 30
+
+
+class NuDual(Dual):
+    """min 1/2 b'Kb, the sums of b over the two classes given; f is K b less a number for each class."""
+
+    def __init__(self, gram, rows, y, C, nu, coef):
+        self.nu = nu
+        super().__init__(gram, rows, y, C, coef)
+        first = gram.of_type(np.float64)
+        values = self._values(first, rows[:1], rows)[0]
+        apart = (first.diagonal(rows) + values[0] - 2 * values).mean()
+        self.least_margin = _LEAST_MARGIN * float(apart) * self.total() / 2
+
+    @staticmethod
+    def _values(gram, rows, columns):
+        """Kernel values between a few rows and others."""
+        out = np.empty((len(rows), padded(len(columns), max(1, gram.wide))))
+        gram.fill(gram.pack(rows), columns, out, 1)
+        return out[:, : len(columns)]
+
+    def margin(self, active):
+        """(K b less f of the rows of each class, margin), by a row of each class that f is right for."""
+        of_class = [active[np.argmax(self.y[active] == sign)] for sign in (1, -1)]
+        support = np.flatnonzero(self.coef)
+        values = self._values(self.gram.of_type(np.float64), self.rows[of_class], self.rows[support])
+        off = [float(row @ self.coef[support] - self.f[i]) for row, i in zip(values, of_class)]
+        return off, compiled.margin(self, *off)
+
+    def finish(self, active):
+        """Go over to the problem of SVC that has this solution."""
+        off, margin = self.margin(active)
+        self.intercept = compiled.scale_to_margin(self, *off, max(margin, self.least_margin) or 1.0)
+        self.nu = 0.0
+
+    def prove(self):
+        out = np.empty(len(PROOF))
+        compiled.proof_at(self, self.intercept, out)
+        return out
+
+
+def solve(dual, steps, limits, report=None):
+    """A generator that ends with dual.coef optimal to limits.tol in units of the margin, as a problem of SVC."""
+    steps.begin(dual)
+    yield from dual.refresh(limits.threads)
+    idle, total, ended = 0, 0.0, False
+    while True:
+        compiled.centre(dual, steps.active)
+        least, most = steps.ends(dual)
+        gap = max(0.0, most - least) if np.isfinite(most - least) else 0.0
+        if steps.is_due(gap):
+            yield from steps.restore(dual)
+            continue
+        margin = dual.margin(steps.active)[1]
+        goal = limits.tol * max(margin, dual.least_margin)
+        ended = ended or (margin < dual.least_margin and gap <= _NO_MARGIN * dual.least_margin)
+        if gap <= goal or ended or dual.n_steps >= limits.max_iter:
+            if steps.has_left_out():
+                yield from steps.restore(dual)
+            elif dual.is_doubtful(goal):
+                yield from dual.refresh(limits.threads)
+                dual.unsure = -np.inf  # once: the next steps are few, and begin with an f that is right
+            else:
+                break
+            continue
+        changed, gained = yield from steps.make(dual, (least, most), limits._replace(tol=goal))
+        total += gained
+        idle = 0 if changed and gained > 1e-15 * total else idle + 1
+        if idle > _PATIENCE and dual.gram.dtype == np.float64:
+            ended, dual.reason = True, ": rounding lets no step get further"
+        elif idle > _PATIENCE:
+            steps.use(dual, dual.gram.of_type(np.float64))
+            yield from dual.refresh(limits.threads)
+            idle = 0
+        if limits.shrinking and idle == 0:
+            compiled.centre(dual, steps.active)
+            steps.shrink(dual, steps.ends(dual))
+        if report is not None and report(dual, steps, gap):
+            ended, dual.reason = True, ": the callback ended it"
+        yield
+    dual.converged = gap <= goal
+    dual.finish(steps.active)
+
+
+def solve_pair(problem, found, p, limits, watch):
+    """A generator that solves a pair of classes from where others have left it."""
+    pair = problem.pairs[p]
+    rows, y = problem.rows_of(pair)
+    dual = NuDual(problem.gram, rows, y, problem.Cs[0][rows], problem.nu, np.concatenate(found.of_pair(0, pair)))
+    dual.n_steps = int(found.n_steps[0, p])
+    steps = steps_for(dual, limits)
+    name = "" if len(problem.pairs) == 1 else "{} against {}".format(*pair)
+
+    def report(dual, steps, gap):
+        return watch.tell(name, dual.n_steps, gap, steps.shown())
+
+    yield from solve(dual, steps, limits, report)
+    found.keep(0, p, pair, dual)
