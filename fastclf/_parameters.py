@@ -34,6 +34,7 @@ _COMPOUND = {
     "feature_map",
     "feature_name_combiner",
     "kernel",
+    "kernel_params",
     "kernel_dtype",
     "l1_ratios",
     "metric",

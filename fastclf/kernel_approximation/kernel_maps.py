@@ -4,14 +4,18 @@ import numpy as np
 
 from .._csr import Csr, as_rows
 from .._exceptions import warn
-from .._state_table import Array, Value, declare
+from .._state_table import Array, Value, declare, where
 from .._threads import aside
-from .._validation import as_random_state, require_choice, require_integer, require_number
+from .._validation import as_float64, as_random_state, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import linear_scores
 from ..preprocessing.base import FeatureMap
 
-_KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine")
+_KERNELS = (
+    *("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"),
+    *("laplacian", "chi2", "additive_chi2", "precomputed"),
+)
+_PARAMETERS = ("gamma", "coef0", "degree")
 
 
 class _RandomMap(FeatureMap):
@@ -139,14 +143,19 @@ class Nystroem(_RandomMap):
 
     Parameters
     ----------
-    kernel : {'rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine'}, default='rbf'
-        exp(-gamma |x - y|^2), x y, (gamma x y + coef0)^degree, tanh(gamma x y + coef0), x y / (|x| |y|).
+    kernel : {'rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine', 'laplacian', 'chi2', \
+'additive_chi2', 'precomputed'} or callable, default='rbf'
+        exp(-gamma |x - y|^2), x y, (gamma x y + coef0)^degree, tanh(gamma x y + coef0), x y / (|x| |y|), exp(-gamma
+        sum_j |x_j - y_j|), exp(-gamma s) and -s with s = sum_j (x_j - y_j)^2 / (x_j + y_j), of numbers from 0 up;
+        'precomputed': X has the kernel values of its rows with the rows of `fit`; or a function of two rows.
     gamma : float or None, default=None
-        None is 1 / n_features.
+        None is 1 / n_features, of chi2 1.
     coef0 : float or None, default=None
         None is 1.
     degree : float or None, default=None
         None is 3.
+    kernel_params : dict or None, default=None
+        Arguments of a function by name; of a named kernel gamma, coef0 and degree, where those are None.
     n_components : int >= 1, default=100
         The number of rows in the sample, at most all rows.
     random_state : int, RandomState or None, default=None
@@ -184,13 +193,26 @@ class Nystroem(_RandomMap):
     """
 
     _state_table = declare(
-        kernel=Value(require_choice, _KERNELS),
+        kernel=Value(lambda name, kernel: callable(kernel) or require_choice(name, kernel, _KERNELS)),
         components_=Array("float32 or float64", "n_components", "n_features"),
+        **where(
+            lambda model: model.kernel == "precomputed",
+            component_indices_=Array("int64", "n_components", below="n_features"),
+        ),
         normalization_=Array("float32 or float64", "n_components", "n_components"),
     )
 
     def __init__(
-        self, kernel="rbf", *, gamma=None, coef0=None, degree=None, n_components=100, random_state=None, n_jobs=None
+        self,
+        kernel="rbf",
+        *,
+        gamma=None,
+        coef0=None,
+        degree=None,
+        kernel_params=None,
+        n_components=100,
+        random_state=None,
+        n_jobs=None,
     ):
         self._take(locals())
 
@@ -214,9 +236,16 @@ class Nystroem(_RandomMap):
                 f"n_components > n_samples: n_components is {n_components} and X has {len(rows)} rows, all of which"
                 " are used"
             )
+        if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted of a precomputed kernel")
         drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
         components = np.ascontiguousarray(np.asarray(rows[drawn]))
-        inner = self._kernel(components, components)
+        if self.kernel == "precomputed":
+            inner = np.asarray(components[:, drawn], np.float64)
+        elif callable(self.kernel):
+            inner = self._called_on_pairs(components)
+        else:
+            inner = self._kernel(components, components)
         if not np.isfinite(inner).all():
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
         normalization = aside(_inverse_root, inner)
@@ -229,10 +258,19 @@ class Nystroem(_RandomMap):
 
     def _require_parameters(self):
         super()._require_parameters()
-        require_choice("kernel", self.kernel, _KERNELS)
-        for name in ("gamma", "coef0", "degree"):
+        if not callable(self.kernel):
+            require_choice("kernel", self.kernel, _KERNELS)
+        for name in _PARAMETERS:
             if getattr(self, name) is not None:
                 require_number(name, getattr(self, name), -np.inf if name == "coef0" else 0, finite=True)
+        if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
+            raise TypeError(f"kernel_params is {described(self.kernel_params)}; a dict or None is wanted")
+        given = [name for name in _PARAMETERS if getattr(self, name) is not None]
+        if given and (callable(self.kernel) or self.kernel == "precomputed"):
+            raise ValueError(
+                "Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel:"
+                f" {given[0]} is {getattr(self, given[0])}"
+            )
 
     def transform(self, X):
         """The features of each row.
@@ -251,16 +289,44 @@ class Nystroem(_RandomMap):
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
             # not a BLAS product, because its bits depend on the number of rows
-            out[start:stop] = linear_scores(
-                self._kernel(rows, self.components_), self.normalization_, zero, self.n_jobs
-            )
+            out[start:stop] = linear_scores(self._values(rows), self.normalization_, zero, self.n_jobs)
         return out
+
+    def _values(self, rows):
+        """The kernel values of rows with those of the sample, float64."""
+        if self.kernel == "precomputed":
+            return np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
+        if callable(self.kernel):
+            return self._called(np.asarray(rows), self.components_)
+        return self._kernel(rows, self.components_)
+
+    def _called(self, A, B):
+        """The values of a function of the user's for each row of A with each of B, float64."""
+        params = self.kernel_params or {}
+        values = as_float64([[self.kernel(a, b, **params) for b in B] for a in A], "kernel's result")
+        if values.shape != (len(A), len(B)) or not np.isfinite(values).all():
+            raise ValueError("kernel gave something that is not a finite number; one number for two rows is wanted")
+        return values
+
+    def _called_on_pairs(self, rows):
+        """The same for all pairs of rows, each of which is asked for once."""
+        values = np.empty((len(rows), len(rows)))
+        for i in range(len(rows)):
+            values[i, i:] = values[i:, i] = self._called(rows[i : i + 1], rows[i:])[0]
+        return values
+
+    def _parameter(self, name, otherwise):
+        """A parameter of a named kernel, by its own name or in `kernel_params`."""
+        value = getattr(self, name)
+        value = (self.kernel_params or {}).get(name) if value is None else value
+        return otherwise if value is None else require_number(f"kernel_params[{name!r}]", value, -np.inf, finite=True)
 
     def _kernel(self, X, C):
         """The kernel values of the rows of X with the rows of C, float64."""
-        d = C.shape[1]
-        gamma = 1 / d if self.gamma is None else self.gamma
-        coef0 = 1.0 if self.coef0 is None else self.coef0
+        if self.kernel in _BY_DIFFERENCES:
+            gamma = self._parameter("gamma", 1 / C.shape[1] if self.kernel == "laplacian" else 1.0)
+            return _by_differences(self.kernel, np.asarray(X, np.float64), C.astype(np.float64), gamma)
+        gamma, coef0 = self._parameter("gamma", 1 / C.shape[1]), self._parameter("coef0", 1.0)
         C = C.astype(np.float64)
         if self.kernel == "rbf":
             if not isinstance(X, Csr):
@@ -279,7 +345,7 @@ class Nystroem(_RandomMap):
         products = gamma * products + coef0
         if self.kernel == "sigmoid":
             return np.tanh(products)
-        return products ** (3 if self.degree is None else self.degree)
+        return products ** self._parameter("degree", 3)
 
     def _n_out(self):
         return len(self.components_)
@@ -289,6 +355,24 @@ def _inverse_root(inner):
     """The inverse of the square root of a kernel matrix."""
     U, values, Vt = np.linalg.svd(inner)
     return (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
+
+
+_BY_DIFFERENCES = ("laplacian", "chi2", "additive_chi2")
+
+
+def _by_differences(kernel, X, C, gamma):
+    """Values of shape (len(X), len(C)) of a kernel that adds up what columns differ by."""
+    if kernel != "laplacian" and min(X.min(), C.min()) < 0:
+        raise ValueError(f"X contains negative values; numbers from 0 up are wanted of kernel={kernel!r}")
+    values = np.empty((len(X), len(C)))
+    for i, c in enumerate(C):
+        difference = X - c
+        if kernel == "laplacian":
+            values[:, i] = np.abs(difference, out=difference).sum(axis=1)
+        else:
+            sums = X + c
+            values[:, i] = (difference**2 / np.where(sums > 0, sums, 1)).sum(axis=1)
+    return -values if kernel == "additive_chi2" else np.exp(-gamma * values)
 
 
 def _squares(X):
