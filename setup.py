@@ -43,6 +43,7 @@ KERNELS = {
     "sums._class_sums",
     "sums._moments",
     "svm._cholesky",
+    "svm._crammer_singer",
     "svm._pair_scores",
     "svm._pair_votes",
     "svm._small_pairs",

@@ -20,6 +20,9 @@ from ..linear_model.scores import LinearClassifier
 from ..linear_model.warm_path import WarmPath
 from . import small_planes
 from .coordinate_descent import Descent
+from .crammer_singer import Machine
+from .crammer_singer import solve as joint_descent
+from .l1_margin import L1Newton
 from .proximal_newton import Newton
 from .soft_margin import Problem, Proof, square_norms
 
@@ -39,22 +42,25 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
     """Linear support vector machine: the plane of the widest margin that rows are allowed to violate at a price.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w x_i + b))^p, where y_i is +1 or -1, s_i the weight of row i and
-    p 1 or 2. With more than two classes each has its own plane, against the rest.
+    p 1 or 2; or with sum_j |w_j| in place of |w|^2 / 2, which makes weights 0. With more than two classes each has its
+    own plane, against the rest, or all are learned at once.
 
     Parameters
     ----------
-    penalty : {'l2'}, default='l2'
-        For scikit-learn's signature.
+    penalty : {'l1', 'l2'}, default='l2'
+        sum_j |w_j| or |w|^2 / 2; 'l1' wants the squared hinge.
     loss : {'hinge', 'squared_hinge'}, default='squared_hinge'
         p = 1 or p = 2.
     dual : 'auto' or bool, default='auto'
-        For scikit-learn's signature; it changes nothing.
+        For scikit-learn's signature. It changes nothing, but what LIBLINEAR cannot do is refused: True with 'l1', False
+        with 'hinge'.
     tol : float > 0, default=1e-4
         `fit` stops where `violation_` is at most this.
     C : float > 0, default=1.0
         The price of a violation; not used where `lam` or `budget` is given.
-    multi_class : {'ovr'}, default='ovr'
-        For scikit-learn's signature.
+    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+        'crammer_singer' learns the planes of all classes at once: |W|^2 / 2 + C sum_i s_i max_k (w_k x_i - w_y x_i +
+        [k != y]); `penalty`, `loss` and `dual` are not used.
     fit_intercept : bool, default=True
         Whether there is a b.
     intercept_scaling : float > 0 or None, default=1
@@ -113,10 +119,17 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
 
     X is not converted, sparse rows stay so, and all sums are float64.
 
+    Of an L1 penalty `violation_` is the largest of the shortest subgradients by any weight, and steps are those of
+    Newton's method on the columns that are in use or nearly so, 1536 at most, by coordinate descent on a matrix.
+    Of `crammer_singer` it is the largest difference, over the rows, of what the dual variables of two classes gain.
+
     References
     ----------
     Hsieh, Chang, Lin, Keerthi, Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
     Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in convex programming.
+    Yuan, Chang, Hsieh, Lin (2010), A comparison of optimization methods and software for large-scale L1-regularized
+    linear classification. Crammer, Singer (2001), On the algorithmic implementation of multiclass kernel-based vector
+    machines.
     Keerthi, DeCoste (2005), A modified finite Newton method for fast solution of large scale linear SVMs.
 
     Examples
@@ -193,9 +206,15 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
         squares = square_norms(rows, name, threads)
         planes = [1] if len(classes) == 2 else range(len(classes))
         seed = as_seed(self.random_state, 0)
+        columns = self._fitted_columns(X, rows)
+        if self.multi_class == "crammer_singer":
+            cost = np.where(codes < 0, 0.0, weights * factors[codes])
+            for model, C in zip(models, Cs):
+                model._learn_jointly(rows, np.maximum(codes, 0), C * cost, squares, classes, columns, seed)
+            return models
         threads_each = max(1, threads // len(planes))
         small = None
-        if self.loss == "squared_hinge" and self._intercept_is_penalised and small_planes.is_small(rows):
+        if self._is_smooth and small_planes.is_small(rows):
             small = small_planes.SmallRows(rows, squares, self.intercept_scaling if self.fit_intercept else 0.0)
             threads = threads if small.work * len(planes) > _THREAD_WORK else 1
         found = {}
@@ -215,10 +234,14 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
                         found[i, k] = copy.copy(plane)
 
             run(find, planes, threads)
-        columns = self._fitted_columns(X, rows)
         for i, model in enumerate(models):
             model._take_on([found[i, k] for k in planes], classes, columns)
         return models
+
+    @property
+    def _is_smooth(self):
+        """Whether the problem is the one that `small_planes` solves."""
+        return self.loss == "squared_hinge" and self.penalty == "l2" and self._intercept_is_penalised
 
     @property
     def _intercept_is_penalised(self):
@@ -243,13 +266,19 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
 
     def _check_parameters(self):
         """C, or None if there is a budget."""
-        if self.penalty != "l2":
-            raise ValueError(f"penalty is {self.penalty!r}; 'l2' is wanted, as there is no other here")
+        require_choice("penalty", self.penalty, ("l1", "l2"))
         require_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
             raise ValueError(f"dual is {self.dual!r}; 'auto', True or False is wanted")
-        if self.multi_class != "ovr":
-            raise ValueError(f"multi_class is {self.multi_class!r}; 'ovr' is wanted, as there is no other here")
+        require_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
+        if self.multi_class == "ovr":
+            self._require_combination()
+        elif self.budget is not None or (self.fit_intercept and self.intercept_scaling is None):
+            name = "budget" if self.budget is not None else "intercept_scaling"
+            raise ValueError(
+                f"{name} is {getattr(self, name)}; {'None' if name == 'budget' else 'a number'} is wanted of"
+                " multi_class='crammer_singer'"
+            )
         for name in ("tol", "C", "intercept_scaling", "lam", "budget"):
             if name in ("tol", "C") or getattr(self, name) is not None:
                 require_number(name, getattr(self, name), 0, open_low=True, finite=True)
@@ -264,14 +293,69 @@ class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
             return None
         return float(self.C) if self.lam is None else 0.5 / float(self.lam)
 
+    def _require_combination(self):
+        """Refuse what LIBLINEAR has no solver for, in scikit-learn's words."""
+        dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
+        if (self.loss == "hinge" and (self.penalty == "l1" or dual is False)) or (
+            self.penalty == "l1" and dual is True
+        ):
+            what = f"penalty='{self.penalty}' and loss='{self.loss}'"
+            if self.loss == "squared_hinge" or self.penalty == "l2":
+                what += f" when dual={dual}"
+            raise ValueError(
+                f"Unsupported set of arguments: the combination of {what} is not supported, Parameters:"
+                f" penalty='{self.penalty}', loss='{self.loss}', dual={dual}"
+            )
+
+    def _learn_jointly(self, rows, codes, cost, squares, classes, columns, seed):
+        """Learn the planes of all classes at once, by rows of some cost, and take them on."""
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        machine = Machine(rows, codes, cost, squares + bias * bias, len(classes), bias)
+        threads, rng, called_off = n_threads(self.n_jobs), np.random.default_rng(seed), []
+        counts = []
+        with Progress(None, f"{type(self).__name__}.fit", self.verbose, self.callback, "violation") as progress:
+
+            def advance(violation):
+                if progress.watched and progress.advance(1, violation()):
+                    called_off.append(True)
+                return bool(called_off)
+
+            def find(_):
+                counts.append((yield from joint_descent(machine, self.tol, self.max_iter, rng, advance)))
+
+            run(find, [0], 1)
+        violation, primal, dual = machine.proof(threads)
+        coef, intercept = machine.planes()
+        if len(classes) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        if violation > self.tol and not called_off:
+            self._tell_of_violation(violation, counts[0])
+        self._become(
+            classes_=classes,
+            coef_=coef,
+            intercept_=intercept,
+            n_iter_=counts[0],
+            C_=np.full(len(coef), self._check_parameters()),
+            violation_=violation,
+            primal_objective_=primal,
+            dual_objective_=dual,
+            duality_gap_=max(primal - dual, 0.0),
+            **columns,
+        )
+
     def _tell_of_violations(self, planes):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
             return
-        why = "rounding allows no further step"
-        if any(plane.n_iter >= self.max_iter and plane.violation > self.tol for plane in planes):
+        most = max(plane.n_iter for plane in planes if plane.violation > self.tol)
+        self._tell_of_violation(worst.violation, most)
+
+    def _tell_of_violation(self, violation, n_iter):
+        why, advice = "rounding allows no further step", ""
+        if n_iter >= self.max_iter:
             why = f"max_iter={self.max_iter} was reached"
-        warn(f"violation_ is {worst.violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
+            advice = "Liblinear failed to converge, increase the number of iterations. "
+        warn(f"{advice}violation_ is {violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
 
 
 class Shared(NamedTuple):
@@ -301,7 +385,8 @@ class Plane:
         self.X, self.signs, self.weights = X, signs, weights
         self.called_off, self.n_iter, self.last = False, 0, None
         n, d = X.shape
-        self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS
+        self.sparsifies = self.model.penalty == "l1"
+        self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS and not self.sparsifies
         self.newton = self.few_rows or d <= _NEWTON_SIZE
         self.free = not self.model._intercept_is_penalised
         if self.few_rows and self.small is None:
@@ -363,7 +448,10 @@ class Plane:
         squared = model.loss == "squared_hinge"
         parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
         rng = np.random.default_rng(self.seed)
-        solver = (Newton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
+        if self.sparsifies:
+            solver = L1Newton(model.tol, model.max_iter, self._advance)
+        else:
+            solver = (Newton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
         if not self.few_rows:
             found = yield from solver.solve(Problem(self.X, *parts), start)
         else:

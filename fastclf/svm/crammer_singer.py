@@ -1,0 +1,100 @@
+"""The planes of all classes at once (Crammer, Singer 2001), by dual coordinate descent: see `_crammer_singer.pyx`."""
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr
+from .._threads import ranges
+from ..linear_model.scores import linear_scores
+
+kernels = _simd.load("svm._crammer_singer")
+
+# Multiplications of a call, some ms.
+_CALL_WORK = 1 << 22
+
+# Rows whose violation is below this share of what is wanted are left out until all others are optimal.
+_LEFT_OUT = 0.5
+
+
+class Machine:
+    """The state of a descent; `machine_t` of `_crammer_singer.pyx` is its twin, and says what each array is.
+
+    Parameters
+    ----------
+    X : ndarray or Csr
+    codes : ndarray of shape (n,)
+        The class of each row; of rows that cost nothing any.
+    cost : ndarray of shape (n,)
+    squares : ndarray of shape (n,)
+        Squared lengths of the rows, with the bias column.
+    n_classes : int
+    bias : float
+        0: no intercept.
+    """
+
+    __slots__ = ("X", "alpha", "bias", "codes", "cost", "n_classes", "scratch", "squares", "violation", "w")
+
+    def __init__(self, X, codes, cost, squares, n_classes, bias):
+        self.X, self.codes, self.cost, self.squares = X, codes.astype(np.int64), cost, squares
+        self.n_classes, self.bias = n_classes, float(bias)
+        n, d = X.shape
+        ld = -(-n_classes // kernels.LANES) * kernels.LANES
+        self.w, self.alpha = np.zeros((d + 1, ld)), np.zeros((n, ld))
+        self.violation, self.scratch = np.zeros(n), np.zeros((2, ld))
+        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros: all planes give them the same score
+        self.alpha[nothing, :n_classes] = -cost[nothing, None] / (n_classes - 1)
+        self.alpha[nothing, self.codes[nothing]] = cost[nothing]
+
+    def sweep(self, order):
+        """A generator: a step on each row of the order."""
+        sparse = isinstance(self.X, Csr)
+        rows, kernel = ((self.X, self.X.data), kernels.sweep_sparse) if sparse else ((self.X,), kernels.sweep)
+        work = max(1, 2 * self.alpha.shape[1] * self.X.size // len(self.codes))
+        for start, stop in ranges(0, len(order), max(1, _CALL_WORK // work)):
+            kernel(*rows, self, order, start, stop)
+            yield
+
+    def planes(self):
+        """(weights (K, d), intercepts (K,))"""
+        K, d = self.n_classes, self.X.shape[1]
+        return np.ascontiguousarray(self.w[:d, :K].T), self.bias * self.w[d, :K]
+
+    def proof(self, threads):
+        """(violation, primal objective, dual objective) of the planes of alpha, which are computed anew."""
+        K, there = self.n_classes, self.cost > 0
+        scores = linear_scores(self.X, *self.planes(), threads)
+        rows = np.arange(len(scores))
+        loss = scores - scores[rows, self.codes][:, None] + 1
+        loss[rows, self.codes] = 0
+        norm = 0.5 * float(np.sum(self.w**2))
+        alpha = self.alpha[:, :K]
+        most = np.zeros_like(loss)
+        most[rows, self.codes] = self.cost
+        free = np.where(alpha < most, loss, np.inf).min(axis=1)
+        violation = np.where(there & (self.squares > 0) & (free < np.inf), loss.max(axis=1) - free, 0.0)
+        others = alpha.sum(axis=1) - alpha[rows, self.codes]
+        primal = norm + float(np.sum(self.cost * loss.max(axis=1)))
+        return float(violation.max()), primal, -norm - float(others.sum())
+
+
+def solve(machine, tol, max_iter, rng, advance):
+    """A generator that makes the planes optimal to `tol`, and returns the number of sweeps.
+
+    advance(call) is told after each sweep that the violation met in it is call(); true if that was the last.
+    """
+    every = np.flatnonzero((machine.cost > 0) & (machine.squares > 0))
+    order, n_iter = every.copy(), 0
+    while len(order) and n_iter < max_iter:
+        rng.shuffle(order)
+        yield from machine.sweep(order)
+        n_iter += 1
+        met = machine.violation[order]
+        if advance(met.max):
+            break
+        if met.max() <= tol:
+            if len(order) == len(every):
+                break
+            order = every.copy()
+        else:
+            order = order[met > _LEFT_OUT * tol]
+    return n_iter

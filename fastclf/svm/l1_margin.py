@@ -1,0 +1,206 @@
+"""The plane of an L1 penalty and the squared hinge, by proximal Newton steps.
+
+    min  sum_j edge_j |w_j| + sum_i cost_i max(0, z_i)^2,     z_i = 1 - y_i w x_i
+
+A step minimises the second-order model of the losses with the penalty as it is, by coordinate descent on a matrix, in
+the columns that are in use or would be by their gradient, and goes along that direction as far as the objective falls
+(Yuan, Chang, Hsieh, Lin 2010). Weights that are 0 at the optimum are exactly 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _simd
+from .._csr import Csr
+from .soft_margin import Problem, Proof
+
+coordinates = _simd.load("linear_model._elastic_net")
+
+# Columns of a step, at most; so few are all taken, and others by this share of the gradient that brings one into use.
+_MOST_COLUMNS, _FEW_COLUMNS, _NEAR = 1536, 64, 0.8
+# The norm of the violations to which the model is minimised, as a share of that where the step begins.
+_SHARE = 0.02
+# Multiplications of a call of coordinate descent, and its sweeps in a step.
+_CALL_WORK, _MOST_SWEEPS = 1 << 22, 500
+# The share of the mean diagonal that is added to second derivatives: columns may be collinear.
+_RIDGE = 1e-10
+# Weights that may meet 0 on the way to the minimum among points of the same signs, before coordinates are moved again.
+_BENDS = 8
+# Lengths of a step that are tried, the least share of the fall that a model promises, the error of an objective.
+_TRIALS, _FALL, _ROUNDING = 40, 1e-3, 1e-14
+# Steps without a smaller violation or an objective that falls by this share, after which there will be none.
+_STALE, _GAIN = 10, 1e-12
+
+
+class Point(NamedTuple):
+    """A plane, and what is known there."""
+
+    w: np.ndarray  # with that of the bias column
+    z: np.ndarray
+    objective: float
+    gradient: np.ndarray  # of the losses
+    violations: np.ndarray  # the shortest subgradient by each weight
+
+
+class L1Newton:
+    """A solver with its counts.
+
+    Parameters
+    ----------
+    tol : float
+        The largest violation wanted.
+    max_iter : int
+        Most steps.
+    advance : callable
+        As of `proximal_newton.Newton`.
+    """
+
+    def __init__(self, tol, max_iter, advance):
+        self.tol, self.max_iter, self.advance = tol, max_iter, advance
+        self.n_iter = 0
+
+    def solve(self, problem, start=None):
+        """A generator that pauses now and then and returns the proof of its solution.
+
+        `start` is the proof of a similar problem's solution on the same rows.
+        """
+        edge = np.ones(problem.d + 1)
+        if problem.free:
+            edge[-1] = 0.0
+        point = _point(problem, edge, np.zeros(problem.d + 1) if start is None else start.w)
+        yield
+        stale, least = 0, np.inf
+        while point.violations.max() > self.tol and self.n_iter < self.max_iter and stale < _STALE:
+            found = yield from _step(problem, edge, point)
+            if found is None:  # rounding allows no better one
+                break
+            gains = found.violations.max() < 0.9 * least or found.objective < (1 - _GAIN) * point.objective
+            stale, point = 0 if gains else stale + 1, found
+            least = min(least, point.violations.max())
+            self.n_iter += 1
+            if self.advance(point.violations.max):
+                break
+            yield
+        return _proof(problem, edge, point)
+
+
+def _point(problem, edge, w, z=None):
+    z = 1 - problem.y * problem.scores(w) if z is None else z
+    gradient = -2 * problem.combine(problem.cost * np.maximum(z, 0) * problem.y)
+    return Point(w, z, _objective(problem, edge, w, z), gradient, _violations(w, gradient, edge))
+
+
+def _objective(problem, edge, w, z):
+    return float(np.sum(edge * np.abs(w))) + problem.losses(z)
+
+
+def _violations(w, gradient, edge):
+    return np.where(w == 0, np.maximum(np.abs(gradient) - edge, 0), np.abs(gradient + edge * np.sign(w)))
+
+
+def _step(problem, edge, point):
+    """A generator that returns the next point, or None where there is no better one."""
+    taken = _wanted_columns(edge, point)
+    part = _of_columns(problem, taken[:-1])
+    H = part.products(np.where(point.z > 0, 2 * problem.cost, 0.0))
+    yield
+    m = len(H)
+    H[np.diag_indices(m)] += _RIDGE * np.trace(H) / m
+    goal = _SHARE * float(np.linalg.norm(point.violations[taken]))
+    found = yield from _minimum(H, point.gradient[taken], edge[taken], point.w[taken], goal)
+    direction = np.zeros_like(point.w)
+    direction[taken] = found - point.w[taken]
+    slope = float(np.sum(point.gradient * direction + edge * (np.abs(point.w + direction) - np.abs(point.w))))
+    change, length = problem.y * problem.scores(direction), 1.0
+    for _ in range(_TRIALS if slope < 0 else 0):
+        w, z = point.w + length * direction, point.z - length * change
+        fall = _objective(problem, edge, w, z) - point.objective
+        if fall <= _FALL * length * slope:
+            return _point(problem, edge, w)
+        if fall <= _ROUNDING * abs(point.objective):  # a smaller violation is then the proof of a better point
+            met = _point(problem, edge, w)
+            if met.violations.max() < point.violations.max():
+                return met
+        length /= 2
+    return None
+
+
+def _wanted_columns(edge, point):
+    """The numbers of the columns of a step, ascending; the last is the bias column."""
+    d = len(edge) - 1
+    if d <= _FEW_COLUMNS:
+        return np.arange(d + 1)
+    used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
+    near = used | (slope > _NEAR)
+    most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
+    if near.sum() > most:  # those in use and, of the rest, the most violated; if too many are in use, those of them
+        rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
+        near &= rank >= np.partition(rank[near], -most)[-most]
+    return np.append(np.flatnonzero(near), d)
+
+
+def _of_columns(problem, columns):
+    """The problem of some columns; the bias column stays."""
+    if len(columns) == problem.d or not len(columns):
+        return problem
+    X = problem.X
+    if isinstance(X, Csr):
+        place = np.full(problem.d, -1, np.int32)
+        place[columns] = np.arange(len(columns))
+        index = place[X.indices[: X.size]]
+        kept = index >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+        X = Csr(ends, index[kept], X.data[: X.size][kept], len(columns))
+    else:
+        X = np.ascontiguousarray(X[:, columns])
+    return Problem(X, problem.y, problem.cost, problem.squares, True, problem.bias, problem.free, problem.threads)
+
+
+def _minimum(H, g, edge, start, goal):
+    """A generator that returns the minimum of g (u - start) + (u - start)' H (u - start) / 2 + sum edge |u|."""
+    u, G, done, tried = start.copy(), g.copy(), 0, 4
+    n_sweeps = max(1, _CALL_WORK // len(u) ** 2)
+    while coordinates.descend(H, edge, u, G, goal, min(n_sweeps, tried)) > goal and done < _MOST_SWEEPS:
+        done += min(n_sweeps, tried)
+        yield
+        if done >= tried:
+            tried = 2 * done
+            for _ in range(_BENDS):
+                met = _along_signs(H, edge, u, G)
+                G = g + H @ (u - start)
+                if not met:
+                    break
+    return u
+
+
+def _along_signs(H, edge, u, G):
+    """Bring u towards the minimum among points of its signs, until a weight meets 0; returns whether one did."""
+    free = np.flatnonzero((u != 0) | (edge == 0))
+    try:
+        step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])
+    except np.linalg.LinAlgError:
+        return False
+    if not np.isfinite(step).all():
+        return False
+    crosses = (u[free] * (u[free] + step) < 0) & (edge[free] > 0)
+    if not crosses.any():
+        u[free] += step
+        return False
+    reach = np.where(crosses, -u[free] / np.where(crosses, step, 1.0), np.inf)
+    length = reach.min()
+    u[free] = np.where(reach == length, 0.0, u[free] + length * step)
+    return True
+
+
+def _proof(problem, edge, point):
+    """The plane with its dual variables, scaled until they are feasible: no column's sum is above its edge."""
+    alpha = 2 * problem.cost * np.maximum(point.z, 0)
+    if problem.free:
+        alpha = problem._balanced(alpha, point.w, 0.0)
+    sums = np.abs(problem.combine(alpha * problem.y))
+    most = float(sums[:-1].max() if problem.free else sums.max())
+    alpha = alpha / max(1.0, most)
+    dual = float(alpha.sum() - 0.5 * np.sum(problem.ridge * alpha * alpha))
+    violation = float(point.violations.max())
+    return Proof(point.w, 0.0, alpha, point.z, point.objective, dual, violation)
