@@ -40,6 +40,9 @@ from .naive_bayes.single import PoissonNB as PoissonNB
 from .preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
 from .model_selection.left_out_splits import PredefinedSplit as PredefinedSplit
 from .kernel_approximation.kernel_maps import RBFSampler as RBFSampler
+from .neighbors.radius_classifier import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+from .neighbors.radius_regressor import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+from .neighbors.transformers import RadiusNeighborsTransformer as RadiusNeighborsTransformer
 from .model_selection.left_out_splits import RepeatedKFold as RepeatedKFold
 from .model_selection.left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
 from .linear_model.ridge import RidgeClassifier as RidgeClassifier

@@ -67,8 +67,8 @@ metric_params : dict, default=None
     'hamming', 'jaccard' and its like: `n_bits`, the number of bits of a row: X and queries are then uint8, rows packed
     as by np.packbits(X, axis=1). For a Python function: its keyword arguments. For any function: `triangle`, True where
     d(x, z) <= d(x, y) + d(y, z), d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows
-    from up to 16 of them (128 bytes per row), and a search measures only the rows whose distance these do not show to be
-    too large; not so with algorithm='brute'.
+    from up to 16 of them (128 bytes per row), and a search measures only the rows whose distance these do not show to
+    be too large; not so with algorithm='brute'.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
     -1: every CPU, -2: all but one; 1: the calling thread alone. The answer does not depend on it.
