@@ -1,4 +1,4 @@
-"""Splits into rows that are drawn to be fitted on and to be asked about, by scikit-learn's random numbers."""
+"""Random splits into training and test rows, with scikit-learn's random numbers."""
 
 from math import ceil, floor
 from numbers import Integral, Real
@@ -16,21 +16,21 @@ def _documented(n_splits, what, least):
     return document(
         n_splits=f"""\
 n_splits : int >= 1, default={n_splits}
-    How often {what} are drawn.""",
+    The number of random draws of {what}.""",
         sizes=f"""\
 test_size : float in (0, 1) or int, default=None
-    The share of the {what} to be asked about, or their number; None: what `train_size` leaves, or, if that is None too,
-    {least}.
+    The share of the {what} in the test set, or their number; None: the complement of `train_size` or, if that is None
+    too, {least}.
 train_size : float in (0, 1) or int, default=None
-    The share of the {what} to be fitted on, or their number; None: what `test_size` leaves.""",
+    The share of the {what} in the training set, or their number; None: all outside the test set.""",
         random_state="""\
 random_state : int, RandomState or None, default=None
-    A whole number draws what it does in scikit-learn.""",
+    An integer draws the same rows as in scikit-learn.""",
     )
 
 
 def side_sizes(n, test_size, train_size, default):
-    """(rows to fit on, rows to ask about) of n rows."""
+    """(training rows, test rows) of a random split of n rows."""
     if test_size is None and train_size is None:
         test_size = default
     sizes = {"test_size": test_size, "train_size": train_size}
@@ -71,7 +71,7 @@ def side_sizes(n, test_size, train_size, default):
 class _Drawn(Splitter):
     """A splitter that draws rows anew for each split."""
 
-    _default = 0.1  # the share to be asked about
+    _default = 0.1  # the default share of the test rows
 
     def __init__(self, n_splits=10, *, test_size=None, train_size=None, random_state=None):
         self.n_splits, self.random_state = n_splits, random_state
@@ -91,7 +91,7 @@ class _Drawn(Splitter):
 
 @_documented(10, "rows", "a tenth")
 class ShuffleSplit(_Drawn):
-    """Rows drawn to be asked about, several times anew: the splits of scikit-learn's ShuffleSplit.
+    """Test rows drawn at random for each split: the splits of scikit-learn's ShuffleSplit.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class ShuffleSplit(_Drawn):
 
 @_documented(5, "groups", "a fifth")
 class GroupShuffleSplit(OfGroups, _Drawn):
-    """Groups drawn to be asked about, several times anew: the splits of scikit-learn's GroupShuffleSplit.
+    """Test groups drawn at random for each split: the splits of scikit-learn's GroupShuffleSplit.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class StratifiedShuffleSplit(_Drawn):
         X : array-like of shape (n_samples, n_features)
             Only the number of its rows matters.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels; of several outputs each combination is a class.
+            Labels; for several outputs each combination of labels is a class.
         groups : ignored
 
         Returns
@@ -220,27 +220,27 @@ def _shares(counts, n, rng):
 
 
 def train_test_split(*arrays, test_size=None, train_size=None, random_state=None, shuffle=True, stratify=None):
-    """Part rows into those to fit on and those to ask about: the rows of scikit-learn's train_test_split.
+    """Split rows into training and test rows: the rows of scikit-learn's train_test_split.
 
     Parameters
     ----------
     arrays : arrays, lists, tables or sparse matrices of equal length
     test_size : float in (0, 1) or int, default=None
-        The share of the rows to be asked about, or their number; None: what `train_size` leaves, or, if that is None
-        too, a quarter.
+        The share of the rows in the test set, or their number; None: the complement of `train_size` or, if that is
+        None too, a quarter.
     train_size : float in (0, 1) or int, default=None
-        The share of the rows to be fitted on, or their number; None: what `test_size` leaves.
+        The share of the rows in the training set, or their number; None: all rows outside the test set.
     random_state : int, RandomState or None, default=None
-        A whole number draws what it does in scikit-learn.
+        An integer draws the same rows as in scikit-learn.
     shuffle : bool, default=True
-        Whether the rows are drawn; else those asked about are the last.
+        Whether the test rows are drawn at random; otherwise they are the last rows.
     stratify : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Labels of which both sides are to have the shares of the whole.
+        Labels whose class shares both parts have, as far as possible.
 
     Returns
     -------
     list
-        Of each array its two parts in turn: X_train, X_test, y_train, ...
+        The two parts of each array in turn: X_train, X_test, y_train, ...
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Splitters that leave out rows or groups in turn, given folds, or the next rows of a series."""
+"""Splitters that leave out each set of rows or groups, that use given folds, or that split a time series."""
 
 import itertools
 import math
@@ -108,12 +108,12 @@ class LeaveOneGroupOut(LeavePGroupsOut):
 
 
 class PredefinedSplit(Splitter):
-    """The folds that are given: scikit-learn's PredefinedSplit.
+    """Folds that the user gives: scikit-learn's PredefinedSplit.
 
     Parameters
     ----------
     test_fold : array-like of shape (n_samples,), int
-        The fold of each row; rows of -1 are fitted on in each split.
+        The test fold of each row; rows with -1 are training rows in each split.
 
     Attributes
     ----------
@@ -154,17 +154,17 @@ class PredefinedSplit(Splitter):
 
 
 class TimeSeriesSplit(Splitter):
-    """Splits of rows in their order of time, fitted on what is before the rows asked about: scikit-learn's.
+    """Splits of a time series, with training rows before the test rows: the splits of scikit-learn's TimeSeriesSplit.
 
     Parameters
     ----------
     n_splits : int >= 2, default=5
     max_train_size : int >= 1, default=None
-        The largest number of rows that are fitted on, the last ones; None: all before.
+        The largest number of training rows, which are the last ones before the gap; None: no limit.
     test_size : int >= 1, default=None
-        The number of rows that are asked about in each split; None: n_samples // (n_splits + 1).
+        The number of test rows in each split; None: n_samples // (n_splits + 1).
     gap : int >= 0, default=0
-        The number of rows that are left out before those asked about.
+        The number of rows between the training rows and the test rows that are left out.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class TimeSeriesSplit(Splitter):
     """
 
     def __init__(self, n_splits=5, *, max_train_size=None, test_size=None, gap=0):
-        KFold(n_splits)  # refuses what is no number of splits
+        KFold(n_splits)  # refuses a bad number of splits
         self.n_splits, self.max_train_size, self.test_size, self.gap = int(n_splits), max_train_size, test_size, gap
 
     def _pairs(self, n, y, groups):
@@ -193,16 +193,16 @@ class TimeSeriesSplit(Splitter):
 
 
 class _Repeated(Splitter):
-    """Shuffled folds, drawn several times."""
+    """Several repetitions of shuffled folds."""
 
-    _one = None  # the splitter that is repeated
+    _one = None  # the class of the splitter that is repeated
 
     def __init__(self, *, n_splits=5, n_repeats=10, random_state=None):
         if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral):
             raise ValueError(f"Number of repetitions must be of Integral type. n_repeats is {n_repeats!r}")
         if n_repeats < 1:
             raise ValueError(f"Number of repetitions must be greater than 0. n_repeats is {n_repeats}")
-        self._one(n_splits)  # refuses what is no number of folds
+        self._one(n_splits)  # refuses a bad number of folds
         self.n_splits, self.n_repeats, self.random_state = int(n_splits), int(n_repeats), random_state
 
     def _pairs(self, n, y, groups):
@@ -220,7 +220,7 @@ class _Repeated(Splitter):
 
 @documented
 class RepeatedKFold(_Repeated):
-    """`KFold` with a shuffle, several times: the folds of scikit-learn's RepeatedKFold.
+    """Several repetitions of `KFold` with a shuffle: the folds of scikit-learn's RepeatedKFold.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class RepeatedKFold(_Repeated):
 
 @documented
 class RepeatedStratifiedKFold(_Repeated):
-    """`StratifiedKFold` with a shuffle, several times: the folds of scikit-learn's RepeatedStratifiedKFold.
+    """Several repetitions of `StratifiedKFold` with a shuffle: the folds of scikit-learn's RepeatedStratifiedKFold.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def permutation_test_score(
     scoring=None,
     params=None,
 ):
-    """The score of an estimator, beside its scores when the labels are shuffled: scikit-learn's test.
+    """The score of an estimator, and its scores for shuffled labels: scikit-learn's permutation test.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ def permutation_test_score(
     {X}
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     groups : array-like of shape (n_samples,), default=None
-        Labels are shuffled within a group alone; the splitter gets the groups too.
+        Labels are shuffled only within each group; the splitter receives the groups, too.
     {cv}
     n_permutations : int >= 1, default=100
-        How often the labels are shuffled.
+        The number of shuffles of the labels.
     {n_jobs}
     random_state : int, RandomState or None, default=0
         A whole number shuffles as it does in scikit-learn.
@@ -50,9 +50,9 @@ def permutation_test_score(
     score : float
         The mean of the scores on the folds.
     permutation_scores : ndarray of shape (n_permutations,)
-        The same with shuffled labels.
+        The mean scores for shuffled labels.
     pvalue : float
-        The share of the scores, the true one among them, that are at least the true one.
+        The share of these scores, together with `score` itself, that are at least `score`.
 
     References
     ----------
@@ -83,7 +83,7 @@ def permutation_test_score(
 
 
 def _shuffled(n, groups, rng):
-    """The numbers of n rows, shuffled within each group."""
+    """The row numbers of n rows, shuffled within each group."""
     if groups is None:
         return rng.permutation(n)
     rows, codes = np.arange(n), encode_groups(groups, n)[1]

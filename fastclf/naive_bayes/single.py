@@ -186,8 +186,9 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
 class ComplementNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes by the counts of all other classes: scikit-learn's ComplementNB.
 
-    The score of a class is the sum of the row's counts times weights, minus the logarithms of the columns' shares in
-    the rows of all other classes. The prior probabilities do not count, except if there is one class alone.
+    The score of a class is the sum of the row's counts times the class's weights, which are minus the logarithms of the
+    columns' shares in the rows of all other classes. Prior probabilities are not used, except if there is only one
+    class.
 
     Parameters
     ----------
@@ -200,14 +201,14 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
     {shared}
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
     feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        The second are the weights.
+        `feature_log_prob_` has the weights.
     feature_all_ : ndarray of shape (n_features,)
         The counts of all classes together.
 
     Notes
     -----
-    Sparse rows stay sparse. A share of 0, which only `alpha` = 0 allows, counts as 2^-1022, the least number of normal
-    precision; in scikit-learn its weight is infinite, and the answers are NaN.
+    Sparse rows stay sparse. A share of 0, which is possible only with `alpha` = 0, is replaced by 2^-1022, the smallest
+    normal number; in scikit-learn its weight is infinite, and the answers are NaN.
 
     References
     ----------
@@ -227,7 +228,7 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        # sums of the classes before and behind each one: no difference of large numbers
+        # the counts of all other classes, as sums over the classes before and after: without cancellation
         before, behind = (np.cumsum(part, axis=0) for part in (counts[:-1], counts[:0:-1]))
         none = np.zeros((1, counts.shape[1]))
         others = np.concatenate([none, before]) + np.concatenate([behind[::-1], none]) + alpha

@@ -1,8 +1,8 @@
 # Products of the features of dense rows, a row at a time.
 #
-# A row is 1 if it begins with that, then the features, then the products of two of them, of three, ... A plan tells
-# how: after the features, step s multiplies the feature s % n_features with count[s] products of one degree less, which
-# begin at number first[s] of the features and products, and appends what comes out.
+# An output row has 1, if there is a bias, then the features, then the products of two of them, of three, ... The
+# products are made by steps: step s multiplies the feature s % n_features by count[s] products of one degree less that
+# begin at place first[s] among the features and products, and appends the results.
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -21,10 +21,10 @@ def fill(
     const real[:, ::1] X, const int64_t[::1] first, const int64_t[::1] count, Py_ssize_t left_out, bint bias,
     real[::1] row, real[:, ::1] out
 ):
-    """Make the rows of `out`; whether all products are finite.
+    """Write the rows of `out`; returns whether all products are finite.
 
-    left_out: the number of features and products at the beginning that are of too small a degree for `out`. Where there
-    are any, the products of a row come together in `row` before they are copied.
+    `left_out` is the number of features and products whose degree is too small for `out`, and which come first. If it
+    is not 0, the features and products of a row are first collected in `row`, and then copied.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_steps = first.shape[0], n_made, i, s, at
     cdef real* made
