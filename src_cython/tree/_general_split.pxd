@@ -154,7 +154,7 @@ cdef inline void scan_classes(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
     cdef Py_ssize_t k, o, row
-    cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other
+    cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other, score
     cdef int64_t w, left = 0
     cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint
     cdef const int64_t* all_rows = l + g.n_values
@@ -168,7 +168,8 @@ cdef inline void scan_classes(
         weight, other = left * unit, (node.total - left) * unit
         if is_cut(g, order, k) and heavy_enough(g, weight, other):
             if in_order(g, node, order.feature, l[1] * unit / weight, (all_rows[1] - l[1]) * unit / other):
-                consider(best, class_score(g, NULL, l, unit, weight) + class_score(g, all_rows, l, unit, other), k, False)
+                score = class_score(g, NULL, l, unit, weight) + class_score(g, all_rows, l, unit, other)
+                consider(best, score, k, False)
 
 
 cdef inline double y_log(double y, double mean) noexcept nogil:
@@ -232,7 +233,7 @@ cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* s
     """Set `scale`, `total`, and the second half of `sides`, which the scans here read for each feature."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
-    cdef double scale = fixed_scale(node.weight)
+    cdef double scale = fixed_scale(node.weight), y
     cdef int64_t* all_rows = <int64_t*> scratch.sides + g.n_values
     cdef int64_t w
     memset(all_rows, 0, g.n_values * sizeof(int64_t))
@@ -245,7 +246,8 @@ cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* s
         node.total += w
         for o in range(g.n_outputs):
             if g.criterion >= SQUARED_ERROR:
-                all_rows[o] += <int64_t> (weight_of(g, row) * (g.y[row * g.n_outputs + o] - node.values[o]) * node.scale)
+                y = g.y[row * g.n_outputs + o] - node.values[o]
+                all_rows[o] += <int64_t> (weight_of(g, row) * y * node.scale)
             else:
                 all_rows[class_of(g, list[k]) if g.y == NULL else <Py_ssize_t> g.y[row * g.n_outputs + o]] += w
 

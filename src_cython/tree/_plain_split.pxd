@@ -49,7 +49,8 @@ from tree._growth cimport (
     weight_of,
 )
 from tree._general_split cimport (
-    above_noise, best_t, consider, fixed_scale, noise, order_t, read_totals, scan_classes, scan_distances, scan_sums, start_search,
+    above_noise, best_t, consider, fixed_scale, noise, order_t, read_totals, scan_classes, scan_distances, scan_sums,
+    start_search,
 )
 from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 
