@@ -49,6 +49,7 @@ from .linear_model.ridge import RidgeClassifier as RidgeClassifier
 from .linear_model.ridge import RidgeClassifierCV as RidgeClassifierCV
 from .svm.svc import SVC as SVC
 from .model_selection.drawn_splits import ShuffleSplit as ShuffleSplit
+from .model_selection.stratified_groups import StratifiedGroupKFold as StratifiedGroupKFold
 from .model_selection.splitters import StratifiedKFold as StratifiedKFold
 from .model_selection.drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .table import TableClassifier as TableClassifier

@@ -35,6 +35,7 @@ _DEFINED = {
     "model_selection.predictions": "cross_val_predict",
     "model_selection.results": "majority_error paired_comparison",
     "model_selection.splitters": "GroupKFold HoldOut KFold LeaveOneOut StratifiedKFold train_validation_test_split",
+    "model_selection.stratified_groups": "StratifiedGroupKFold",
     "model_selection.tuning": "tune",
     "naive_bayes.mixed": "NaiveBayes",
     "naive_bayes.rule": "BayesClassifier BayesOptimalClassifier",

@@ -15,6 +15,7 @@ from .left_out_splits import PredefinedSplit as PredefinedSplit
 from .left_out_splits import RepeatedKFold as RepeatedKFold
 from .left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
 from .drawn_splits import ShuffleSplit as ShuffleSplit
+from .stratified_groups import StratifiedGroupKFold as StratifiedGroupKFold
 from .splitters import StratifiedKFold as StratifiedKFold
 from .drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .left_out_splits import TimeSeriesSplit as TimeSeriesSplit

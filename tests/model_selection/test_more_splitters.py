@@ -32,6 +32,8 @@ CASES = [
     ("LeaveOneGroupOut", {}),
     ("LeavePGroupsOut", {"n_groups": 3}),
     ("PredefinedSplit", {"test_fold": np.arange(150) % 4 - 1}),
+    ("StratifiedGroupKFold", {"n_splits": 4}),
+    ("StratifiedGroupKFold", {"n_splits": 3, "shuffle": True, "random_state": 8}),
     ("TimeSeriesSplit", {}),
     ("TimeSeriesSplit", {"n_splits": 3, "max_train_size": 20, "test_size": 10, "gap": 4}),
 ]
@@ -154,3 +156,12 @@ def test_folds_that_are_given_once_serve_every_permutation():
     score, scores, pvalue = permutation_test_score(GaussianNB(), X, Y, cv=pairs, n_permutations=5, verbose=1)
     assert score > scores.max()
     assert pvalue == 1 / 6
+
+
+def test_folds_of_stratified_groups_are_scikit_learns(rng):
+    for seed in range(12):
+        y, groups = rng.integers(0, 3, 60), rng.integers(0, 15, 60)
+        options = {"n_splits": 5, "shuffle": seed % 2 == 0, "random_state": seed if seed % 2 == 0 else None}
+        ours, other = (library.StratifiedGroupKFold(**options) for library in (fastclf, theirs))
+        for mine, expected in zip(ours.split(y, y, groups), other.split(y, y, groups), strict=True):
+            np.testing.assert_array_equal(mine[1], expected[1])
