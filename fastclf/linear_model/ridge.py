@@ -15,7 +15,7 @@ from ..sums.moments import products
 from .elastic_net import entries_by_column, kernels
 from .least_squares import LeastSquaresClassifier
 from .routed_scores import RoutedScores, with_labels
-from .scores import Coefficients, LinearClassifier, ScoreClassifier, counted
+from .scores import Coefficients, ScoreClassifier, counted
 
 # An inverse is trusted where the condition is at most this: ten digits of the solution are right.
 _CONDITION = 1e5
@@ -268,7 +268,7 @@ class _LeftOut(ScoreClassifier):
         return X if X.ndim == 2 else X[:, None]
 
 
-class RidgeClassifierCV(RoutedScores, LinearClassifier):
+class RidgeClassifierCV(RoutedScores):
     """RidgeClassifier with the penalty that is best for rows that are left out.
 
     Parameters

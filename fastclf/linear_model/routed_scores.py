@@ -3,9 +3,11 @@
 import inspect
 import sys
 
+from .scores import LinearClassifier
 
-class RoutedScores:
-    """An estimator with the parameters `cv` and `scoring`, of which None is the accuracy."""
+
+class RoutedScores(LinearClassifier):
+    """A linear classifier with the parameters `cv` and `scoring`, of which None is the accuracy."""
 
     def _scoring(self):
         chosen = isinstance(self.scoring, str) and self.scoring == "warn"

@@ -69,7 +69,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
         return Folds(n, [np.arange(n)], n)
     if isinstance(cv, Partition):
         return Folds(n, [cv._fold(n, y, groups)], cv.n_splits)
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
         pairs = cv.split(X, y) if groups is None else cv.split(X, y, groups)
     else:
         pairs = cv
