@@ -13,6 +13,7 @@ class Nystroem:
     gamma: Any
     coef0: Any
     degree: Any
+    kernel_params: Any
     n_components: Any
     random_state: Any
     n_jobs: Any
@@ -21,7 +22,7 @@ class Nystroem:
     normalization_: NDArray[Any]
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, kernel: Literal['rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine'] = 'rbf', *, gamma: Float | None = None, coef0: Float | None = None, degree: Float | None = None, n_components: SupportsIndex = 100, random_state: SupportsIndex | np.random.RandomState | None = None, n_jobs: SupportsIndex | None = None) -> None: ...
+    def __init__(self, kernel: Literal['rbf', 'linear', 'poly', 'polynomial', 'sigmoid', 'cosine', 'laplacian', 'chi2', 'additive_chi2', 'precomputed'] | Callable[..., Any] = 'rbf', *, gamma: Float | None = None, coef0: Float | None = None, degree: Float | None = None, kernel_params: Mapping[Any, Any] | None = None, n_components: SupportsIndex = 100, random_state: SupportsIndex | np.random.RandomState | None = None, n_jobs: SupportsIndex | None = None) -> None: ...
     def fit(self, X: Rows, y: Any = None) -> Self: ...
     def fit_transform(self, X: Rows, y: Rows | None = None) -> Any: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
