@@ -73,7 +73,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
         pairs = cv.split(X, y) if groups is None else cv.split(X, y, groups)
     else:
         pairs = cv
-    if isinstance(pairs, str) or not hasattr(pairs, "__iter__"):
+    if isinstance(pairs, str) or not np.iterable(pairs):
         raise TypeError(f"cv is {cv!r}; an int, 'loo', an object with split(X, y) or pairs (train, test) are wanted")
     return _of_pairs(list(pairs), n)
 
