@@ -145,7 +145,10 @@ class KernelMachine(Classifier):
             y = as_label_vector(y, n, name)
             kept = y[weight > 0]
             if len(kept) < n and (kept == kept[0]).all():
-                raise ValueError(self._one_class)
+                raise ValueError(
+                    f"{self._one_class}: y has one class, {kept.tolist()[0]!r}; the number of classes has to be greater"
+                    " than one"
+                )
         return as_labels(y, weight, n, name)
 
     def _problem(self, X, y, sample_weight, options):

@@ -16,7 +16,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier
+from ..linear_model.scores import SparsifiableClassifier
 from ..linear_model.warm_path import WarmPath
 from . import small_planes
 from .coordinate_descent import Descent
@@ -38,7 +38,7 @@ _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 _THREAD_WORK = 1 << 20
 
 
-class LinearSVC(WarmPath, LinearClassifier, shortcuts=True):
+class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     """Linear support vector machine: the plane of the widest margin that rows are allowed to violate at a price.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w x_i + b))^p, where y_i is +1 or -1, s_i the weight of row i and

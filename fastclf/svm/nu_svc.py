@@ -105,10 +105,7 @@ class NuSVC(KernelMachine):
 
     _state_table = declare(C_=Array("float64", "n_pairs"))
 
-    _one_class = (
-        "specified nu is infeasible: all samples with positive weights belong to the same class; the number of classes"
-        " has to be greater than one"
-    )
+    _one_class = "specified nu is infeasible: all samples with positive weights belong to the same class"
 
     def __init__(
         self,

@@ -139,10 +139,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     ):
         self._take(locals())
 
-    _one_class = (
-        "Invalid input - all samples with positive weights belong to the same class; the number of classes has to be"
-        " greater than one"
-    )
+    _one_class = "Invalid input - all samples with positive weights belong to the same class"
 
     def _require_softness(self):
         require_number("C", self.C, 0, open_low=True)
