@@ -63,7 +63,7 @@ cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noex
 
 cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept nogil:
     """beta: the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which comes from below and ends."""
-    cdef Py_ssize_t k, n, above = 0
+    cdef Py_ssize_t k, n, above = K + 1
     cdef double beta = -INFINITY, sum
     while True:
         n, sum, above = above, 0, 0
@@ -71,7 +71,7 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        if above == n or above == 0:
+        if above >= n or above == 0:  # each round has fewer, but for rounding
             return beta
         beta = (sum - wanted) / above
 
@@ -79,7 +79,7 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
 cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     """Write the change of the row's alpha over g, and take it on; returns the largest of it."""
     cdef Py_ssize_t k, y = m.code[i]
-    cdef double A = m.square[i], c = m.cost[i], high = -INFINITY, low = INFINITY, beta, most = 0
+    cdef double A = m.square[i], c = m.cost[i], high = -INFINITY, low = INFINITY, beta, to, most = 0
     cdef double* alpha = m.alpha + i * m.ld
     cdef double* g = m.g
     cdef double* D = m.g + m.ld
@@ -93,8 +93,8 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
         D[k] = g[k] + A * ((c if k == y else 0) - alpha[k])
     beta = root(D, m.K, A * c)
     for k in range(m.K):
-        g[k] = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A) - alpha[k]
-        alpha[k] += g[k]
+        to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
+        g[k], alpha[k] = to - alpha[k], to  # at its bound exactly: less would be free
         most = max(most, g[k])
     return most
 
