@@ -98,6 +98,8 @@ def _is_matrix_faster(model):
         return False
     length = problem.length
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
+    if problem.sparse:  # centring the matrix takes two products
+        made += problem.n_blocks("full") * (p + 1) ** 3 / 2
     # whole vectors against one entry after the other
     speed = 2 if problem.sparse else 12
     return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
