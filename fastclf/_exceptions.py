@@ -29,4 +29,4 @@ def warn(message, category=UserWarning):
         frame = frame.f_back
     category = _class_named(category, UserWarning) if isinstance(category, str) else category
     told, name = frame.f_globals.setdefault("__warningregistry__", {}), frame.f_globals.get("__name__", "<unknown>")
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, told, frame.f_globals)
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, told)

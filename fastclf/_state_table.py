@@ -139,7 +139,7 @@ class Array(Entry):
         if entries and self.below is not None:
             require_positions(name, value, sizes.get(self.below, self.below))
         if entries and self.ascends and not (value[1:] > value[:-1]).all():
-            raise ValueError(f"{name} does not ascend")
+            raise ValueError(f"{name} has entries that do not ascend")
 
 
 class Names(Array):

@@ -276,8 +276,8 @@ def copy_rows(rows, out):
 class Progress:
     """Progress of long work, shown (by tqdm if installed, else as lines on stderr) and reported to a callback.
 
-    `callback(step, total, value)` is called after each range, by one thread at a time; after it has returned True,
-    `advance` returns True. `total` may be None. The value is shown too if it has a name.
+    `callback(step, total, value)` is called after each range, by one thread at a time; after it has returned True it is
+    not called again, and `advance` returns True. `total` may be None. The value is shown too if it has a name.
     """
 
     def __init__(self, total, label, verbose=0, callback=None, value_name=None):
@@ -331,7 +331,7 @@ class Progress:
             elif self.verbose and time.monotonic() - self._told > 2:
                 self._told = time.monotonic()
                 self._tell()
-            if self.callback is not None and self.callback(self.step, self.total, value):
+            if self.callback is not None and not self.stopped and self.callback(self.step, self.total, value):
                 self.stopped = True
             return self.stopped
 

@@ -165,5 +165,5 @@ def test_forged_names_and_classes_are_refused(tmp_path):
         model.predict(MIXED)
     model = FITTED["BayesOptimalClassifier"]()
     model.classes_ = model.classes_[::-1].copy()
-    with pytest.raises(ValueError, match="classes_ does not ascend"):
+    with pytest.raises(ValueError, match="classes_ has entries that do not ascend"):
         model.predict_proba(X[:2])

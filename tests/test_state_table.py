@@ -104,7 +104,10 @@ ENTRIES = [
     ({"starts": np.array([1, 1, 2])}, "starts has an entry outside of 0 to 2, or does not ascend"),
     ({"starts": np.array([0, 2, 1])}, "starts has an entry outside of 0 to 2, or does not ascend"),
     ({"starts": np.array([0, 0, 3])}, "starts has an entry outside of 0 to 2, or does not ascend"),
-    ({"inner": {"cells": np.array([0, 1, 1, 2]), "counts": np.zeros((2, 3))}}, r"inner\['cells'\] does not ascend"),
+    (
+        {"inner": {"cells": np.array([0, 1, 1, 2]), "counts": np.zeros((2, 3))}},
+        r"inner\['cells'\] has entries that do not ascend",
+    ),
 ]
 
 

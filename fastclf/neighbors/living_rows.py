@@ -36,8 +36,9 @@ class SpareRows:
         return {"_buffer": None, "_claimed": {}}
 
     def _check_state(self):
-        if (self._buffer, self._claimed) != (None, {}):
+        if vars(self).get("_buffer") is not None or vars(self).get("_claimed"):
             raise ValueError("a file has spare rows; none are wanted")
+        self._buffer, self._claimed = None, {}
 
     def extend(self, array, rows):
         """(the array with the rows appended, the spare rows after them)."""

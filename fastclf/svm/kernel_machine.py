@@ -293,7 +293,7 @@ class KernelMachine(Classifier):
         if not hasattr(self, "probA_"):
             raise not_fitted_error(
                 "predict_proba is not available when fitted with probability=False;"
-                f" {type(self).__name__} wants True at fit"
+                f" probability=True is wanted when {type(self).__name__} is fitted"
             )
         P = np.clip(sigmoid(self._scores(X), self.probA_, self.probB_), 1e-7, 1 - 1e-7)
         n_classes = len(self.classes_)

@@ -12,7 +12,7 @@
 # The violation of a coordinate is the length of its shortest subgradient: |G_j + edge_j sign(u_j)|, and at u_j = 0
 # max(0, |G_j| - edge_j).
 from cython cimport floating
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 
 from _csr cimport csr_of, csr_t
 from _vector cimport require
@@ -64,7 +64,7 @@ def descend(
                     row = &H[j, 0]
                     for i in range(m):
                         g[i] += step * row[i]
-    return total ** 0.5
+    return sqrt(total)
 
 
 # Columns of X and what a sweep knows of the rows; K is the number of rows of W. Column p, the last, is 1 in all rows.

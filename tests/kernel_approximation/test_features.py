@@ -365,7 +365,7 @@ BAD = {
     "gamma": (lambda X: RBFSampler(gamma=0).fit(X), "gamma is 0; a number above 0"),
     "components": (lambda X: RBFSampler(n_components=0).fit(X), "n_components is 0; at least 1"),
     "seed": (lambda X: RBFSampler(random_state="a").fit(X), "random_state is 'a'; a whole number"),
-    "kernel": (lambda X: Nystroem("chi2").fit(X), "kernel is 'chi2'; one of 'rbf', "),
+    "kernel": (lambda X: Nystroem("chi").fit(X), "kernel is 'chi'; one of 'rbf', "),
     "unknown": (lambda X: OneHotEncoder(handle_unknown="x").fit(X), "handle_unknown is 'x'; one of"),
     "infinite": (lambda X: OneHotEncoder().fit([[1.0], [np.inf]]), "contains infinity in column 0"),
     "missing": (

@@ -310,7 +310,7 @@ def test_every_lie_about_packed_and_sparse_rows_is_told(make, lie, words, path):
         load(path)
 
 
-ADDRESS = {"object": ["Room", {"_buffer": None, "_used": 0, "address": 1, "user_data": 0, "takes_user_data": True}]}
+ADDRESS = {"object": ["Room", {"_buffer": None, "address": 1, "user_data": 0, "takes_user_data": True}]}
 
 
 @pytest.mark.parametrize("lie", [{"compiled": ADDRESS}, {"compiled": ADDRESS, "triangle": True}, {"function": ADDRESS}])

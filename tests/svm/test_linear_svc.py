@@ -414,10 +414,10 @@ def test_a_state_that_does_not_fit_is_refused(rng):
 
 
 BAD = {
-    "penalty": (dict(penalty="l1"), "penalty is 'l1'; 'l2' is wanted"),
+    "penalty": (dict(penalty="l0"), "penalty is 'l0'; one of 'l1', 'l2' is wanted"),
     "loss": (dict(loss="log"), "loss is 'log'; one of 'hinge', 'squared_hinge' is wanted"),
     "dual": (dict(dual="no"), "dual is 'no'; 'auto', True or False is wanted"),
-    "multi_class": (dict(multi_class="crammer_singer"), "multi_class is 'crammer_singer'; 'ovr' is wanted"),
+    "multi_class": (dict(multi_class="ovo"), "multi_class is 'ovo'; one of 'ovr', 'crammer_singer' is wanted"),
     "tol": (dict(tol=0), "tol is 0; a number above 0 is wanted"),
     "C": (dict(C=np.inf), "C is inf; a finite number is wanted"),
     "lam": (dict(lam=-1), "lam is -1; a number above 0 is wanted"),

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.levels
 L1 = {"penalty": "l1", "dual": False}
 JOINT = {"multi_class": "crammer_singer"}
 
+# Descent takes its time where columns are not scaled, or rows are dear.
+PATIENT = {**JOINT, "C": 0.01, "max_iter": 100_000}
+
 
 def l1_objective(model, X, y, cost, scaling=1.0):
     w, b = model.coef_[0], model.intercept_[0]
@@ -87,7 +90,7 @@ def test_collinear_columns_end_at_an_optimum(rng):
     assert shortest_subgradient(model, X, y, np.ones(len(y))) <= 2e-6
 
 
-@pytest.mark.parametrize("options", [L1, JOINT])
+@pytest.mark.parametrize("options", [L1, PATIENT])
 def test_rows_of_any_kind_give_the_same_planes(rng, options, tmp_path):
     X, y = make_classification(300, 20, n_informative=8, n_classes=3, random_state=0)
     X *= np.abs(X) > 0.7
@@ -117,7 +120,7 @@ def test_threads_change_no_bit(options):
     np.testing.assert_array_equal(one.coef_, three.coef_)
 
 
-@pytest.mark.parametrize("options", [L1, JOINT])
+@pytest.mark.parametrize("options", [L1, PATIENT])
 def test_a_weight_of_2_is_a_row_twice(rng, options):
     X, y = noisy(rng, 80, 6)
     y[:20] = 2
@@ -146,7 +149,7 @@ def test_planes_of_all_classes_at_once_prove_their_optimum(load):
         objective, best = (joint_objective(each, X, y, C) for each in (model, theirs))
         assert model.violation_ <= 1e-4
         assert objective == pytest.approx(model.primal_objective_)
-        assert objective <= best * (1 + 1e-6)
+        assert objective <= best + model.duality_gap_
         assert 0 <= model.duality_gap_ <= 1e-4 * objective
         np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.02 * np.abs(model.coef_).max())
 
