@@ -56,7 +56,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
     intercept_scaling : float > 0, default=1.0
         For scikit-learn's signature.
     random_state : ignored
-    use_legacy_attributes : bool, default='warn'
+    use_legacy_attributes : bool or 'warn', default='warn'
         True, and 'warn', which is scikit-learn's default: `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_`
         are those of scikit-learn up to 1.9, by class. False: as described below.
     callback : callable or None, default=None
