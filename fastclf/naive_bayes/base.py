@@ -89,7 +89,7 @@ def rows_by_fold(folds, weight, n):
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
     rows = rows_of_folds(np.unique(folds, return_inverse=True)[1])
-    if sum(weight is None or weight[own].any() for own in rows) < 2:
+    if sum(weight is None or weight[fold].any() for fold in rows) < 2:
         raise ValueError("folds has fewer than two folds with a row of weight above 0; at least two are wanted")
     return rows
 
@@ -246,12 +246,12 @@ class NaiveBayesBase(Classifier):
         return [self.predict_folds(X, y, fold)]
 
     def _fold_joints(self, rows, codes, weight, classes, folds):
-        parts = [self._sums(rows[own], codes[own], among(weight, own), len(classes)) for own in folds]
+        parts = [self._sums(rows[fold], codes[fold], among(weight, fold), len(classes)) for fold in folds]
         joint = np.empty((len(rows), len(classes)))
         model = clone(self)
-        for own, sums in zip(folds, all_but_one(parts, self._together)):
+        for fold, sums in zip(folds, all_but_one(parts, self._together)):
             model._become(classes_=classes, n_features_in_=rows.shape[1], **self._conclude(sums))
-            joint[own] = np.where(model.class_count_ > 0, model._joint(rows[own]), -np.inf)
+            joint[fold] = np.where(model.class_count_ > 0, model._joint(rows[fold]), -np.inf)
         return joint
 
     def _ask(self, X):

@@ -243,7 +243,7 @@ class Kernel(Categorical):
     @staticmethod
     def scorer(states, options):
         parts = [
-            [_terms(state["cells"], *own) for own in zip(state["counts"], Kernel.widths(state))] for state in states
+            [_terms(state["cells"], *pair) for pair in zip(state["counts"], Kernel.widths(state))] for state in states
         ]
 
         def add(joint, columns):

@@ -60,8 +60,8 @@ def side_by_side(columns):
     dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
     block = np.empty((len(columns[0]), len(columns)), dtype)
     for start in range(0, len(block), _ROWS):
-        own = slice(start, start + _ROWS)
-        np.stack([x[own] for x in columns], axis=1, out=block[own])
+        rows = slice(start, start + _ROWS)
+        np.stack([x[rows] for x in columns], axis=1, out=block[rows])
     return block
 
 
@@ -372,11 +372,11 @@ class Multinomial(Rate):
         cls.scorer([state], options)(joint, columns)
         w = ones_or(weight, codes)
         for start in range(0, len(codes), _ROWS):
-            own = slice(start, start + _ROWS)
-            x = side_by_side([column[own] for column in columns])
-            logs = cls.logs(state["sum"][codes[own]] - w[own, None] * x, options.alpha)
+            rows = slice(start, start + _ROWS)
+            x = side_by_side([column[rows] for column in columns])
+            logs = cls.logs(state["sum"][codes[rows]] - w[rows, None] * x, options.alpha)
             with np.errstate(invalid="ignore"):
-                joint[np.arange(len(codes))[own], codes[own]] = np.where(x == 0, 0, x * logs).sum(axis=1)
+                joint[np.arange(len(codes))[rows], codes[rows]] = np.where(x == 0, 0, x * logs).sum(axis=1)
         return joint
 
     @classmethod

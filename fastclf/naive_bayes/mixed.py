@@ -234,13 +234,13 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
 
     def _fold_joints(self, table, codes, weight, classes, folds):
         joint = np.empty((len(table), len(classes)))
-        counts = np.array([class_counts(codes[own], among(weight, own), len(classes)) for own in folds])
+        counts = np.array([class_counts(codes[fold], among(weight, fold), len(classes)) for fold in folds])
         add = table.other_folds(folds, codes, weight, len(classes), self._options())
-        for number, own in enumerate(folds):
+        for number, fold in enumerate(folds):
             rest = np.delete(counts, number, axis=0).sum(axis=0)
-            told = begin_joint(len(own), log_of(self._prior(rest)))
-            add(told, number, self._assigned(table, codes, np.delete(np.arange(len(table)), own)))
-            joint[own] = np.where(rest > 0, told, -np.inf)
+            told = begin_joint(len(fold), log_of(self._prior(rest)))
+            add(told, number, self._assigned(table, codes, np.delete(np.arange(len(table)), fold)))
+            joint[fold] = np.where(rest > 0, told, -np.inf)
         return joint
 
     def _answers_without(self, name, values, X, y, fold):
@@ -289,9 +289,9 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         for places, state in zip(self.factors_, self.statistics_):
             distribution = DISTRIBUTIONS[self.distributions_[places[0]]]
             for k in np.unique(codes):
-                own = np.flatnonzero(codes == k)
-                drawn = distribution.sample(state, k, len(own), rng, self._options(places))
-                X[np.ix_(own, places)] = drawn.reshape(len(own), len(places))
+                rows = np.flatnonzero(codes == k)
+                drawn = distribution.sample(state, k, len(rows), rng, self._options(places))
+                X[np.ix_(rows, places)] = drawn.reshape(len(rows), len(places))
         texts = any(isinstance(value, str) for value in X[0])
         return X if texts else copy_rows(X, np.empty(X.shape)), self.classes_[codes]
 

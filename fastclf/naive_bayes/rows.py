@@ -106,8 +106,8 @@ class ColumnRows(Rows):
             gone = self.missing[places[0]]
             there = slice(None) if gone is None else ~gone
             columns = [self.columns[j][there] for j in places]
-            own = codes[there], among(weight, there), n_classes, options._replace(places=options.places or places)
-            for i, state in zip(members, DISTRIBUTIONS[kind].learn(columns, *own)):
+            arguments = codes[there], among(weight, there), n_classes, options._replace(places=options.places or places)
+            for i, state in zip(members, DISTRIBUTIONS[kind].learn(columns, *arguments)):
                 statistics[i] = state
         return statistics
 
@@ -137,24 +137,24 @@ class ColumnRows(Rows):
         for places, state in zip(self.factors, statistics):
             distribution, gone = DISTRIBUTIONS[self.kinds[places[0]]], self.missing[places[0]]
             there = rows if gone is None else rows[~gone]
-            own = [self.columns[j][there] for j in places], codes[there], among(weight, there)
-            own_options = options._replace(places=places)
+            present = [self.columns[j][there] for j in places], codes[there], among(weight, there)
+            factor_options = options._replace(places=places)
             if distribution.left is None:
-                joint[there] += _learned_without(distribution, *own, len(joint[0]), own_options)
+                joint[there] += _learned_without(distribution, *present, len(joint[0]), factor_options)
             else:
-                joint[there] += distribution.left(state, *own, own_options)
+                joint[there] += distribution.left(state, *present, factor_options)
 
     def other_folds(self, folds, codes, weight, n_classes, options):
         known = {}
 
         def statistics(kind, places):
             """The statistics of a factor without each fold."""
-            own = ColumnRows([self.columns[j] for j in places], [self.missing[j] for j in places])
-            own = own.assign([kind] * len(places), [list(range(len(places)))])
+            table = ColumnRows([self.columns[j] for j in places], [self.missing[j] for j in places])
+            table = table.assign([kind] * len(places), [list(range(len(places)))])
 
             def learn(rows):
                 about = codes[rows], among(weight, rows), n_classes, options._replace(places=places)
-                return own.among(rows).learn(*about)[0]
+                return table.among(rows).learn(*about)[0]
 
             if issubclass(DISTRIBUTIONS[kind], Histogram):
                 return [learn(np.delete(np.arange(len(self)), fold)) for fold in folds]
@@ -207,10 +207,10 @@ class SparseRows(Rows):
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])
-            own = entries[kind] = np.flatnonzero(wanted[self.rows.indices[: self.rows.size]])
-            bad = DISTRIBUTIONS[kind].is_bad(self.rows.data[own])
+            positions = entries[kind] = np.flatnonzero(wanted[self.rows.indices[: self.rows.size]])
+            bad = DISTRIBUTIONS[kind].is_bad(self.rows.data[positions])
             if bad.any():
-                entry = own[bad.argmax()]
+                entry = positions[bad.argmax()]
                 what = f"column {self.rows.indices[entry]} of X holds {self.rows.data[entry]}"
                 raise ValueError(what + DISTRIBUTIONS[kind].wanted)
         return entries
@@ -222,11 +222,11 @@ class SparseRows(Rows):
 
     def learn(self, codes, weight, n_classes, options):
         rows = self.rows
-        own = self._entries()
+        entries = self._entries()
         count, sums = self._sums(codes, weight, n_classes, options)
-        if "poisson" in own:
+        if "poisson" in entries:
             logs = np.zeros(len(rows.data))
-            logs[own["poisson"]] = log_factorial(rows.data[own["poisson"]])
+            logs[entries["poisson"]] = log_factorial(rows.data[entries["poisson"]])
             logs = Csr(rows.indptr, rows.indices, logs, rows.n_columns)
             logs = column_sums(logs, codes, weight, n_classes, options.n_jobs)
         statistics = []
@@ -236,8 +236,8 @@ class SparseRows(Rows):
                 counts = np.stack([count[:, 0] - sums[:, j], sums[:, j]], axis=1)
                 statistics.append({"cells": np.array([0.0, 1.0]), "counts": counts})
             elif kind == "poisson":
-                own_logs = logs[:, j].copy()
-                statistics.append({"count": count[:, 0], "sum": sums[:, j].copy(), "log_factorials": own_logs})
+                log_factorials = logs[:, j].copy()
+                statistics.append({"count": count[:, 0], "sum": sums[:, j].copy(), "log_factorials": log_factorials})
             else:
                 statistics.append({"count": count[:, 0], "sum": np.ascontiguousarray(sums[:, places])})
         return statistics
@@ -251,7 +251,7 @@ class SparseRows(Rows):
     def _add_by_sums(self, joint, count, sums, options):
         """Add the log density of a row of zeros, and for each entry its difference from a zero."""
         rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
-        count, own = np.broadcast_to(count, sums.shape), self._entries()
+        count, entries = np.broadcast_to(count, sums.shape), self._entries()
         for kind, _, places in sorted(self.batches()):
             form = DISTRIBUTIONS[kind].linear(count[:, places], sums[:, places], options)
             coef[:, places] = form.coef
@@ -259,12 +259,12 @@ class SparseRows(Rows):
             if kind == "bernoulli":
                 always[:, places] = form.always
             elif kind == "poisson":
-                logs = log_factorial(rows.data[own[kind]])
-                joint -= np.bincount(rows.row_numbers()[own[kind]], logs, len(rows))[:, None]
+                logs = log_factorial(rows.data[entries[kind]])
+                joint -= np.bincount(rows.row_numbers()[entries[kind]], logs, len(rows))[:, None]
         add_linear(joint, rows, Linear(coef, always=always), options.n_jobs)
 
     def other_folds(self, folds, codes, weight, n_classes, options):
-        parts = [self.among(own)._sums(codes[own], among(weight, own), n_classes, options) for own in folds]
+        parts = [self.among(fold)._sums(codes[fold], among(weight, fold), n_classes, options) for fold in folds]
         sums = list(all_but_one(parts, lambda some, more: [one + other for one, other in zip(some, more)]))
         return lambda joint, number, asked: asked.among(folds[number])._add_by_sums(joint, *sums[number], options)
 
@@ -275,9 +275,9 @@ class SparseRows(Rows):
         self._add_by_sums(joint, count, sums, options)
         size = 1 + _NUMBERS * len(self) // (self.rows.size + 1)
         for start, stop in ranges(0, len(self), size, size):
-            own = slice(start, stop)
-            left = self.among(own)._left(count, sums, codes[own], among(weight, own), options)
-            joint[np.arange(start, stop), codes[own]] = prior[own] + left
+            rows = slice(start, stop)
+            left = self.among(rows)._left(count, sums, codes[rows], among(weight, rows), options)
+            joint[np.arange(start, stop), codes[rows]] = prior[rows] + left
 
     def _left(self, count, sums, codes, weight, options):
         """The log density of each row by its class without the row, from the sums of all rows."""
@@ -287,30 +287,30 @@ class SparseRows(Rows):
         smoothed = sums[codes[row], column] - w[row] * x + alpha
         density = np.zeros(len(self))
 
-        def by_row(values, own):
-            return np.bincount(row[own], values, len(self))
+        def by_row(values, entries):
+            return np.bincount(row[entries], values, len(self))
 
         for kind, _, places in self.batches():
             wanted = np.zeros(rows.n_columns, bool)
             wanted[places] = True
-            own = np.flatnonzero(wanted[column] & (x > 0))
+            entries = np.flatnonzero(wanted[column] & (x > 0))
             with np.errstate(divide="ignore", invalid="ignore"):
-                logs = np.where(smoothed[own] > 0, np.log(smoothed[own]), -np.inf)
+                logs = np.where(smoothed[entries] > 0, np.log(smoothed[entries]), -np.inf)
                 if kind != "bernoulli":
-                    whole = sums[:, places].sum(axis=1)[codes] - w * by_row(x[own], own) + alpha * len(places)
+                    whole = sums[:, places].sum(axis=1)[codes] - w * by_row(x[entries], entries) + alpha * len(places)
                 if kind == "multinomial":
-                    each = np.where(smoothed[own] > 0, logs - np.log(whole)[row[own]], -np.inf)
-                    density += by_row(x[own] * each, own)
+                    each = np.where(smoothed[entries] > 0, logs - np.log(whole)[row[entries]], -np.inf)
+                    density += by_row(x[entries] * each, entries)
                 elif kind == "poisson":
-                    each = x[own] * (logs - np.log(rest + alpha)[row[own]]) - log_factorial(x[own])
-                    density += by_row(each, own) - divide(whole, rest + alpha)
+                    each = x[entries] * (logs - np.log(rest + alpha)[row[entries]]) - log_factorial(x[entries])
+                    density += by_row(each, entries) - divide(whole, rest + alpha)
                 else:
-                    density += by_row(logs, own) - len(places) * np.log(rest + 2 * alpha)
+                    density += by_row(logs, entries) - len(places) * np.log(rest + 2 * alpha)
                     # the columns that are 0 in the row: the sum over all columns, which is the same for rows with the
                     # same class and weight, minus the sum over the columns that are not 0 in the row
-                    lacked = rest[row[own]] - sums[codes[row[own]], column[own]] + alpha
-                    density -= by_row(np.where(lacked > 0, np.log(lacked), 0), own)
-                    met = by_row(lacked <= 0, own)
+                    lacked = rest[row[entries]] - sums[codes[row[entries]], column[entries]] + alpha
+                    density -= by_row(np.where(lacked > 0, np.log(lacked), 0), entries)
+                    met = by_row(lacked <= 0, entries)
                     weights, place = np.unique(w, return_inverse=True)
                     pairs, group = np.unique(codes * len(weights) + place, return_inverse=True)
                     all_logs, impossible = np.empty((2, len(pairs)))
@@ -350,7 +350,7 @@ def _learned_without(distribution, columns, codes, weight, n_classes, options):
     rows = np.arange(len(codes))
     for i in rows:
         rest = rows != i
-        own = [column[rest] for column in columns], codes[rest], among(weight, rest)
-        states = distribution.learn(*own, n_classes, options)
+        others = [column[rest] for column in columns], codes[rest], among(weight, rest)
+        states = distribution.learn(*others, n_classes, options)
         distribution.scorer(states, options)(joint[i : i + 1], [column[i : i + 1] for column in columns])
     return joint

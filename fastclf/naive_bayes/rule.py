@@ -197,14 +197,14 @@ class BayesClassifier:
         classes = rng.choice(len(self.priors), require_integer("n", n, 1), p=self.priors)
         X = None
         for k in np.unique(classes):
-            own, density = classes == k, self.densities[k]
+            rows, density = classes == k, self.densities[k]
             if self._kind == "table":
-                cells = rng.choice(density.size, own.sum(), p=density.ravel() / density.sum())
+                cells = rng.choice(density.size, rows.sum(), p=density.ravel() / density.sum())
                 drawn = np.stack(np.unravel_index(cells, density.shape), axis=1)
             else:
-                drawn = np.reshape(density.rvs(own.sum(), random_state=rng), (own.sum(), -1))
+                drawn = np.reshape(density.rvs(rows.sum(), random_state=rng), (rows.sum(), -1))
             X = np.empty((n, drawn.shape[1]), drawn.dtype) if X is None else X
-            X[own] = drawn
+            X[rows] = drawn
         return X, classes
 
 

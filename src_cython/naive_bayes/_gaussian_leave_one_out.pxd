@@ -137,21 +137,21 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
     cdef Py_ssize_t d = g.d, all = g.n_classes, k
     cdef int32_t found = 0
     cdef double n, score, best = -INFINITY, left, delta
-    cdef bint own
+    cdef bint held
     left = largest_left(x, d, g.mean + all * d, g.squares + all * d, g.count[all], lost)
     left *= g.smoothing / (g.count[all] - 1)
     delta = left - g.epsilon
     for k in range(g.n_classes):
-        own = k == c
-        n = g.count[k] - own
+        held = k == c
+        n = g.count[k] - held
         if n == 0:
             continue
         score = g.sums[3 * k]
-        if not own and fabs(delta) * g.sums[3 * k + 2] < 1e-8:
+        if not held and fabs(delta) * g.sums[3 * k + 2] < 1e-8:
             score += near_distance(x, d, g.mean + k * d, g.inverse + k * d, delta) + delta * g.sums[3 * k + 1]
         else:
-            score += distance_without(g, k, x, n, own, left, lost)
-        score = g.log_prior[own * g.n_classes + k] - 0.5 * score
+            score += distance_without(g, k, x, n, held, left, lost)
+        score = g.log_prior[held * g.n_classes + k] - 0.5 * score
         if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of equal classes the first
             best = score
             found = k
@@ -204,17 +204,17 @@ cdef inline double near_distance(
     return total
 
 
-# The sum of (x - m)^2 / v + log(v inverse) for class k, which has n rows without x; x is one more if k is its `own`
-# class. All ratios v inverse are above 1e-8, otherwise the row is lost: a product of 32 ratios does not underflow.
+# The sum of (x - m)^2 / v + log(v inverse) for class k, which has n rows without x; x is one more if it is
+# `held`. All ratios v inverse are above 1e-8, otherwise the row is lost: a product of 32 ratios does not underflow.
 @cdivision(True)  # off: the debug build's check of divisors is not for vectors
 cdef inline double distance_without(
-    const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint own, double epsilon, uint8_t* lost
+    const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost
 ) noexcept nogil:
     cdef Py_ssize_t d = g.d, j = 0, lane
     cdef const double* m = g.mean + k * d
     cdef const double* M = g.squares + k * d
     cdef const double* inverse = g.inverse + k * d
-    cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if own else 0, step = share if own else 1
+    cdef double t, v, q, logs = 0, product = 1, missing, share = (n + 1) / n if held else 0, step = share if held else 1
     cdef vec_d u, w, z, total = spread_d(0), low = spread_d(0), ratio = spread_d(1)
     while j + LANES_D <= d:
         u = (<const vec_d*> (x + j))[0] - (<const vec_d*> (m + j))[0]
@@ -243,5 +243,5 @@ cdef inline double distance_without(
         t *= step
         q += t * t / v
         j += 1
-    lost[0] |= own and missing > 0
+    lost[0] |= held and missing > 0
     return q + logs + log(product)
