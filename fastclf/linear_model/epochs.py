@@ -53,7 +53,7 @@ class Samples:
     codes: np.ndarray  # (n,), int32, the class of each row
     cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None: 1
     refuse: Callable | None  # refuse() checks X, which has not been checked yet, and raises if it is not finite
-    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows in their own order
+    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows, first to last
 
     def __len__(self):
         """The number of samples."""
@@ -357,7 +357,7 @@ class _Group:
             learner.best, learner.pocket = wrong, weights
 
     def _order(self):
-        """The rows of an epoch's samples; None: all rows in their own order."""
+        """The rows of an epoch's samples; None: all rows, first to last."""
         members, order = self.members, self.plan.order
         if order in ("cyclic", "batch"):
             return members

@@ -158,8 +158,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         for i in np.flatnonzero(alone)[:, None]:
             scores[i] = linear_scores(rows[i], *self._solved_without(i, rows, codes, classes, weight))
         if kept is not None:
-            own = as_rows(X, type(self).__name__)
-            everyone = linear_scores(own, fitted["coef_"], fitted["intercept_"], self.n_jobs)
+            all_rows = as_rows(X, type(self).__name__)
+            everyone = linear_scores(all_rows, fitted["coef_"], fitted["intercept_"], self.n_jobs)
             everyone[kept] = scores
             scores = everyone
         self._become(**columns, **fitted)
@@ -368,8 +368,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     def _solved_without(self, test, X, codes, classes, weight):
         """(coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
         rest = np.delete(np.arange(len(X)), test)
-        own = None if weight is None else weight[rest]
-        solved = self._solved(X[rest], codes[rest], classes, own, with_inverse=False)[0]
+        rest_weight = None if weight is None else weight[rest]
+        solved = self._solved(X[rest], codes[rest], classes, rest_weight, with_inverse=False)[0]
         return solved["coef_"], solved["intercept_"]
 
 

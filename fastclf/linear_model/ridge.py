@@ -416,7 +416,10 @@ class RidgeClassifierCV(RoutedScores):
             results = target - residuals / root[:, None]
             given = {} if weight is None else {"sample_weight": weight}
             stub, labels = _LeftOut(classes), classes[codes]
-            scores = [figure_of(scorer, stub, own[:, 0] if K == 1 else own, labels, classes, given) for own in results]
+            scores = [
+                figure_of(scorer, stub, result[:, 0] if K == 1 else result, labels, classes, given)
+                for result in results
+            ]
         best = int(np.argmax(scores))
         found = {"alpha_": alphas[best], "best_score_": float(scores[best])}
         return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
@@ -466,7 +469,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
         level = share @ target
         centre = _mean(rows, share)
     r = (target - level) * root[:, None]
-    own = share if intercept else np.zeros(n)
+    base = share if intercept else np.zeros(n)
     if n <= d:
         values, U = aside(np.linalg.eigh, _row_products(rows, centre, root, n_threads(n_jobs)))
         values = np.maximum(values, 0)
@@ -495,7 +498,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
     for start in range(0, n, size):
         stop = min(start + size, n)
         Z = rotated(start, stop)
-        leverage = np.square(Z) @ shares.T + own[start:stop, None]
+        leverage = np.square(Z) @ shares.T + base[start:stop, None]
         residual = r[start:stop] - Z @ inner
         yield start, stop, residual / np.maximum(1 - leverage, 1e-15).T[:, :, None]
 

@@ -109,12 +109,12 @@ def products_of(X, turned):
     while start < len(rare):
         stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + (1 << 20))))
         part = turned[rare[start:stop]]
-        own = length[rare[start:stop]]
+        counts = length[rare[start:stop]]
         # all pairs of entries of the same column
-        left = np.repeat(np.arange(part.size), np.repeat(own, own))
-        first = np.repeat(part.indptr[:-1], own * own)
-        place = np.arange(len(left)) - np.repeat(np.cumsum(own * own) - own * own, own * own)
-        right = first + place % np.repeat(own, own * own)
+        left = np.repeat(np.arange(part.size), np.repeat(counts, counts))
+        first = np.repeat(part.indptr[:-1], counts * counts)
+        place = np.arange(len(left)) - np.repeat(np.cumsum(counts * counts) - counts * counts, counts * counts)
+        right = first + place % np.repeat(counts, counts * counts)
         rows, values = part.indices.astype(np.int64), part.data.astype(np.float64)
         np.add.at(flat, rows[left] * n + rows[right], values[left] * values[right])
         start = stop
@@ -132,19 +132,19 @@ class Factor:
         self.L = aside(np.linalg.cholesky, matrix)
         n = len(matrix)
         self.blocks = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
-        self.inverses = [np.linalg.inv(self.L[own, own]) for own in self.blocks]
+        self.inverses = [np.linalg.inv(self.L[block, block]) for block in self.blocks]
 
     def forward(self, B):
         """The product of the inverse of L and B."""
         x = np.array(B)
-        for own, inverse in zip(self.blocks, self.inverses):
-            x[own] = inverse @ (x[own] - self.L[own, : own.start] @ x[: own.start])
+        for block, inverse in zip(self.blocks, self.inverses):
+            x[block] = inverse @ (x[block] - self.L[block, : block.start] @ x[: block.start])
         return x
 
     def solve(self, B):
         x = self.forward(B)
-        for own, inverse in zip(self.blocks[::-1], self.inverses[::-1]):
-            x[own] = inverse.T @ (x[own] - self.L[own.stop :, own].T @ x[own.stop :])
+        for block, inverse in zip(self.blocks[::-1], self.inverses[::-1]):
+            x[block] = inverse.T @ (x[block] - self.L[block.stop :, block].T @ x[block.stop :])
         return x
 
 

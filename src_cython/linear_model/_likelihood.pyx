@@ -211,17 +211,17 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
     """For more classes: replace the scores by weight times probability, and add the losses to sums[0]."""
     cdef double most[ROWS]
     cdef double total[ROWS]
-    cdef double own[ROWS]
+    cdef double correct[ROWS]
     cdef Py_ssize_t i, k
     cdef double margin
     cdef vec_d e, top, norm
     for i in range(n_rows):
-        own[i] = p.s[codes[i] * ROWS + i]
+        correct[i] = p.s[codes[i] * ROWS + i]
     if p.margins:
         for i in range(n_rows):
             if p.weight[i] > 0:
                 for k in range(p.n_classes):
-                    margin = own[i] - p.s[k * ROWS + i]
+                    margin = correct[i] - p.s[k * ROWS + i]
                     if k != codes[i] and not margin >= p.sums[1]:
                         p.sums[1] = margin
     for i in range(ROWS // LANES_D):
@@ -239,7 +239,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
         for k in range(p.n_classes):
             (<vec_d*> (p.s + k * ROWS))[i] *= norm
     for i in range(n_rows):
-        p.sums[0] += p.weight[i] * (log(total[i]) + (most[i] - own[i]))
+        p.sums[0] += p.weight[i] * (log(total[i]) + (most[i] - correct[i]))
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
@@ -306,7 +306,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Replace probabilities by r = weight (probability - [own class]), once the curvature does not need them."""
+    """Replace probabilities by r = weight (probability - [class of the row]), once the curvature does not need them."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):

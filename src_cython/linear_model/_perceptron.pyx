@@ -159,7 +159,7 @@ cdef void learn_dense(
     cdef double* w = p.w
     cdef double z, step, f = dot_dense(w, x, d), b = p.b[0], margin = s.margin[0], loss = s.loss[0]
     cdef double[2] weight = [-p.down[0], p.up[0]]
-    cdef int own = p.positive[0]
+    cdef int target = p.positive[0]
     cdef int64_t mistakes = 0
     cdef bint positive
     for sample in range(start, stop):
@@ -167,7 +167,7 @@ cdef void learn_dense(
         after = later if order == NULL else order[later]
         following = data + after * d
         prefetch_row(r, data, sample + AHEAD, stop)
-        positive = code[row] == own
+        positive = code[row] == target
         z = SIGN[positive] * (f + b)
         if z > 0:
             margin = min(margin, z)
@@ -203,14 +203,14 @@ cdef void learn_sparse(
     cdef double* w = p.w
     cdef double z, step, b = p.b[0], margin = s.margin[0], loss = s.loss[0]
     cdef double[2] weight = [-p.down[0], p.up[0]]
-    cdef int own = p.positive[0]
+    cdef int target = p.positive[0]
     cdef int64_t mistakes = 0
     cdef bint positive
     for sample in range(start, stop):
         x = find_row(r, data, sample, stop, &row, &index, &n)
         if r.ones:
             x = NULL
-        positive = r.code[row] == own
+        positive = r.code[row] == target
         z = SIGN[positive] * (dot_sparse(w, x, index, n) + b)
         if z > 0:
             margin = min(margin, z)
@@ -253,47 +253,47 @@ cdef Py_ssize_t learn_each(
 
 
 cdef double best_rival(
-    const rows_t* r, const hyperplanes_t* p, const floating* x, const int* index, Py_ssize_t n, Py_ssize_t own,
+    const rows_t* r, const hyperplanes_t* p, const floating* x, const int* index, Py_ssize_t n, Py_ssize_t target,
     Py_ssize_t* rival,
 ) noexcept nogil:
-    """The score of class `own` minus the best score of the other classes.
+    """The score of class `target` minus the best score of the other classes.
 
     `rival` is the first class with that score.
     """
     cdef Py_ssize_t k
-    cdef double f, own_score = 0, best = 0
+    cdef double f, score = 0, best = 0
     rival[0] = -1
     for k in range(p.n):
         f = dot(p.w + k * r.d, x, index, n) + p.b[k]
-        if k == own:
-            own_score = f
+        if k == target:
+            score = f
         elif rival[0] < 0 or f > best:
             best = f
             rival[0] = k
-    return own_score - best
+    return score - best
 
 
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     """The same as `learn`, with the hyperplanes of all classes as one joint learner."""
-    cdef Py_ssize_t sample, row, n, own, rival
+    cdef Py_ssize_t sample, row, n, target, rival
     cdef const int* index
     cdef const floating* x
     cdef double z, step
     for sample in range(start, stop):
         x = find_row(r, data, sample, stop, &row, &index, &n)
         note_size(s.square, x, n)
-        own = r.code[row]
-        z = best_rival(r, p, x, index, n, own, &rival)
+        target = r.code[row]
+        z = best_rival(r, p, x, index, n, target, &rival)
         if z > 0:
             if z < s.margin[0]:
                 s.margin[0] = z
         else:
             if ends_record(s, 0, s.t):
                 return sample
-            step = note_mistake(r, s, 0, z, p.up[own], row)
-            take_step(s, own, r.d, step, x, index, n)
+            step = note_mistake(r, s, 0, z, p.up[target], row)
+            take_step(s, target, r.d, step, x, index, n)
             take_step(s, rival, r.d, -step, x, index, n)
         s.t += 1
     return stop
@@ -549,7 +549,7 @@ cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil:
-    """One epoch over n rows with codes 0 and 1, in `order` or, if it is NULL, in their own order.
+    """One epoch over n rows with codes 0 and 1, in `order` or, if it is NULL, first to last.
 
     Updates w, b and mistakes.
     """
