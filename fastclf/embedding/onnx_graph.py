@@ -125,8 +125,8 @@ def _machine(graph, form):
     inner = graph.add("MatMul", "X", form.support.T)
     kernel = KINDS[form.kernel]
     if kernel == "rbf":
-        own = graph.add("ReduceSum", graph.add("Mul", "X", "X"), np.array([1]))
-        apart = graph.add("Sub", own, graph.add("Mul", inner, np.array(2.0)))
+        squares = graph.add("ReduceSum", graph.add("Mul", "X", "X"), np.array([1]))
+        apart = graph.add("Sub", squares, graph.add("Mul", inner, np.array(2.0)))
         apart = graph.add("Add", apart, (form.support**2).sum(axis=1))
         inner = graph.add("Exp", graph.add("Mul", apart, np.array(-form.gamma)))
     elif kernel != "linear":

@@ -212,7 +212,7 @@ class PolynomialFeatures(FeatureMap):
                     indices[at], data[at] = 0, 1
                 at, first = at + bias, int(bias)
                 for degree, position in enumerate(chosen, low):
-                    own = at + np.arange(len(position))
+                    slots = at + np.arange(len(position))
                     number, product = first, 1
                     for i in reversed(range(degree)):
                         factor = position[:, i]
@@ -221,7 +221,7 @@ class PolynomialFeatures(FeatureMap):
                         begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
                         number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)
-                    indices[own], data[own] = number, product
+                    indices[slots], data[slots] = number, product
                     at, first = at + len(position), first + size[degree]
         return Csr(indptr, indices, data, self.n_output_features_)
 
@@ -309,8 +309,8 @@ def _counts(d, high, distinct):
     counts = np.zeros((high + 1, d + 2), np.int64)
     counts[0] = 1
     for degree in range(1, high + 1):
-        own = counts[degree - 1, int(distinct) :][:d]
-        counts[degree, :d] = np.cumsum(own[::-1])[::-1]
+        shorter = counts[degree - 1, int(distinct) :][:d]
+        counts[degree, :d] = np.cumsum(shorter[::-1])[::-1]
     return counts
 
 
