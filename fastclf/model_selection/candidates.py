@@ -76,15 +76,15 @@ class Candidates:
             if answers is None:
                 return None
             order = np.argsort(fold, kind="stable")
-            found.append([own[order] for own in answers])
-        return [np.concatenate(own) for own in zip(*found)]
+            found.append([predictions[order] for predictions in answers])
+        return [np.concatenate(parts) for parts in zip(*found)]
 
 
 def shared_columns(candidates, X, threads):
     """Data shared by the fits of several Candidates to rows of X, computed once for estimators that can share it."""
-    ways = {own: type(own.estimator)._shared_columns for own in candidates if own.shortcuts}
+    ways = {candidate: type(candidate.estimator)._shared_columns for candidate in candidates if candidate.shortcuts}
     made = {}
-    for own, way in ways.items():
+    for candidate, way in ways.items():
         if made.get(way) is None:
-            made[way] = own.estimator._shared_columns(X, threads)
-    return {own: made[way] for own, way in ways.items() if made[way] is not None}
+            made[way] = candidate.estimator._shared_columns(X, threads)
+    return {candidate: made[way] for candidate, way in ways.items() if made[way] is not None}

@@ -97,15 +97,15 @@ def cross_validate(
     named = estimator if isinstance(estimator, Mapping) else {None: estimator}
     if not named:
         raise ValueError("estimator is an empty mapping; at least one estimator is wanted")
-    for name, own in named.items():
-        check_estimator(own, "estimator" if name is None else f"estimator[{name!r}]", scoring)
+    for name, candidate in named.items():
+        check_estimator(candidate, "estimator" if name is None else f"estimator[{name!r}]", scoring)
     request = Request(X, y, cv, groups, scoring, params, error_score, random_state, repeats)
     request.train_scores, request.keep_models, request.keep_answers = return_train_score, return_estimator, True
     request = route(request, next(iter(named.values())), "cross_validate")
-    evaluation = Evaluation(request, [Candidates(own, shortcuts=shortcuts) for own in named.values()])
+    evaluation = Evaluation(request, [Candidates(candidate, shortcuts=shortcuts) for candidate in named.values()])
     measured = evaluation.run(n_jobs, verbose, callback)
     tell_failures(measured)
-    results = CrossValidations((name, own.result(0)) for name, own in zip(named, measured))
+    results = CrossValidations((name, found.result(0)) for name, found in zip(named, measured))
     if return_indices:
         for result in results.values():
             pairs = [evaluation.folds[i] for i in result.folds]

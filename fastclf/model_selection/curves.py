@@ -174,14 +174,14 @@ def learning_curve(
     else:
         measured = []
         for size in sizes:
-            own = replace(request, cv=[(train[:size], test) for train, test in folds])
-            measured += Evaluation(own, [Candidates(estimator)]).run(n_jobs, verbose, label=f"{size} rows")
+            request_of_size = replace(request, cv=[(train[:size], test) for train, test in folds])
+            measured += Evaluation(request_of_size, [Candidates(estimator)]).run(n_jobs, verbose, label=f"{size} rows")
         tell_failures(measured)
-        results = [own.result(0) for own in measured]
+        results = [found.result(0) for found in measured]
     scores = sizes, *_both_sides(results)
     if not return_times:
         return scores
-    return *scores, *(np.array([own[name] for own in results]) for name in ("fit_time", "score_time"))
+    return *scores, *(np.array([result[name] for result in results]) for name in ("fit_time", "score_time"))
 
 
 def _fitted_further(evaluation, sizes, n_jobs):
@@ -195,16 +195,16 @@ def _fitted_further(evaluation, sizes, n_jobs):
     def work(i):
         train, test = evaluation.folds[i]
         model, first, asked = clone(estimator), 0, evaluation.part(test, train)
-        for size, own in zip(sizes, found):
+        for size, figures in zip(sizes, found):
             more, began = evaluation.part(train[first:size]), perf_counter()
             given = (more.X,) if more.y is None else (more.X, more.y)
             model.partial_fit(*given, **classes, **evaluation.fit_params(train[first:size]))
-            own["fit_time"][i], began, first = perf_counter() - began, perf_counter(), size
+            figures["fit_time"][i], began, first = perf_counter() - began, perf_counter(), size
             for side, part in (("test", asked), ("train", evaluation.part(train[:size]))):
                 [(scores, _)] = evaluation.judge(candidates, [model], part)
-                own[f"{side}_score"][i] = next(iter(scores.values()))
+                figures[f"{side}_score"][i] = next(iter(scores.values()))
                 if side == "test":
-                    own["score_time"][i] = perf_counter() - began
+                    figures["score_time"][i] = perf_counter() - began
             yield
 
     run(work, range(len(evaluation.folds)), evaluation.threads(n_jobs))

@@ -191,13 +191,13 @@ class StratifiedShuffleSplit(_Drawn):
                 raise ValueError(
                     f"The {name} = {size} should be greater or equal to the number of classes = {len(names)}"
                 )
-        own = np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
+        members = np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
         rng = as_random_state(self.random_state)
         for _ in range(self.n_splits):
             fitted = _shares(counts, n_train, rng)
             asked = _shares(counts - fitted, n_test, rng)
             train, test = [], []
-            for rows, k, m in zip(own, fitted, asked):
+            for rows, k, m in zip(members, fitted, asked):
                 rows = rows[rng.permutation(len(rows))]
                 train.append(rows[:k])
                 test.append(rows[k : k + m])

@@ -178,11 +178,11 @@ class CandidateResults:
         # If a scorer returns several figures, a failed fit has a single figure with a different name.
         for name in max(sides["test"], key=len, default=self.evaluation.scorers):
             for side, figures in sides.items():
-                result[f"{side}_{name}"] = np.array([own.get(name, otherwise) for own in figures], float)
+                result[f"{side}_{name}"] = np.array([scores.get(name, otherwise) for scores in figures], float)
         if request.keep_models:
             result["estimator"] = [row.model for row in rows]
         answers = [row.answers for row in rows]
-        return None if any(own is None for own in answers) or not answers else np.concatenate(answers)
+        return None if any(predictions is None for predictions in answers) or not answers else np.concatenate(answers)
 
     def _fill_from_shortcut(self, result, v):
         evaluation, (seconds, answers) = self.evaluation, self.shortcut
@@ -199,7 +199,7 @@ class Evaluation:
 
     def __init__(self, request, candidates):
         self.request, self.candidates = request, candidates
-        self.ours = all(isinstance(own.estimator, Estimator) for own in candidates)
+        self.ours = all(isinstance(candidate.estimator, Estimator) for candidate in candidates)
         self.error_score = _as_error_score(request.error_score)
         self.scorers = as_scorers(request.scoring)
         X, y = (_as_container(value, name) for value, name in ((request.X, "X"), (request.y, "y")))
@@ -212,10 +212,10 @@ class Evaluation:
             )
         self.X = X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else np.asarray(X) if self.ours else X
         self._take_X = take_rows(self.X, as_lists=not self.ours)
-        self._pairwise = any(_is_pairwise(own.estimator) for own in candidates)
+        self._pairwise = any(_is_pairwise(candidate.estimator) for candidate in candidates)
         by_itself = hasattr(y, "iloc") or self.targets is None or (isinstance(y, list) and not self.ours)
         self._take_y = take_rows(y if by_itself else self.targets, as_lists=True)
-        stratify = all(classifies(own.estimator) for own in candidates)
+        stratify = all(classifies(candidate.estimator) for candidate in candidates)
         self.folds = as_folds(
             request.cv, X, y if self.targets is None else self.targets, self.n, request.groups, request.random_state,
             request.repeats, stratify,
@@ -270,18 +270,18 @@ class Evaluation:
     def run(self, n_jobs=None, verbose=0, callback=None, label="cross-validation"):
         """The CandidateResults of all Candidates, for the folds finished before Ctrl-C or a stop by the callback."""
         threads = self.threads(n_jobs)
-        results = [CandidateResults(self, own) for own in self.candidates]
-        n_values = sum(len(own.values) for own in self.candidates)
+        results = [CandidateResults(self, candidate) for candidate in self.candidates]
+        n_values = sum(len(candidate.values) for candidate in self.candidates)
         with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
             try:
-                for own in results:
-                    if not progress.stopped and self._take_shortcut(own):
-                        progress.advance(len(self.folds) * len(own.candidates.values))
-                left = [own for own in results if own.shortcut is None]
+                for result in results:
+                    if not progress.stopped and self._take_shortcut(result):
+                        progress.advance(len(self.folds) * len(result.candidates.values))
+                left = [result for result in results if result.shortcut is None]
                 if left:
                     run(self._fold_worker(left, threads, progress), range(len(self.folds)), threads)
             except KeyboardInterrupt:
-                done = max(len(own.folds) for own in results)
+                done = max(len(result.folds) for result in results)
                 if done == 0:
                     raise
                 warn(f"interrupted: the results hold {done} of {len(self.folds)} folds")
@@ -292,21 +292,21 @@ class Evaluation:
         lock, shared = threading.Lock(), {}
         if self.folds.pairs is None:  # the rows of user-defined pairs need not ascend
             rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
-            shared = shared_columns([own.candidates for own in results], rows, threads)
+            shared = shared_columns([result.candidates for result in results], rows, threads)
 
         def work(i):
             if progress.stopped:
                 return
             train, test = self.folds[i]
             parts, params = (self.part(train), self.part(test, train)), self.fit_params(train)
-            for own in results:
-                columns = shared[own.candidates].among(train) if own.candidates in shared else None
-                models, measured = self._measure(own.candidates, *parts, params, columns, threads)
+            for result in results:
+                columns = shared[result.candidates].among(train) if result.candidates in shared else None
+                models, measured = self._measure(result.candidates, *parts, params, columns, threads)
                 with lock:
                     if progress.stopped:
                         return
-                    own.by_fold[i] = measured
-                    own.failures += [model.error for model in models if isinstance(model, Failed)]
+                    result.by_fold[i] = measured
+                    result.failures += [model.error for model in models if isinstance(model, Failed)]
                     for _ in measured:
                         progress.advance(1)
                 yield
@@ -327,7 +327,9 @@ class Evaluation:
             train_scores = [scores for scores, _ in self.judge(candidates, models, train)]
         kept = models if self.request.keep_models else [None] * len(models)
         rows = zip(judged, train_scores, kept)
-        return models, [FoldResult(*seconds, scores, own, answers, model) for (scores, answers), own, model in rows]
+        return models, [
+            FoldResult(*seconds, scores, on_train, answers, model) for (scores, answers), on_train, model in rows
+        ]
 
     def judge(self, candidates, models, part, keep_answers=False):
         """[(figures of a model, its predictions if they are kept)] for each of the models, on the rows of `part`."""
@@ -345,8 +347,11 @@ class Evaluation:
         otherwise = None if self.error_score == "raise" else self._scoring_failed
         judged = iter(
             [
-                (judge(scorers, part, own, self.labels, model, otherwise), _known(own, self.labels) if kept else None)
-                for model, own in zip(fitted, answers)
+                (
+                    judge(scorers, part, predictions, self.labels, model, otherwise),
+                    _known(predictions, self.labels) if kept else None,
+                )
+                for model, predictions in zip(fitted, answers)
             ]
         )
         failed = dict.fromkeys(scorers, self.error_score), None
@@ -363,35 +368,35 @@ class Evaluation:
         )
         return self.error_score
 
-    def _take_shortcut(self, own):
+    def _take_shortcut(self, result):
         """Process all folds at once, if this is possible and sufficient; returns whether it was done."""
         request = self.request
-        scorers = self._settled(own.candidates)
+        scorers = self._settled(result.candidates)
         if request.train_scores or request.keep_models or request.params or not from_answers(scorers):
             return False
         if self.labels is None:
             return False
         start = perf_counter()
         try:
-            answers = own.candidates.all_answers(self.X, self.targets, self.folds)
+            answers = result.candidates.all_answers(self.X, self.targets, self.folds)
         except Exception:
             if self.error_score == "raise":
                 raise
             return False  # the fits one by one show which of them fail
         if answers is None:
             return False
-        own.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
+        result.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
         return True
 
 
 def tell_failures(results):
     """Warn about all failed fits in some CandidateResults, or raise an error if none succeeded."""
-    failures = [error for own in results for error in own.failures]
-    n_fits = sum(len(own.by_fold) * len(own.candidates.values) for own in results)
+    failures = [error for result in results for error in result.failures]
+    n_fits = sum(len(result.by_fold) * len(result.candidates.values) for result in results)
     if not failures:
         return
     first = f"{type(failures[0]).__name__}: {' '.join(str(failures[0]).split())}"
-    if len(failures) == n_fits and all(own.shortcut is None for own in results):
+    if len(failures) == n_fits and all(result.shortcut is None for result in results):
         raise ValueError(
             f"All the {n_fits} fits failed. It is very likely that your model is misconfigured; error_score='raise'"
             f" raises the first error as it is: {first}"

@@ -88,6 +88,6 @@ def _shuffled(n, groups, rng):
         return rng.permutation(n)
     rows, codes = np.arange(n), encode_groups(groups, n)[1]
     for k in range(codes.max() + 1):
-        own = codes == k
-        rows[own] = rng.permutation(rows[own])
+        in_group = codes == k
+        rows[in_group] = rng.permutation(rows[in_group])
     return rows

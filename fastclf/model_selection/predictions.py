@@ -87,7 +87,7 @@ def cross_val_predict(
     run(work, range(len(evaluation.folds)), threads)
     parts = [found[i] for i in range(len(evaluation.folds))]
     # in the order of the folds, so that the fold that is refused does not depend on threads
-    parts = [_all_classes(answers, own, known, method) if by_class else answers for answers, own in parts]
+    parts = [_all_classes(answers, classes, known, method) if by_class else answers for answers, classes in parts]
     return _in_order(parts, order)
 
 
@@ -103,7 +103,7 @@ def _encoded(y):
 def _all_classes(answers, classes, known, method):
     """Predictions with a column for each class of all rows; a fold's model may lack some of them."""
     if isinstance(answers, list):
-        return [_all_classes(own, *each, method) for own, *each in zip(answers, classes, known)]
+        return [_all_classes(output, *each, method) for output, *each in zip(answers, classes, known)]
     n = len(known) if isinstance(known, list) else known
     if len(classes) == n:
         return answers
@@ -136,7 +136,7 @@ def _in_order(parts, order):
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order))
     if isinstance(parts[0], list):
-        return [np.concatenate(own)[place] for own in zip(*parts)]
+        return [np.concatenate(pieces)[place] for pieces in zip(*parts)]
     if hasattr(parts[0], "tocsr"):
         return sys.modules["scipy.sparse"].vstack(parts, format=parts[0].format)[place]
     return np.concatenate(parts)[place]

@@ -214,10 +214,10 @@ class StratifiedKFold(Partition):
         ordered, fold = np.sort(codes), np.empty(n, np.intp)
         shares = np.array([np.bincount(ordered[i::n_splits], minlength=len(counts)) for i in range(n_splits)])
         for k in range(len(counts)):
-            own = np.repeat(np.arange(n_splits), shares[:, k])
+            folds = np.repeat(np.arange(n_splits), shares[:, k])
             if rng is not None:
-                rng.shuffle(own)
-            fold[codes == k] = own
+                rng.shuffle(folds)
+            fold[codes == k] = folds
         return fold
 
 
@@ -260,8 +260,8 @@ class GroupKFold(OfGroups, Partition):
             )
         fold = np.empty(len(names), np.intp)
         if rng is not None:
-            for i, own in enumerate(np.array_split(rng.permutation(len(names)), n_splits)):
-                fold[own] = i
+            for i, members in enumerate(np.array_split(rng.permutation(len(names)), n_splits)):
+                fold[members] = i
             return fold[codes]
         size = np.bincount(codes)
         filled = np.zeros(n_splits)

@@ -68,19 +68,19 @@ class StratifiedGroupKFold(OfGroups, Partition):
             rng.shuffle(order)
         order = order[np.argsort(-np.std(of_group[order], axis=1), kind="stable")]
         fold, filled = np.empty(len(names), np.intp), np.zeros((n_splits, len(classes)))
-        for own in order:
-            fold[own] = _best_fold(filled, of_group[own], count)
-            filled[fold[own]] += of_group[own]
+        for code in order:
+            fold[code] = _best_fold(filled, of_group[code], count)
+            filled[fold[code]] += of_group[code]
         return fold[group]
 
 
 def _best_fold(filled, more, count):
     """The fold that a group joins; `filled`: the rows of each class in each fold, `more`: those of the group."""
     best, least, fewest = 0, np.inf, np.inf
-    for i, own in enumerate(filled):
-        own += more
+    for i, rows in enumerate(filled):
+        rows += more
         uneven = np.mean(np.std(filled / count, axis=0))
-        own -= more
-        if uneven < least or (np.isclose(uneven, least) and own.sum() < fewest):
-            best, least, fewest = i, uneven, own.sum()
+        rows -= more
+        if uneven < least or (np.isclose(uneven, least) and rows.sum() < fewest):
+            best, least, fewest = i, uneven, rows.sum()
     return best

@@ -86,7 +86,7 @@ class Tuning(dict):
         for key in results[0]:
             if key == "estimator":
                 continue
-            values = np.array([result[key][own] for result, own in zip(results, kept)])
+            values = np.array([result[key][folds] for result, folds in zip(results, kept)])
             self[f"mean_{key}"], self[f"std_{key}"] = values.mean(axis=1), values.std(axis=1)
             if key.startswith(("test_", "train_")):
                 side, _, figure = key.partition("_")
@@ -94,11 +94,11 @@ class Tuning(dict):
             if key.startswith("test_"):
                 mean = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
                 self[f"rank_{key}"] = 1 + np.count_nonzero(mean > mean[:, None], axis=1).astype(np.int32)
-        for name in dict.fromkeys(name for own in self.params for name in own):
+        for name in dict.fromkeys(name for params in self.params for name in params):
             column = np.ma.masked_all(len(self.params), object)
-            for i, own in enumerate(self.params):
-                if name in own:
-                    column[i] = own[name]
+            for i, params in enumerate(self.params):
+                if name in params:
+                    column[i] = params[name]
             self[f"param_{name}"] = column
         self["params"] = self.params
 
@@ -150,10 +150,10 @@ class Tuning(dict):
         return f"Tuning(chosen_params={self.chosen_params!r}, error={self.error:.4f})"
 
 
-def simplicity(own, params, simpler):
+def simplicity(combination, params, simpler):
     """The simplicity of a combination: the sum of its ranks in the parameters whose simpler direction is known."""
     total = 0
-    for name, value in own.items():
+    for name, value in combination.items():
         direction = simpler.get(name, _SIMPLER.get(name.rpartition("__")[2]))
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
@@ -167,13 +167,13 @@ def simplicity(own, params, simpler):
 def as_grids(grid):
     """A list of dicts of name to list of values, in scikit-learn's order: names sorted."""
     grids = [grid] if isinstance(grid, Mapping) else list(grid)
-    if not grids or not all(isinstance(own, Mapping) for own in grids):
+    if not grids or not all(isinstance(mapping, Mapping) for mapping in grids):
         raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
-    for own in grids:
-        for name, values in own.items():
+    for mapping in grids:
+        for name, values in mapping.items():
             if isinstance(values, str) or not hasattr(values, "__iter__") or len(list(values)) == 0:
                 raise ValueError(f"param_grid[{name!r}] is {values!r}; a list of values is wanted")
-    return [{name: list(values) for name, values in sorted(own.items())} for own in grids]
+    return [{name: list(values) for name, values in sorted(mapping.items())} for mapping in grids]
 
 
 def candidates_of(estimator, grids, shortcuts=True):
@@ -184,14 +184,14 @@ def candidates_of(estimator, grids, shortcuts=True):
         others = [name for name in grid if name != path]
         numbers = {}
         for values in product(*grid.values()):
-            own = dict(zip(grid, values))
-            rest = tuple(grid[name].index(own[name]) for name in others)
+            combination = dict(zip(grid, values))
+            rest = tuple(grid[name].index(combination[name]) for name in others)
             if rest not in numbers:
                 numbers[rest] = len(candidates)
-                fixed = clone(estimator).set_params(**{name: own[name] for name in others})
+                fixed = clone(estimator).set_params(**{name: combination[name] for name in others})
                 candidates.append(Candidates(fixed, path, grid[path] if path else (None,), shortcuts))
-            params.append(own)
-            place.append((numbers[rest], grid[path].index(own[path]) if path else 0))
+            params.append(combination)
+            place.append((numbers[rest], grid[path].index(combination[path]) if path else 0))
     return params, candidates, place
 
 
