@@ -41,7 +41,7 @@ def _over_columns(area, indicators, score, average, weight):
         column_weight = column_sums(indicators, weight)
         if not column_weight.any():
             return 0.0
-    areas = np.array([area(_weighted(Scored(own, own_score, each))) for own, own_score in columns])
+    areas = np.array([area(_weighted(Scored(positive, column_score, each))) for positive, column_score in columns])
     if average is None:
         return areas
     if column_weight is not None:
@@ -330,7 +330,7 @@ def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=
             "UndefinedMetricWarning",
         )
     codes = np.searchsorted(columns, y_true)
-    own = score[np.arange(len(codes)), codes][:, None]
-    above = np.count_nonzero(score > own, axis=1)
-    tied_after = np.count_nonzero((score == own) & (np.arange(n) > codes[:, None]), axis=1)
+    true_score = score[np.arange(len(codes)), codes][:, None]
+    above = np.count_nonzero(score > true_score, axis=1)
+    tied_after = np.count_nonzero((score == true_score) & (np.arange(n) > codes[:, None]), axis=1)
     return averaged(above + tied_after < k, weight, normalize)

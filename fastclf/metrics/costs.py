@@ -83,7 +83,7 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     rows = read_scored(y_true, y_score, pos_label, sample_weight, of_two=_second_label)
     costs = as_costs(cost_matrix, 2)
     # The first threshold is above all scores, the last is not above any.
-    wrong, right, threshold = (np.append(first, own) for first, own in zip((0, 0, np.inf), count_by_threshold(rows)))
+    wrong, right, threshold = (np.append(first, rest) for first, rest in zip((0, 0, np.inf), count_by_threshold(rows)))
     negative, total = wrong[-1], right[-1]
     paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
     best = int(paid.argmin())

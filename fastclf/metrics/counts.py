@@ -50,7 +50,7 @@ def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
         counts = [np.count_nonzero(part, axis=1) for part in parts]
         total = np.full(len(y_true), y_true.shape[1])
         return Counts(
-            *(counts if weight is None else [own * weight for own in counts]),
+            *(counts if weight is None else [count * weight for count in counts]),
             total if weight is None else total * weight,
         )
     return Counts(*(column_sums(part, weight) for part in parts), len(y_true) if weight is None else weight.sum())

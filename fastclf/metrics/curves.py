@@ -56,7 +56,7 @@ def count_by_threshold(rows):
     if weight is None:
         right = np.cumsum(positive)[last]
         return last + 1 - right, right, score[last]
-    right, wrong = (np.cumsum(np.where(own, weight, 0))[last] for own in (positive, ~positive))
+    right, wrong = (np.cumsum(np.where(chosen, weight, 0))[last] for chosen in (positive, ~positive))
     return wrong, right, score[last]
 
 

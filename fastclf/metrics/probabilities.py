@@ -170,7 +170,7 @@ def _over_shares(loss, y_true, y_proba, labels, sample_weight):
     shares = np.bincount(codes, weight, proba.shape[1])
     constant = np.tile(shares / shares.sum(), (len(codes), 1))
     names = np.arange(proba.shape[1])
-    mine, simple = (loss(codes, own, labels=names, sample_weight=weight) for own in (proba, constant))
+    mine, simple = (loss(codes, predicted, labels=names, sample_weight=weight) for predicted in (proba, constant))
     return 1 - mine / simple
 
 
@@ -274,7 +274,7 @@ def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, label
 
 @documented
 def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
-    """The mean of max(0, 1 - margin), where the margin is a row's own score minus the best score of another label.
+    """The mean of max(0, 1 - margin), where the margin is the score of a row's label minus the best of another label.
 
     Parameters
     ----------
@@ -318,13 +318,13 @@ def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
                 f"{hint}The shape of pred_decision is not consistent with the number of classes. With a multiclass"
                 f" target, pred_decision shape must be (n_samples, n_classes), {wanted}"
             )
-        own = np.empty(len(y_true))
+        true_score = np.empty(len(y_true))
         best = np.full(len(y_true), -np.inf)
         for label, score in zip(classes, scores.T):
             right = y_true == label
-            own[right] = score[right]
+            true_score[right] = score[right]
             np.maximum(best, score, out=best, where=~right)
-        margin = own - best
+        margin = true_score - best
     else:
         if scores.ndim == 2:
             raise ValueError(f"pred_decision has shape {shape}; one score a row is wanted of two labels")

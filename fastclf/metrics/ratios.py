@@ -346,9 +346,9 @@ def classification_report(
     warned = "precision", "recall", "f-score"
     rows = [(name, row) for name, *row in zip(names, *_ratios(counts, 1.0, zero_division, warned, None), counts.true)]
     support = counts.true.sum()
-    for name, (own, own_weight) in averages.items():
-        ratios = _ratios(own, 1.0, zero_division, () if own is counts else warned, name.split()[0])
-        rows.append((name, [*(_mean(ratio, own_weight) for ratio in ratios), support]))
+    for name, (basis, mean_weight) in averages.items():
+        ratios = _ratios(basis, 1.0, zero_division, () if basis is counts else warned, name.split()[0])
+        rows.append((name, [*(_mean(ratio, mean_weight) for ratio in ratios), support]))
     is_accuracy = not several and set(known.tolist()) <= set(shown.tolist())
     if is_accuracy:
         rows[len(names)] = "accuracy", rows[len(names)][1]

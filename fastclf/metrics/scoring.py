@@ -169,11 +169,11 @@ def settled(scorers, estimator):
 
     The estimator's own `score`, if it is the usual one, is replaced by a function of its predictions.
     """
-    own = getattr(type(estimator), "score", None)
+    method = getattr(type(estimator), "score", None)
     usual = {Classifier.score: _SCORERS["accuracy"], Regressor.score: _SCORERS["r2"]}
     if "sklearn.base" in sys.modules:
         usual[sys.modules["sklearn.base"].ClassifierMixin.score] = _SCORERS["accuracy"]
-    return {name: usual.get(own, s) if s.kind == "own" else s for name, s in scorers.items()}
+    return {name: usual.get(method, s) if s.kind == "own" else s for name, s in scorers.items()}
 
 
 def from_answers(scorers):
@@ -203,8 +203,8 @@ def judge_folds(scorers, y, tests, answers, labels):
         else:
             if by_fold is None:
                 parts = [(Part(None, None, y[test]), answers[end - len(test) : end]) for test, end in zip(tests, ends)]
-                by_fold = [judge(scorers, part, own, labels) for part, own in parts]
-            figures[name] = np.array([own[name] for own in by_fold])
+                by_fold = [judge(scorers, part, predictions, labels) for part, predictions in parts]
+            figures[name] = np.array([scores[name] for scores in by_fold])
     return figures
 
 
@@ -225,7 +225,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
                 raise
             value = otherwise(error)
         several = value if isinstance(value, Mapping) and scorer.kind == "call" else {name: value}
-        figures |= {key: _as_number(own, scorer) for key, own in several.items()}
+        figures |= {key: _as_number(figure, scorer) for key, figure in several.items()}
     return figures
 
 
