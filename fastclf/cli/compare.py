@@ -88,8 +88,10 @@ def compare(models, data, how, verbose=0):
         if verbose:
             print(f"{data.name}: {name}", file=sys.stderr)
         try:
-            own = data.classifier(model)
-            results[name] = cross_validate(own, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose)
+            classifier = data.classifier(model)
+            results[name] = cross_validate(
+                classifier, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose
+            )
         except ValueError as error:
             refusals.append(f"{name} is left out: {error}")
         if name in results and results[name].interrupted:

@@ -71,11 +71,11 @@ def _cross_validated(args, model, data, costs):
     loo = how["cv"] == "loo"
     shown = "leave-one-out" if loo else f"{how['cv']}-fold cross-validation"
     shown += f", {args.repeat} times" if args.repeat > 1 else ""
-    own = data.classifier(model)
-    scoring = None if loo else _scoring(own, data, how["cv"])
+    classifier = data.classifier(model)
+    scoring = None if loo else _scoring(classifier, data, how["cv"])
     how |= {"n_jobs": args.n_jobs, "verbose": int(not args.quiet)}
     with blame(data.name):
-        result = cross_validate(own, data.X, data.y, scoring=scoring, **how)
+        result = cross_validate(classifier, data.X, data.y, scoring=scoring, **how)
         table = result.table
         report = Report(f"{model!r} on {data.name}: {shown}", model=repr(model), data=data.name, validation=shown)
         report.error(result.error, result.standard_error, table)
@@ -86,7 +86,7 @@ def _cross_validated(args, model, data, costs):
         report.record["microseconds_per_query"] = result.microseconds_per_query
         report.table(table)
         if costs is not None:
-            wary = fastclf.CostSensitiveClassifier(own, cost_matrix=costs)
+            wary = fastclf.CostSensitiveClassifier(classifier, cost_matrix=costs)
             report.costs(costs, table, cross_validate(wary, data.X, data.y, **how).table)
     if result.interrupted:
         report.record["interrupted"] = True
@@ -109,9 +109,9 @@ def _tested(args, model, data, costs):
     """Test a method, fitted to DATA, on test rows."""
     test = Data(args, args.test, like=data)
     with blame(data.name):
-        own = data.classifier(model).fit(data.X, data.y)
+        classifier = data.classifier(model).fit(data.X, data.y)
     with blame(test.name):
-        return _judged(f"{model!r} of {data.name} on {test.name}", own, test.X, test.y, costs)
+        return _judged(f"{model!r} of {data.name} on {test.name}", classifier, test.X, test.y, costs)
 
 
 def _try_trained(args):

@@ -12,7 +12,7 @@ from .methods import add_method, make, set_parameters
 from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
 from .pictures import add_picture, check_picture, save_picture
 
-# Default grids; for a tree its own alphas are added.
+# Default grids; that of a tree is found from its pruning path.
 _GRIDS = {
     "KNeighborsClassifier": ["n_neighbors=1:50"],
     "NearestCentroid": ["shrink_threshold=None,0.1,0.2,0.5,1,2,5,10"],
@@ -69,20 +69,22 @@ def run(args):
     how = folds(args, data)
     if args.outer is not None and not 2 <= args.outer <= len(data.y):
         raise RequestError(f"--outer is {args.outer}; 2 to {len(data.y)} folds are wanted")
-    own = data.classifier(model)
-    grid = _grid(args, model, own, data)
+    classifier = data.classifier(model)
+    grid = _grid(args, model, classifier, data)
     for name, values in grid.items():
         set_parameters(clone(model), {name: values[0]}, args.model)
     if args.picture is not None and len(grid) != 1:
         raise RequestError(f"--picture is given with {len(grid)} parameters; a curve has one")
-    prefix = "" if own is model else "model__"
+    prefix = "" if classifier is model else "model__"
     with blame(data.name):
         found = fastclf.tune(
-            own, {prefix + name: values for name, values in grid.items()}, data.X, data.y, **how,
+            classifier, {prefix + name: values for name, values in grid.items()}, data.X, data.y, **how,
             rule=args.rule.replace("-", "_"), outer=args.outer, refit=False, n_jobs=args.n_jobs,
             verbose=int(not args.quiet),
         )  # fmt: skip
-    found.params = params = [{name.removeprefix(prefix): value for name, value in own.items()} for own in found.params]
+    found.params = params = [
+        {name.removeprefix(prefix): value for name, value in combination.items()} for combination in found.params
+    ]
     chosen = params[found.chosen_index]
     record = {
         "model": repr(model),
@@ -97,7 +99,9 @@ def run(args):
     if found.outer is not None:
         outer = found.outer
         record |= {"outer_error": outer.error, "outer_standard_error": outer.standard_error}
-        record["outer_params"] = [{n.removeprefix(prefix): v for n, v in own.items()} for own in found.outer_params]
+        record["outer_params"] = [
+            {n.removeprefix(prefix): v for n, v in combination.items()} for combination in found.outer_params
+        ]
         lines.append(f"unbiased error of the whole choice, on {args.outer} outer folds: {_error(outer)}")
     if found.interrupted:
         record["interrupted"] = True
@@ -117,7 +121,7 @@ def run(args):
     return not found.interrupted
 
 
-def _grid(args, model, own, data):
+def _grid(args, model, classifier, data):
     """name -> list of values, from --grid or the default."""
     cls = type(model).__name__
     given = args.grid or _GRIDS.get(cls)
@@ -129,7 +133,7 @@ def _grid(args, model, own, data):
         if not (name and equals and values):
             raise RequestError(f"--grid is {entry!r}; NAME=VALUES is wanted, such as C=0.1,1,10 or n_neighbors=1:50")
         grid[name.strip()] = [value for part in _split(values) for value in _values(part.strip(), entry)]
-    return grid or {"ccp_alpha": _alphas(own, data)}
+    return grid or {"ccp_alpha": _alphas(classifier, data)}
 
 
 def _split(values):
@@ -160,12 +164,12 @@ def _values(text, entry):
     )
 
 
-def _alphas(own, data):
+def _alphas(classifier, data):
     """At most 30 alphas for which a tree of all rows is pruned differently."""
-    tree = own
+    tree = classifier
     X = data.X
-    if hasattr(own, "model"):
-        fitted = clone(own).fit(data.X, data.y)
+    if hasattr(classifier, "model"):
+        fitted = clone(classifier).fit(data.X, data.y)
         tree, X = fitted.model_, fitted.features(data.X)
     alphas = tree.cost_complexity_pruning_path(X, data.y).ccp_alphas
     between = np.unique(np.sqrt(alphas[:-1] * alphas[1:]))
