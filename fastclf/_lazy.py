@@ -101,8 +101,8 @@ def attach(package):
     """`__getattr__`, `__dir__` and `__all__` for fastclf or one of its rooms; `package` is its name."""
     library, _, room = package.partition(".")
     if room:
-        own = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}
-        names, packages = sorted({*own, *_ELSEWHERE.get(room, "").split()}), ()
+        defined = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}
+        names, packages = sorted({*defined, *_ELSEWHERE.get(room, "").split()}), ()
     else:
         names, packages = sorted(_PUBLIC), {*ROOMS.values(), "calibration", "display", "inspection"}
 

@@ -118,11 +118,13 @@ class _Ended(BaseException):
     """Ends a nested call whose outer call has ended, because of an error on another thread or of Ctrl-C."""
 
 
-_own = threading.local()  # .ends: events that end the tasks of this thread: its own and those of the calls around it
+# .ends: the events that end the tasks of this thread, of its call of `run` and of the calls around that; .caller: see
+# `frame_of_caller`
+_local = threading.local()
 
 
 def _go_on():
-    if any(end.is_set() for end in getattr(_own, "ends", ())):
+    if any(end.is_set() for end in getattr(_local, "ends", ())):
         raise _Ended
 
 
@@ -142,10 +144,10 @@ def run(work, items, threads):
     queue = iter(items)
     lock = threading.Lock()
     stop = threading.Event()
-    around = getattr(_own, "ends", ())
+    around = getattr(_local, "ends", ())
 
     def drain():
-        before, _own.ends = getattr(_own, "ends", ()), (*around, stop)
+        before, _local.ends = getattr(_local, "ends", ()), (*around, stop)
         try:
             while not stop.is_set():
                 with lock:
@@ -162,7 +164,7 @@ def run(work, items, threads):
             stop.set()
             raise
         finally:
-            _own.ends = before
+            _local.ends = before
 
     workers = []
     try:
@@ -213,7 +215,7 @@ def aside(function, *arguments, **options):
 
 
 def _do_aside(outcome, context, caller, function, arguments, options):
-    _own.caller = caller
+    _local.caller = caller
     try:
         outcome.set_result(context.run(function, *arguments, **options))
     except BaseException as error:
@@ -222,7 +224,7 @@ def _do_aside(outcome, context, caller, function, arguments, options):
 
 def frame_of_caller():
     """The frame of the call of `aside` for which this thread works, or None."""
-    return getattr(_own, "caller", None)
+    return getattr(_local, "caller", None)
 
 
 def aside_if_many(n_rows, function, *arguments, **options):

@@ -297,15 +297,15 @@ class TableClassifier(Classifier, shortcuts=True):
         fitted, features = self._prepared(X)
         models = fit_each(fitted["model_"], name.removeprefix(_MODEL), values, features, y)
         return [
-            own._become(**fitted | {"model_": model, "classes_": model.classes_})
-            for own, model in zip(variants(self, name, values), models)
+            variant._become(**fitted | {"model_": model, "classes_": model.classes_})
+            for variant, model in zip(variants(self, name, values), models)
         ]
 
     def _predict_path(self, models, X):
         if len(models) == 1:
             return super()._predict_path(models, X)
         features = models[0].features(X)
-        return models[0].model_._predict_path([own.model_ for own in models], features)
+        return models[0].model_._predict_path([model.model_ for model in models], features)
 
     def _prepared(self, X):
         """(attributes with an unfitted model, the matrix to fit it on)."""

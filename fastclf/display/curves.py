@@ -227,11 +227,11 @@ class ValidationCurveDisplay:
 
     def __init__(self, tuning, *, train_errors=None):
         self.tuning, self.train_errors = tuning, train_errors
-        names = {tuple(own) for own in tuning.params}
+        names = {tuple(params) for params in tuning.params}
         if len(names) != 1 or len(next(iter(names))) != 1:
             raise ValueError(f"tuning is of the parameters {sorted(names)}; one parameter is wanted for a curve")
         [(self.param_name,)] = names
-        self.values = [own[self.param_name] for own in tuning.params]
+        self.values = [params[self.param_name] for params in tuning.params]
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
@@ -421,7 +421,7 @@ class QueryCostDisplay:
         error = np.array([result.error for result in self.results.values()])
         spread = np.nan_to_num([result.standard_error for result in self.results.values()])
         ax.errorbar(cost, error, yerr=spread, fmt="o", color="C0", ecolor="0.7", capsize=3)
-        best = np.array([(error[cost <= own] >= e).all() for own, e in zip(cost, error)])
+        best = np.array([(error[cost <= limit] >= e).all() for limit, e in zip(cost, error)])
         order = np.argsort(cost[best])
         ax.step(cost[best][order], error[best][order], where="post", color="C3", linewidth=1, linestyle="--", zorder=0)
         for place, (_, name, x, y) in enumerate(sorted(zip(cost, self.results, cost, error))):

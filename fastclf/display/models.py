@@ -97,8 +97,8 @@ class DecisionBoundaryDisplay:
         predicted = self._asked(self.estimator.predict, X)
         marker = {"s": 22, "edgecolor": "white", "linewidth": 0.5, "zorder": 3}
         for k, label in enumerate(classes):
-            own = labels == label
-            ax.scatter(*X[own].T, color=[palette[k]], label=str(label), **marker)
+            in_class = labels == label
+            ax.scatter(*X[in_class].T, color=[palette[k]], label=str(label), **marker)
         wrong = predicted != labels
         if wrong.any():
             ax.scatter(
