@@ -178,8 +178,8 @@ cdef int smo_step(
     const double* K_i, const double* K_j
 ) noexcept nogil
 
-# One epoch of the perceptron, over the rows in `order`, or in their own order if it is NULL; codes are 0 (negative) and
-# 1. `w` (d,), `b` and `mistakes` are updated in place.
+# One epoch of the perceptron, over the rows in `order`, or first to last if it is NULL; codes are 0 (negative) and 1.
+# `w` (d,), `b` and `mistakes` are updated in place.
 cdef int perceptron_epoch_d(
     const double* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes

@@ -26,7 +26,7 @@ def named(metric, p, metric_params):
 
 
 def opened(X, metric, p, metric_params):
-    """(X, metric, p, metric_params), where X, if it is a tree or a fitted estimator of scikit-learn's, has its own."""
+    """(X, metric, p, metric_params): X's, if it is a tree or a fitted estimator of scikit-learn's, else as given."""
     module = type(X).__module__
     if module in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
         metric = next(item for item in X.__getstate__() if is_distance_metric(item))

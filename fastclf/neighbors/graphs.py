@@ -126,7 +126,7 @@ def radius_neighbors_graph(
 def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
     """A sparse graph whose entries ascend in each row, as scikit-learn wants graphs of precomputed distances.
 
-    Our own estimators take entries in any order.
+    fastclf's estimators take entries in any order.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def known_of(name):
 
 
 def require_no_more(params, metric):
-    """Refuse what is left of metric_params once the metric has taken its own."""
+    """Refuse what is left of metric_params once the metric has taken its parameters."""
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 

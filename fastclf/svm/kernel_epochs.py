@@ -22,7 +22,7 @@ class SampleBlock:
     """Some samples of an epoch as the kernel reads them; a slot is a row that is a support vector or in the block."""
 
     values: np.ndarray  # (n_samples, n_slots), float64, kernel values
-    slot: np.ndarray  # (n_samples,), intp, each sample's own slot
+    slot: np.ndarray  # (n_samples,), intp, the slot of each sample's row
     codes: np.ndarray  # (n_samples,), intc, each sample's class
     steps: np.ndarray  # (n_samples, n_hyperplanes), float64, what a mistake adds to |a|
     wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8, written by the kernel: whether it was a mistake

@@ -83,12 +83,12 @@ class Newton:
             else:
                 part = problem.take(rows)
                 rest = problem.combine(alpha * problem.y) - part.combine(alpha[rows] * part.y)
-            own = alpha if rows is None else alpha[rows]
-            w, b, own = yield from self._refine(part, rest, w, b, own, h)
+            part_alpha = alpha if rows is None else alpha[rows]
+            w, b, part_alpha = yield from self._refine(part, rest, w, b, part_alpha, h)
             if rows is None:
-                alpha = own
+                alpha = part_alpha
             else:
-                alpha[rows] = own
+                alpha[rows] = part_alpha
             proof = problem.proof(alpha, w, b, self.tol)
             if rows is None or self.stopped or proof.violation <= self.tol:
                 return proof

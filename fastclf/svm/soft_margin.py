@@ -13,7 +13,7 @@ from ..sums.moments import kernels as moments
 
 kernels = _simd.load("svm._soft_margin")
 
-# The number of multiplications in a range, some ms. Each range has a sum of its own, so the clock must not decide where
+# The number of multiplications in a range, some ms. Each range has a separate sum, so the clock must not decide where
 # ranges end, or times would change bits.
 _RANGE_WORK = 1 << 22
 

@@ -19,7 +19,7 @@
 # exceeds this limit is skipped.
 #
 # For many queries the rows are packed into panels, in which the words of several rows lie side by side. For few queries
-# the rows are read from X in its own layout.
+# the rows are read from X as it is.
 from libc.math cimport ceil
 from libc.stdint cimport uint64_t
 

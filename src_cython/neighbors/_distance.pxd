@@ -7,7 +7,7 @@
 # The rows of a panel are summed side by side, which makes this fast; no sum is split.
 # Its speed comes from the rows of a panel side by side, never from splitting one sum.
 #
-# Screen: the same sum in X's own type, in any order, with FMA. With u its unit roundoff and t the smallest subnormal,
+# Screen: the same sum in X's type, in any order, with FMA. With u its unit roundoff and t the smallest subnormal,
 # and s the sum in real numbers (Higham, Accuracy and Stability, 3.5; every term is >= 0, so errors are relative):
 #
 #     |screen - s| <= gamma s + 2 d t,   |exact - s| <= gamma s + 2 d t,   gamma = (d + 2) u / (1 - (d + 2) u)
@@ -17,7 +17,7 @@
 #     screen <= reduced(tau) (1 + (4 d + 16) u) + 8 d t       while (4 d + 16) u < 1/2          (see screen_bound)
 #
 # where reduced() undoes the root. A sum that overflows is inf, and then so is the bound or s is truly beyond it.
-# If the query was rounded to X's type, by e in the metric's own norm, the triangle inequality puts tau + e for tau.
+# If the query was rounded to X's type, by e in the metric's norm, the triangle inequality puts tau + e for tau.
 #
 # The screen of cosine is the sum of products of rows and queries that were first divided by their norms, -x/|x| and
 # q/|q|, rounded to X's type. It is -cos up to an absolute error of (2 d + 8) u + 2 d t, as all norms are 1 and each
@@ -46,7 +46,7 @@ cdef enum:
     ROWS_F = 2 * LANES_F
     ROWS_D = 2 * LANES_D
 
-# Each metric is a type of its own, so that each loop is compiled for one metric; the fields of the struct are its
+# Each metric is a separate type, so that each loop is compiled for one metric; the fields of the struct are its
 # parameters.
 ctypedef struct euclidean_t:
     bint squared
@@ -69,7 +69,7 @@ ctypedef struct cosine_t:
     const double* query_norm2
 
 ctypedef struct dot_t:
-    double largest_norm      # the largest norm of a row of X; a query's own norm is in search_t.query_error
+    double largest_norm      # the largest norm of a row of X; a query's norm is in search_t.query_error
 
 ctypedef fused metric_t:
     euclidean_t

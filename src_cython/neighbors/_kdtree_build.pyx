@@ -151,7 +151,7 @@ ctypedef struct leaves_t:
 cdef void sort_leaves(
     const leaves_t* s, const floating* X, Py_ssize_t first, Py_ssize_t last, floating* keys, floating* scratch
 ) noexcept nogil:
-    """Sort the rows of leaves first..last in s.rows, so that each leaf holds its own; keys and scratch are (n,)."""
+    """Sort the rows of leaves first..last in s.rows, so that each leaf holds its rows; keys and scratch are (n,)."""
     cdef Py_ssize_t begin = first * LEAF, end = min(last * LEAF, s.n), cut, i, j, n_less
     cdef Py_ssize_t cursor[3]
     cdef floating pivot

@@ -1,8 +1,8 @@
 # One thread's search for a block of queries: for each query the best pairs, or all hits, among the rows seen so far.
 #
 # An index (a scan, the codes of a filter, the leaves of a tree) calls `measure` for each row that may be near, or
-# `offer` with a distance that it has measured, and `measure_waiting` in the end. An index with distances and bounds of
-# its own calls `take`.
+# `offer` with a distance that it has measured, and `measure_waiting` in the end. An index that computes distances and
+# bounds itself calls `take`.
 from cython cimport floating
 from libc.math cimport isnan
 

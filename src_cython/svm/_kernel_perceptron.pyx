@@ -28,7 +28,7 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
 ctypedef struct samples_t:
     Py_ssize_t n
     const double* values       # (n, n_slots), kernel values between each sample and the row of each slot
-    const Py_ssize_t* slot     # (n,), each sample's own slot
+    const Py_ssize_t* slot     # (n,), the slot of each sample's row
     const int* code            # (n,), each sample's class
     const double* step         # (n, K), what a mistake adds to |a|
     unsigned char* wrong       # (n, K), out: whether it was a mistake

@@ -131,12 +131,12 @@ cdef inline double class_score(
     const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
 ) noexcept nogil:
     """The term of one side in the score, from the weights of its classes, in units."""
-    cdef double score = 0, most, own
+    cdef double score = 0, most, class_weight
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
         for c in range(g.n_values):
-            own = side_weight(all_rows, l, c, unit)
-            score += own * own
+            class_weight = side_weight(all_rows, l, c, unit)
+            score += class_weight * class_weight
         return score / weight
     if g.criterion == ENTROPY:
         for c in range(g.n_values):

@@ -223,7 +223,7 @@ cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best
 
     p.features begins with the features known to be constant in the node; features found to be constant are moved there.
     The search in the node's subtree permutes only the features after them, so that the node's sibling, which is
-    searched later, still finds its own constant features first.
+    searched later, still finds its constant features first.
     """
     cdef Py_ssize_t i
     cdef int32_t f
@@ -311,7 +311,7 @@ cdef int32_t mark_full(
 ) noexcept nogil:
     """Record the rows next to the cut, or the subset, of a split by a full list. Returns the side of missing values.
 
-    If the order of the split is not the list's own, the sides of the rows are marked and the list is partitioned.
+    If the order of the split is not that of the list, the sides of the rows are marked and the list is partitioned.
     """
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* order = list

@@ -58,7 +58,7 @@ cdef void weakest_links(
 
 
 def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
-    """The right child of each node in pre-order; a leaf is its own."""
+    """The right child of each node in pre-order; a leaf is its own right child."""
     cdef Py_ssize_t t
     cdef int32_t waiting = -1, before  # waiting: the last node without a right child; its right_out is the previous one
     with nogil:
