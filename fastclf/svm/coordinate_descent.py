@@ -67,7 +67,7 @@ class Epochs:
 
 
 class Descent:
-    """A solver that counts its epochs; its parameters are those of `Newton`, and `rng` draws the order of the rows."""
+    """A solver that counts its epochs. Parameters: those of `ProximalNewton`; `rng` draws the order of the rows."""
 
     def __init__(self, tol, rng, max_iter, advance):
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance

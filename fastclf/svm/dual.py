@@ -38,7 +38,7 @@ class Dual:
 
     Parameters
     ----------
-    gram : Gram or Table
+    gram : Gram or GivenKernel
     rows : ndarray of shape (m,), int64
         The rows of the gram in the problem.
     y : ndarray of shape (m,)

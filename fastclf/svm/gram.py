@@ -48,7 +48,7 @@ class Gram:
         kernel_values.add(Block(self.kernel, self.X, Z, picked, columns), coef, out, threads, cached)
 
 
-class Table:
+class GivenKernel:
     """Kernel values between n rows from a function of (rows, columns), in float64 or float32."""
 
     free_dtype, wide = False, 1
@@ -60,7 +60,7 @@ class Table:
         return self.n
 
     def of_type(self, dtype):
-        return self if self.dtype == dtype else Table(self.values, self.n, dtype)
+        return self if self.dtype == dtype else GivenKernel(self.values, self.n, dtype)
 
     def rounding(self):
         return float(np.finfo(self.dtype).eps) / 2 * float(np.abs(self.diagonal(np.arange(self.n))).max())

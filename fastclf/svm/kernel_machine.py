@@ -12,7 +12,7 @@ from .._validation import as_float64, as_matrix, require_choice, require_integer
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
 from . import pairs
-from .gram import Gram, Table
+from .gram import GivenKernel, Gram
 from .kernel_votes import called
 from .pair_scores import (
     couple,
@@ -180,10 +180,10 @@ class KernelMachine(Classifier):
     def _gram(self, X, gamma):
         if self.kernel == "precomputed":
             dtype = self.kernel_dtype or ("float64" if len(X) <= _FEW_ROWS else X.dtype)
-            return Table(lambda rows, columns: X[rows[:, None], columns], len(X), dtype)
+            return GivenKernel(lambda rows, columns: X[rows[:, None], columns], len(X), dtype)
         if callable(self.kernel):
             dtype = self.kernel_dtype or "float64"
-            return Table(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
+            return GivenKernel(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
         kernel, rows = self._kernel(gamma), Rows(X)
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")

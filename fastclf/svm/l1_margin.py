@@ -53,7 +53,7 @@ class L1Newton:
     max_iter : int
         Most steps.
     advance : callable
-        As of `proximal_newton.Newton`.
+        As of `proximal_newton.ProximalNewton`.
     """
 
     def __init__(self, tol, max_iter, advance):

@@ -23,7 +23,7 @@ from .coordinate_descent import Descent
 from .crammer_singer import Machine
 from .crammer_singer import solve as joint_descent
 from .l1_margin import L1Newton
-from .proximal_newton import Newton
+from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
 # Rows of so many columns are for Newton's method, which factorises matrices of that size; so are as few rows, which a
@@ -451,7 +451,7 @@ class Plane:
         if self.sparsifies:
             solver = L1Newton(model.tol, model.max_iter, self._advance)
         else:
-            solver = (Newton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
+            solver = (ProximalNewton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
         if not self.few_rows:
             found = yield from solver.solve(Problem(self.X, *parts), start)
         else:

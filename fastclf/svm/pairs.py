@@ -33,7 +33,7 @@ class Problem:
 
     Parameters
     ----------
-    gram : Gram or Table
+    gram : Gram or GivenKernel
     codes : ndarray of shape (n,)
         The class of each row of the gram; -1: the row is left out.
     Cs : list of ndarray of shape (n,)

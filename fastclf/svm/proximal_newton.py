@@ -32,7 +32,7 @@ _FIRST_ROWS = 256
 _TRIALS = 40
 
 
-class Newton:
+class ProximalNewton:
     """A solver that counts its steps.
 
     Parameters
@@ -112,7 +112,7 @@ class Newton:
         if not (problem.y[rows].min() < 0 < problem.y[rows].max()):
             return np.zeros(D), 0.0, _FIRST_WIDTH
         error = min(1.0, 2 * np.sqrt(D / size))
-        solver = Newton(max(self.tol, 2 * error), self.rng, self.max_iter, self.advance)
+        solver = ProximalNewton(max(self.tol, 2 * error), self.rng, self.max_iter, self.advance)
         found = yield from solver.solve(problem.take(rows, n / size))
         self.stopped = solver.stopped
         return found.w, found.b, error

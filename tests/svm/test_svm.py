@@ -20,7 +20,7 @@ from fastclf import SVC, svm_path
 from fastclf.kernels import values
 from fastclf.svm import interior_point, pair_scores, pairs, small_pairs, smo, steps
 from fastclf.svm.dual import Dual, Work
-from fastclf.svm.gram import Table
+from fastclf.svm.gram import GivenKernel
 
 pytestmark = pytest.mark.levels
 
@@ -275,7 +275,7 @@ def test_a_kernel_that_is_not_positive_definite_ends(rng, kernel, C):
 
 
 def identity(n):
-    return Table(lambda rows, columns: np.eye(n)[rows[:, None], columns], n, np.float64)
+    return GivenKernel(lambda rows, columns: np.eye(n)[rows[:, None], columns], n, np.float64)
 
 
 def test_an_alpha_a_digit_below_its_bound_reaches_it():
