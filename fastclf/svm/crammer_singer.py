@@ -1,4 +1,4 @@
-"""The planes of all classes at once (Crammer, Singer 2001), by dual coordinate descent: see `_crammer_singer.pyx`."""
+"""The hyperplanes of all classes at once (Crammer, Singer 2001), by dual coordinate descent: `_crammer_singer.pyx`."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Machine:
         ld = -(-n_classes // kernels.LANES) * kernels.LANES
         self.w, self.alpha = np.zeros((d + 1, ld)), np.zeros((n, ld))
         self.violation, self.scratch = np.zeros(n), np.zeros((2, ld))
-        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros: all planes give them the same score
+        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros: all hyperplanes give them the same score
         self.alpha[nothing, :n_classes] = -cost[nothing, None] / (n_classes - 1)
         self.alpha[nothing, self.codes[nothing]] = cost[nothing]
 
@@ -63,7 +63,7 @@ class Machine:
         return np.ascontiguousarray(self.w[:d, :K].T), self.bias * self.w[d, :K]
 
     def proof(self, threads):
-        """(violation, primal objective, dual objective) of the planes of alpha, which are computed anew."""
+        """(violation, primal objective, dual objective) of the hyperplanes of alpha, which are computed anew."""
         K, there = self.n_classes, self.cost > 0
         scores = linear_scores(self.X, *self.planes(), threads)
         rows = np.arange(len(scores))
@@ -81,7 +81,7 @@ class Machine:
 
 
 def solve(machine, tol, max_iter, rng, advance):
-    """A generator that makes the planes optimal to `tol`, and returns the number of sweeps.
+    """A generator that makes the hyperplanes optimal to `tol`, and returns the number of sweeps.
 
     advance(call) is told after each sweep that the violation met in it is call(); true if that was the last.
     """

@@ -1,4 +1,4 @@
-"""The plane of an L1 penalty and the squared hinge, by proximal Newton steps.
+"""The hyperplane of an L1 penalty and the squared hinge, by proximal Newton steps.
 
     min  sum_j edge_j |w_j| + sum_i cost_i max(0, z_i)^2,     z_i = 1 - y_i w x_i
 
@@ -34,7 +34,7 @@ _STALE, _GAIN = 10, 1e-12
 
 
 class Point(NamedTuple):
-    """A plane, and what is known there."""
+    """A hyperplane, and what is known there."""
 
     w: np.ndarray  # with that of the bias column
     z: np.ndarray
@@ -194,7 +194,7 @@ def _along_signs(H, edge, u, G):
 
 
 def _proof(problem, edge, point):
-    """The plane with its dual variables, scaled until they are feasible: no column's sum is above its edge."""
+    """The hyperplane with its dual variables, scaled until they are feasible: no column's sum is above its edge."""
     alpha = 2 * problem.cost * np.maximum(point.z, 0)
     if problem.free:
         alpha = problem._balanced(alpha, point.w, 0.0)

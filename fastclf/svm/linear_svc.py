@@ -34,7 +34,7 @@ _QR_NUMBERS = 1 << 24
 # given up where ten times C takes less than a share of what is too much off.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
-# Multiplications below which the calling thread finds all planes of few rows.
+# Multiplications below which the calling thread finds all hyperplanes of few rows.
 _THREAD_WORK = 1 << 20
 
 
@@ -308,7 +308,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             )
 
     def _learn_jointly(self, rows, codes, cost, squares, classes, columns, seed):
-        """Learn the planes of all classes at once, by rows of some cost, and take them on."""
+        """Learn the hyperplanes of all classes at once, by rows of some cost, and take them on."""
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         machine = Machine(rows, codes, cost, squares + bias * bias, len(classes), bias)
         threads, rng, called_off = n_threads(self.n_jobs), np.random.default_rng(seed), []

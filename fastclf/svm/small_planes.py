@@ -11,7 +11,7 @@ compiled = _simd.load("svm._small_planes")
 # Sizes up to which the compiled code is first choice: columns, and multiplications of a matrix of second derivatives.
 _COLUMNS, _WORK = 128, 1 << 26
 
-# Multiplications of a call, some ms, and the steps of Newton's method after which a plane is left to other means.
+# Multiplications of a call, some ms, and the steps of Newton's method after which a hyperplane is left to other means.
 _CALL_WORK, _STEPS = 1 << 24, 60
 
 # The share of the tolerance that the last step may begin with.
@@ -46,7 +46,7 @@ class SmallRows:
 
 
 class PlaneWork:
-    """What a search for a plane writes in (`plane_t`), and whether it has begun and sums its matrix up afresh next."""
+    """What a search for a hyperplane writes in (`plane_t`), whether it has begun and sums its matrix up afresh next."""
 
     __slots__ = ("afresh", "begun", "factor", "matrix", "moved", "p", "rows", "w")
 
