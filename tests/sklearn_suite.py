@@ -18,6 +18,9 @@ from pathlib import Path
 
 LEDGER = Path(__file__).with_name("sklearn_ledger.txt")
 
+# The release of scikit-learn that the ledger is for.
+VERSION = "1.9"
+
 # Test files of scikit-learn, by the module that they test.
 FILES = [
     "kernel_approximation",
