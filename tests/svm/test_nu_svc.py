@@ -202,18 +202,18 @@ def test_a_hundred_classes_with_words_for_labels():
 
 def test_rows_of_any_kind_give_the_same_machine(rng, tmp_path):
     X, y = overlapping(rng)
-    model = NuSVC(kernel="linear").fit(X, y)
+    model = NuSVC(kernel="linear", tol=1e-9).fit(X, y)
     np.save(tmp_path / "X.npy", X)
     kept = np.load(tmp_path / "X.npy", mmap_mode="r")
-    precomputed = NuSVC(kernel="precomputed").fit(X @ X.T, y)
+    precomputed = NuSVC(kernel="precomputed", tol=1e-9).fit(X @ X.T, y)
     for other, rows in (
-        (NuSVC(kernel="linear").fit(kept, y), kept),
-        (NuSVC(kernel="linear").fit(np.asfortranarray(X), y), X),
-        (NuSVC(kernel=lambda A, B: A @ B.T).fit(X, y), X),
+        (NuSVC(kernel="linear", tol=1e-9).fit(kept, y), kept),
+        (NuSVC(kernel="linear", tol=1e-9).fit(np.asfortranarray(X), y), X),
+        (NuSVC(kernel=lambda A, B: A @ B.T, tol=1e-9).fit(X, y), X),
         (precomputed, X @ X.T),
     ):
         np.testing.assert_allclose(other.decision_function(rows), model.decision_function(X), atol=1e-6)
-    sparse = NuSVC(kernel="linear").fit(csr_array(X), y)
+    sparse = NuSVC(kernel="linear", tol=1e-9).fit(csr_array(X), y)
     np.testing.assert_array_equal(sparse.dual_coef_.toarray(), model.dual_coef_)
     np.testing.assert_allclose(sparse.coef_.toarray(), model.coef_, rtol=1e-12)
     np.testing.assert_array_equal(sparse.support_vectors_.toarray(), model.support_vectors_)
