@@ -102,8 +102,11 @@ def _violations(w, gradient, edge):
 def _step(problem, edge, point):
     """A generator that returns the next point, or None where there is no better one."""
     taken = _wanted_columns(edge, point)
-    part = _of_columns(problem, taken[:-1])
-    H = part.products(np.where(point.z > 0, 2 * problem.cost, 0.0))
+    weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
+    if len(taken) > 1:
+        H = _of_columns(problem, taken[:-1]).products(weight)
+    else:  # the bias column alone
+        H = np.array([[problem.bias**2 * weight.sum()]])
     yield
     m = len(H)
     H[np.diag_indices(m)] += _RIDGE * np.trace(H) / m
@@ -142,7 +145,7 @@ def _wanted_columns(edge, point):
 
 def _of_columns(problem, columns):
     """The problem of some columns; the bias column stays."""
-    if len(columns) == problem.d or not len(columns):
+    if len(columns) == problem.d:
         return problem
     X = problem.X
     if isinstance(X, Csr):
