@@ -6,18 +6,18 @@ from ..kernels.values import Cached
 
 
 class Cache:
-    """The rows of a kernel matrix of n_rows rows that were used last; the row used longest ago is replaced first.
+    """A cache of the rows of a kernel matrix with n_rows rows; the row that was used longest ago is replaced first.
 
     Attributes
     ----------
     table : ndarray of shape (n_slots, width)
         A view of `buffer`, with the values of one row in each slot.
     row_of, used : ndarray of shape (n_slots,), int64
-        The row in each slot, or -1, and the time when it was used last.
+        The row of the kernel matrix in each slot, or -1, and the time at which the slot was last used.
     slot_of : ndarray of shape (n_rows,), int64
-        The slot of each row, or -1.
+        The slot of each row of the kernel matrix, or -1.
     hits, asked : int
-        Rows that were asked for and there, and that were asked for.
+        The number of requested rows that were in the cache, and the number of all requested rows.
     """
 
     def __init__(self, buffer, n_rows):
@@ -26,7 +26,7 @@ class Cache:
         self.time = self.hits = self.asked = 0
 
     def widen(self, width):
-        """Empty the cache; its rows have `width` columns from now on."""
+        """Empty the cache; from now on the cached rows have `width` columns."""
         n = min(len(self.buffer) // max(1, width), self.n_rows)
         self.table = self.buffer[: n * width].reshape(n, width)
         self.row_of = np.full(n, -1, np.int64)
@@ -34,21 +34,21 @@ class Cache:
         self.slot_of[:] = -1
 
     def holds_all(self):
-        """Whether there is a slot for each row."""
+        """Whether the cache has a slot for each row of the kernel matrix."""
         return len(self.table) == self.n_rows
 
     def narrow(self, keep, width):
-        """Keep of each row the columns in the list `keep`; rows have `width` columns from now on, at least as many."""
+        """Keep the listed columns of each cached row; rows get `width` columns, at least as many as the list has."""
         kept = np.flatnonzero(self.row_of >= 0)
         old, rows, used = self.table, self.row_of[kept], self.used[kept]
         self.widen(width)
-        for slot, before in enumerate(kept):  # a row moves to the front, over rows that have moved before
+        for slot, before in enumerate(kept):  # slot <= before, so no row is overwritten before it has moved
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
         self.slot_of[rows] = np.arange(len(kept))
 
     def ask(self, rows):
-        """The `Cached` values of some rows; those that are not ready get slots as far as there are any."""
+        """The `Cached` values of the listed rows; rows that are not in the cache get slots, as far as there are any."""
         self.time += 1
         slots = self.slot_of[rows]
         ready = slots >= 0
@@ -57,7 +57,7 @@ class Cache:
         self.hits += int(ready.sum())
         new = np.flatnonzero(~ready)
         if len(new) and len(self.used):
-            # rows of this call have the latest time, so they keep their slots
+            # slots used in this call have the latest time and are not replaced
             n = min(len(new), int((self.used < self.time).sum()))
             free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
             free.sort()

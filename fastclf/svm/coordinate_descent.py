@@ -1,8 +1,8 @@
 """The soft-margin hyperplane by dual coordinate descent (Hsieh and others 2008), for rows of many columns.
 
-An epoch takes a step on the alpha of each row. A row whose alpha is at a bound, with a gradient that holds it there, is
-left out of later epochs until all others are optimal. An intercept that is not penalised is found by proximal steps:
-each solves a problem in which the intercept is penalised for its distance from the last one.
+An epoch takes a step on the alpha of each row. A row whose alpha is at a bound, with a gradient that holds alpha there,
+is left out of later epochs until all others are optimal. An intercept without penalty is found by proximal steps: each
+step penalises the distance of the intercept from its value before the step.
 """
 
 import numpy as np
@@ -11,27 +11,27 @@ from .._threads import ranges
 from ..linear_model.scores import _arrays
 from .soft_margin import kernels
 
-# The number of rows in the first range of an epoch, before any is timed.
+# The number of rows in the first call of the compiled epoch, before any call was timed.
 _FIRST_ROWS = 256
 
 
 class Epochs:
-    """The state of one descent, epoch after epoch; `descent_t` of `_soft_margin.pyx` is its twin.
+    """The state of one descent, epoch after epoch; compiled code reads it as `descent_t` (`_soft_margin.pyx`).
 
     Attributes
     ----------
     y, most, ridge, square : ndarray of shape (n,), float64
-        Those of the `Problem`; only read.
+        The arrays of the `Problem`; only read.
     bias, offset : float
-        The value of the bias column, and the intercept besides that column's; only read.
+        The value of the bias column, and the part of the intercept that is not in its weight; only read.
     alpha : ndarray of shape (n,), float64
         Changed by the kernel.
     w : ndarray of shape (d + 1,), float64
-        The sum of alpha_i y_i x_i, with the bias column; changed by the kernel.
+        sum_i alpha_i y_i x_i, with the bias column; changed by the kernel.
     order : ndarray, int64
         The rows of the epoch in their order, shuffled by `begin`.
     kept : ndarray, int8
-        Of each of those rows, whether it stays in the next epoch; written by the kernel.
+        For each row in `order`, whether the next epoch visits it; written by the kernel.
     high, low : float
         The gradients beyond which a row at a bound is left out; set by `leave_out` and `take_all`.
     largest, least : float
@@ -50,35 +50,43 @@ class Epochs:
         self.take_all()
 
     def take_all(self):
-        """Let the next epoch have all rows, but for those of cost 0, whose alpha is 0."""
+        """Let the next epoch visit all rows with a cost above 0."""
         self.order = np.flatnonzero(self.most)
         self.high, self.low = np.inf, -np.inf
 
     def begin(self, rng):
-        """Begin an epoch."""
+        """Begin an epoch: shuffle the rows, and reset the extreme gradients."""
         rng.shuffle(self.order)
         self.kept = np.empty(len(self.order), np.int8)
         self.largest = self.least = 0.0
 
     def leave_out(self):
-        """Let the next epoch have the rows that this one kept; its extreme gradients become the limits."""
+        """Let the next epoch visit the rows that this one kept; this epoch's extreme gradients become the limits."""
         self.order = self.order[self.kept.astype(bool)]
         self.high, self.low = self.largest or np.inf, self.least or -np.inf
 
 
 class Descent:
-    """A solver that counts its epochs. Parameters: those of `ProximalNewton`; `rng` draws the order of the rows."""
+    """A solver by coordinate descent, with its count of epochs.
+
+    Parameters
+    ----------
+    tol, max_iter, advance
+        As for `ProximalNewton`; an epoch counts as a step.
+    rng : numpy.random.Generator
+        Draws the order of the rows in each epoch.
+    """
 
     def __init__(self, tol, rng, max_iter, advance):
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
         self.n_iter, self.stopped = 0, False
 
     def solve(self, problem, start=None):
-        """A generator that pauses within each epoch and returns the proof of its solution."""
+        """A generator that pauses several times in each epoch and returns the `Proof` of its solution."""
         alpha = np.zeros(problem.n) if start is None else np.minimum(start.alpha, problem.most)
         b = 0.0 if start is None else start.b
         tol = 0.5 * self.tol
-        enough = 1.0 if problem.free else tol  # the violation at which a proximal step ends: less as steps get shorter
+        enough = 1.0 if problem.free else tol  # a proximal step ends at this violation
         while True:
             w, alpha = yield from self._descend(problem, alpha, b, max(tol, enough))
             if problem.free:
@@ -94,7 +102,7 @@ class Descent:
             tol /= 4
 
     def _descend(self, problem, alpha, b, tol):
-        """(w, alpha) of the problem in which the intercept is penalised for its distance from b."""
+        """The solution (w, alpha) of the problem in which the distance of the intercept from b is penalised."""
         arrays = _arrays(problem.X)
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
         epochs = Epochs(problem, alpha, b)

@@ -9,30 +9,30 @@ from ..linear_model.scores import linear_scores
 
 kernels = _simd.load("svm._crammer_singer")
 
-# Multiplications of a call, some ms.
+# The number of multiplications in one call of compiled code, which then takes some milliseconds.
 _CALL_WORK = 1 << 22
 
-# The share of the tolerance that a row's violation before its step may have: steps on other rows change it.
+# A sweep is the last one if all violations in it are below this share of `tol`: later steps change earlier violations.
 _GOAL = 0.25
 
-# Rows whose violation is below this share of what is wanted are left out until all others are optimal.
+# Rows whose violation is below this share of the sweep's goal are left out until all other rows are optimal.
 _LEFT_OUT = 0.5
 
 
 class Machine:
-    """The state of a descent; `machine_t` of `_crammer_singer.pyx` is its twin, and says what each array is.
+    """The state of a descent. Compiled code reads it as `machine_t` (`_crammer_singer.pyx`), which describes it.
 
     Parameters
     ----------
     X : ndarray or Csr
     codes : ndarray of shape (n,)
-        The class of each row; of rows that cost nothing any.
+        The class of each row; any class for a row of cost 0.
     cost : ndarray of shape (n,)
     squares : ndarray of shape (n,)
         Squared lengths of the rows, with the bias column.
     n_classes : int
     bias : float
-        0: no intercept.
+        The value of the bias column, or 0 for no intercept.
     """
 
     __slots__ = ("X", "alpha", "bias", "codes", "cost", "n_classes", "scratch", "squares", "violation", "w")
@@ -44,12 +44,12 @@ class Machine:
         ld = -(-n_classes // kernels.LANES) * kernels.LANES
         self.w, self.alpha = np.zeros((d + 1, ld)), np.zeros((n, ld))
         self.violation, self.scratch = np.zeros(n), np.zeros((2, ld))
-        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros: all hyperplanes give them the same score
+        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros have the same score for each class
         self.alpha[nothing, :n_classes] = -cost[nothing, None] / (n_classes - 1)
         self.alpha[nothing, self.codes[nothing]] = cost[nothing]
 
     def sweep(self, order):
-        """A generator: a step on each row of the order."""
+        """A generator: take a step on each row in the list `order`."""
         sparse = isinstance(self.X, Csr)
         rows, kernel = ((self.X, self.X.data), kernels.sweep_sparse) if sparse else ((self.X,), kernels.sweep)
         work = max(1, 2 * self.alpha.shape[1] * self.X.size // len(self.codes))
@@ -58,12 +58,12 @@ class Machine:
             yield
 
     def planes(self):
-        """(weights (K, d), intercepts (K,))"""
+        """The hyperplanes of the classes: (weights (K, d), intercepts (K,))."""
         K, d = self.n_classes, self.X.shape[1]
         return np.ascontiguousarray(self.w[:d, :K].T), self.bias * self.w[d, :K]
 
     def proof(self, threads):
-        """(violation, primal objective, dual objective) of the hyperplanes of alpha, which are computed anew."""
+        """(violation, primal objective, dual objective), computed from alpha and w alone."""
         K, there = self.n_classes, self.cost > 0
         scores = linear_scores(self.X, *self.planes(), threads)
         rows = np.arange(len(scores))
@@ -83,7 +83,8 @@ class Machine:
 def solve(machine, tol, max_iter, rng, advance):
     """A generator that makes the hyperplanes optimal to `tol`, and returns the number of sweeps.
 
-    advance(call) is told after each sweep that the violation met in it is call(); true if that was the last.
+    After each sweep advance(call) is called; call() returns the largest violation in that sweep. If advance returns
+    True, the descent ends.
     """
     tol *= _GOAL
     every = np.flatnonzero((machine.cost > 0) & (machine.squares > 0))

@@ -1,4 +1,4 @@
-"""The dual of a binary support vector machine: the one owner of its alpha and its gradient."""
+"""The dual of a binary support vector machine: `Dual` alone owns the variables alpha and their gradient."""
 
 import numpy as np
 
@@ -9,21 +9,22 @@ from .gram import PAD, padded
 
 compiled = _simd.load("svm._smo")
 
-# {name: place} of the numbers that `Dual.prove` returns.
+# The position of each number in the array that `Dual.prove` returns, by name.
 PROOF = compiled.PROOF
 
-# The number of steps for each row after which f is computed anew, as the rounding errors of steps add up.
+# The gradient f is computed anew after this number of steps for each row, as rounding errors of the updates add up.
 _MANY_STEPS = 50
 
-# The most columns of a linear kernel for which f is computed through w, and the numbers in a block of rows.
+# _NARROW: the largest number of columns for which f of a linear kernel is computed from w.
+# _EXACT_NUMBERS: the number of matrix entries in one block of rows of that computation.
 _NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 
-# A bound above this means a hard margin, as no alpha of an optimum is so large in float64.
+# A larger bound of alpha means a hard margin: no alpha of an optimum is that large in float64.
 HARD = 1e100
 
 
 class Work:
-    """Scratch space for shrinking problems of at most m rows; `scratch_t` of `_shrinking.pxd` is its twin."""
+    """Scratch space to shrink problems of at most m rows; compiled code reads it as `scratch_t` (`_shrinking.pxd`)."""
 
     __slots__ = ("arrays", "below", "change", "row")
 
@@ -40,28 +41,28 @@ class Dual:
     ----------
     gram : Gram or GivenKernel
     rows : ndarray of shape (m,), int64
-        The rows of the gram in the problem.
+        The rows of `gram` that are in the problem.
     y : ndarray of shape (m,)
-        Their labels, +1 and -1.
+        The labels of the rows, +1 or -1.
     C : ndarray of shape (m,)
         The upper bounds of alpha.
     coef : ndarray of shape (m,), optional
-        The start, made feasible; else 0.
+        The start, which is made feasible; zeros by default.
 
     Attributes
     ----------
     arrays : ndarray of shape (8, padded m)
-        The arrays of `dual_t`, in its order.
+        The arrays of `dual_t` (`_dual.pxd`), in the order of its fields.
     y, lower, upper, coef, f : ndarray of shape (m,)
-        Views of `arrays`; coef is b, and f = K b - y but for rounding.
+        Views of `arrays`; coef is b, and f is the gradient K b - y but for rounding.
     noise : float
-        About the error of f, divided by the rounding error of one kernel value.
+        An estimate of the error of f, divided by the rounding error of one kernel value.
     n_steps : int
     converged, reason : bool, str
         How `smo.solve` ended.
     """
 
-    nu = 0.0  # of nu-SVC alone, whose class below has it
+    nu = 0.0  # the parameter nu of nu-SVC; `NuDual` sets it
 
     def __init__(self, gram, rows, y, C, coef=None):
         m = len(rows)
@@ -82,7 +83,7 @@ class Dual:
         return len(self.rows)
 
     def copy(self):
-        """A copy at the same coef, whose bounds may be changed."""
+        """A copy with the same coef, whose bounds can be changed independently."""
         other = object.__new__(Dual)
         vars(other).update(vars(self))
         other.arrays = self.arrays.copy()
@@ -97,35 +98,35 @@ class Dual:
         return bool((self.upper - self.lower > HARD).any())
 
     def total(self):
-        """sum alpha"""
+        """The sum of alpha."""
         return float(np.abs(self.coef).sum())
 
     def square(self):
-        """b'Kb, the square of |w|."""
+        """b'Kb, which is |w|^2."""
         return float(self.coef @ self.f) + self.total()
 
     def objective(self):
-        """sum alpha - 1/2 alpha'Q alpha, which is to be maximised."""
+        """The dual objective, sum alpha - 1/2 alpha'Q alpha, which is maximised."""
         return self.total() - 0.5 * self.square()
 
     def prove(self):
-        """The numbers that `PROOF` names: the intercept, and how far the solution is from the optimum."""
+        """The numbers named in `PROOF`: the intercept, and how far the solution is from the optimum."""
         out = np.empty(len(PROOF))
         compiled.proof(self, out)
         return out
 
     def bound(self, C):
-        """Let 0 <= alpha <= C."""
+        """Set the bounds 0 <= alpha <= C."""
         compiled.bound(self, np.ascontiguousarray(C))
 
     def move(self, C):
-        """Change the bounds, and scale coef to the best that is within them."""
+        """Change the bounds to 0 <= alpha <= C, and multiply coef by the best factor that keeps it within them."""
         self.bound(C)
         compiled.scale(self)
         self.n_steps, self.converged, self.reason = 0, False, ""
 
     def set_coef(self, rows, coef):
-        """Set coef of some rows, rounded to a bound that it is close to; returns the change."""
+        """Set coef of some rows, rounded to a bound at a relative distance of up to 1e-14; returns the change."""
         size = self.upper[rows] - self.lower[rows]
         alpha = np.abs(coef)
         alpha = np.where(alpha >= (1 - 1e-14) * size, size, np.where(alpha <= 1e-14 * size, 0.0, alpha))
@@ -133,23 +134,23 @@ class Dual:
         return self.coef[rows] - before
 
     def note(self, change):
-        """Add to `noise` the error of updating f for a change of coef."""
-        with np.errstate(over="ignore"):  # coef grows without end if no hyperplane separates the classes
+        """Add to `noise` the rounding error of updating f for this change of coef."""
+        with np.errstate(over="ignore"):  # coef diverges if no hyperplane separates the classes
             self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
 
     def add(self, gram, rows, change, columns, threads):
-        """A generator: f[columns] += K[columns, rows] change, with the values of `gram`."""
+        """A generator: f[columns] += K[columns, rows] @ change, with kernel values from `gram`."""
         part = self.f[columns][None]
         yield from add(gram, self.rows[rows], change[None], self.rows[columns], part, threads)
         self.f[columns] = part[0]
 
     def is_doubtful(self, tol):
-        """Whether rounding may have changed f by more than a tenth of tol, or the sum of coef from 0."""
+        """Whether rounding may have changed f by more than a tenth of tol, or has brought the sum of coef off 0."""
         rounded = self.gram.rounding() * self.noise > 0.1 * tol or self.unsure > _MANY_STEPS * len(self)
         return rounded or compiled.unbalanced(self)[0] >= 0
 
     def refresh(self, threads):
-        """A generator: bring the sum of coef back to 0, and compute f anew in float64."""
+        """A generator: bring the sum of coef back to 0, and compute the gradient f anew in float64."""
         row, over = compiled.unbalanced(self)
         if row >= 0:
             self.coef[row] -= over
@@ -163,9 +164,10 @@ class Dual:
         self.noise, self.unsure = 0.0, 0
 
     def _add_exactly(self, support):
-        """A generator: as `add` of the linear kernel, by the sum w of the rows, and with no rounding but the last.
+        """A generator: f += K coef, for the linear kernel, with sums in twice the digits of float64.
 
-        Where columns have other scales, sums of kernel values lose the digits that the narrow columns need.
+        K coef comes from w = sum_i coef_i x_i over the support vectors. Where columns differ much in scale, sums of
+        kernel values in float64 lose the digits that come from columns of small scale.
         """
         X = self.gram.X.matrix
         step = max(1, _EXACT_NUMBERS // X.shape[1])
@@ -181,7 +183,7 @@ class Dual:
 
 
 def is_narrow(gram):
-    """Whether the kernel is linear and rows have few columns, so that what is known of w is cheap."""
+    """Whether the kernel is linear and rows have few columns, so that methods that use w are cheap."""
     kernel = getattr(gram, "kernel", None)
     return kernel is not None and kernel.name == "linear" and gram.X.n_columns <= _NARROW
 
@@ -191,7 +193,7 @@ def as_doubles(X, rows):
 
 
 def add(gram, rows, coef, columns, out, threads):
-    """A generator: out[:, i] += coef @ the values between `rows` and row columns[i], block by block of rows."""
+    """A generator: out[:, i] += coef @ K[rows, columns[i]], one block of `rows` after another."""
     for start in range(0, len(rows), BLOCK):
         block = slice(start, start + BLOCK)
         Z = gram.pack(rows[block])

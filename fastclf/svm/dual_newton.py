@@ -1,12 +1,12 @@
 """Newton's method on the free alphas of a dual, for the end of a fit, where sequential minimal optimisation is slow.
 
-With s the change of coef = y alpha of the free rows, and f their gradient,
+Let s be the change of coef = y alpha of the free rows (0 < alpha < C), and f their gradient:
 
     min  f's + 1/2 s'Ks    subject to  1's = 0  and the box.
 
-Without the box, s solves K s + b 1 = -f, by a Cholesky factor of K. If that s leaves the box, the step goes to the best
-of some points on the way to s, each moved into the box. Rows that come to a bound are no longer free, and the next step
-is that of the others. Every step lowers the objective; the last one stays inside the box.
+Without the box, s solves K s + b 1 = -f, by a Cholesky factor of K. If that s leaves the box, some points on the way to
+s are clipped to the box, and the best of them is taken. Rows that reach a bound are no longer free, and the next step
+moves the rows that still are. Each step lowers the objective; the last one stays inside the box.
 """
 
 from functools import partial
@@ -20,23 +20,24 @@ from ..kernels import values as kernel_values
 
 compiled = _simd.load("svm._cholesky")
 
-# A pivot that is below this share of the diagonal is lost to rounding.
+# A pivot below this share of its diagonal entry is taken as lost to rounding.
 _LOST = 1e-15
 
-# The most rows that are taken out of one factor, and the most rounds in which the sum of a clipped step is corrected.
+# _DROPPED: the most rows that are taken out of one Cholesky factor.
+# _ROUNDS: the most rounds of clipping a step to the box and bringing its sum back to 0.
 _DROPPED, _ROUNDS = 64, 20
 
-# The points that are tried: where the first row meets the box, the fifth, and so on.
+# Points on the way to a step: where the first, the fifth and the seventeenth row reach their bounds (counted from 0).
 _MET = 0, 4, 16
 
 
 def numbers_for(m):
-    """The length of the buffer for steps on m free rows."""
+    """The length of the buffer for Newton steps on m free rows."""
     return m * (m + _DROPPED)
 
 
 def most_rows(n):
-    """The most m for which numbers_for(m) is at most n."""
+    """The largest m with numbers_for(m) <= n."""
     return int(np.sqrt(n + (_DROPPED / 2) ** 2) - _DROPPED / 2)
 
 
@@ -50,7 +51,7 @@ def factorise(A, threads):
         if after >= m:
             break
 
-        # more pieces than threads, as pieces with the first rows take longer
+        # more pieces than threads, since pieces with the first rows take longer
         pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
         for kernel, first, last in (
             (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
@@ -72,7 +73,7 @@ def _in_ranges(call, bounds):
 
 
 def within(s, down, up, weight):
-    """s, clipped to the box [-down, up] and with its sum brought to 0 in proportion to `weight`; None if that fails."""
+    """s clipped to the box [-down, up], with its sum brought to 0 in proportion to `weight`; None if that fails."""
     for _ in range(_ROUNDS):
         s = np.clip(s, -down, up)
         excess = float(s.sum())
@@ -89,16 +90,17 @@ def within(s, down, up, weight):
 
 
 class Step:
-    """Newton steps on free rows, with one factor of their kernel matrix; a step may drop rows from the free ones.
+    """Newton steps on free rows with one factor of their kernel matrix; rows that reach a bound are dropped.
 
-    If d is the step of all rows, the step that is 0 in the dropped rows D is d - V (V_D)^-1 d_D, where V_j = K^-1 e_j.
+    Let d be the Newton step of all rows and D the dropped rows. The step that is 0 in D is d - V (V_D)^-1 d_D, where
+    V_j = K^-1 e_j.
 
     Attributes
     ----------
     A : ndarray of shape (m, m), float64
-        The kernel matrix on entry; `factorised` writes the factor on and right of its diagonal.
+        The kernel matrix on entry; `factorised` writes the Cholesky factor on and right of the diagonal.
     V : ndarray of shape (_DROPPED, m), float64
-        K^-1 e_j of the dropped rows, written by `drop`.
+        K^-1 e_j of each dropped row j, written by `drop`.
     dropped : ndarray, intp
     """
 
@@ -124,7 +126,7 @@ class Step:
         compiled.solve(self.A, new)
 
     def direction(self, g):
-        """(the step d, 0 in the dropped rows; the weights by which `within` corrects its sum)."""
+        """(the Newton step d, 0 in the dropped rows; the weights by which `within` corrects the sum of a step)."""
         both = np.stack([self.one[0], -g])
         compiled.solve(self.A, both[1:])
         if len(self.dropped):
@@ -137,11 +139,11 @@ class Step:
         return d, np.abs(one)
 
     def best(self, g, down, up):
-        """(the best step s towards d within the box, K s, whether s = d, so that no further step is needed)."""
+        """(the best step s in the box towards the Newton step d; K s; whether s is d, so that no step follows)."""
         nothing = np.zeros(self.m), np.zeros(self.m), True
         try:
             d, weight = self.direction(g)
-        except np.linalg.LinAlgError:  # dropped rows that are equal but for rounding
+        except np.linalg.LinAlgError:  # two dropped rows are equal but for rounding
             return nothing
         if not np.isfinite(d).all():
             return nothing
@@ -165,10 +167,11 @@ class Step:
 def steps(dual, gram, active, buffer, threads):
     """A generator: Newton steps on the free active rows; returns (the rows, their change of coef, whether converged).
 
-    coef is changed, f is not. gram: in float64. buffer: at least `numbers_for(number of free rows)` doubles.
+    coef of the dual is changed, its gradient f is not. gram: kernel values in float64. buffer: doubles, at least
+    `numbers_for(number of free rows)` of them.
     """
     free = active[dual.is_free()[active]]
-    # in the order of the rows: sorted by class, more pivots are lost to rounding
+    # the original order of the rows: if rows are sorted by class, more pivots are lost to rounding
     free = free[np.argsort(dual.rows[free], kind="stable")]
     m, g, rows = len(free), dual.f[free], dual.rows[free]
     A, V = buffer[: m * m].reshape(m, m), buffer[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)

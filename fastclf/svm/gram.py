@@ -1,4 +1,4 @@
-"""Kernel values between the rows of a fit: computed by compiled code, or given by a function."""
+"""Kernel values between the rows of a fit, either computed by compiled code or returned by a function."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .. import _simd
 from ..kernels import values as kernel_values
 from ..kernels.values import Block
 
-# The rows of a kernel matrix for compiled steps are padded to a multiple of this length.
+# The rows of kernel matrices for compiled steps are padded with zeros to a multiple of this length.
 PAD = _simd.load("svm._smo").PAD
 
 
@@ -15,7 +15,7 @@ class Gram:
 
     def __init__(self, kernel, X, dtype, free_dtype=False):
         self.kernel, self.X, self.dtype = kernel, X, np.dtype(dtype)
-        self.free_dtype = free_dtype  # whether another type may be taken where it is accurate enough
+        self.free_dtype = free_dtype  # whether float32 may be replaced by float64, or the reverse
         self.wide = kernel_values.compiled.width(self.dtype == np.float32)
 
     def __len__(self):
@@ -34,22 +34,22 @@ class Gram:
         return kernel_values.Packed(self.X, rows, self.dtype)
 
     def fill(self, Z, rows, out, threads):
-        """out[:, : len(rows)] = the values between the packed rows and the rows in the list."""
+        """out[:, : len(rows)] = the kernel values between the packed rows Z and the listed rows."""
         kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads)
 
     def square(self, Z, rows, threads):
-        """The kernel matrix of the packed rows, which are `rows`, with columns of zeros to a multiple of PAD."""
+        """The kernel matrix of the packed rows Z, which are `rows`; columns of zeros pad it to a multiple of PAD."""
         out = padded_square(len(rows), self.dtype)
         kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads, mirrored=True)
         return out
 
     def add(self, Z, picked, coef, columns, out, threads, cached=None):
-        """out[:, i] += coef @ the values between the packed rows in the list `picked` and row columns[i]."""
+        """out[:, i] += coef @ the kernel values between row columns[i] and the packed rows Z[picked]."""
         kernel_values.add(Block(self.kernel, self.X, Z, picked, columns), coef, out, threads, cached)
 
 
 class GivenKernel:
-    """Kernel values between n rows from a function of (rows, columns), in float64 or float32."""
+    """Kernel values between n rows, in float64 or float32, from a function values(rows, columns)."""
 
     free_dtype, wide = False, 1
 
@@ -86,12 +86,12 @@ class GivenKernel:
 
 
 def padded(n, width):
-    """n, rounded up to a multiple of width."""
+    """n rounded up to a multiple of `width`."""
     return -(-n // width) * width
 
 
 def padded_square(n, dtype):
-    """An array for the kernel matrix of n rows, with columns of zeros to a multiple of PAD."""
+    """An array for the kernel matrix of n rows, padded by columns of zeros to a multiple of PAD columns."""
     out = np.empty((n, padded(n, PAD)), dtype)
     out[:, n:] = 0
     return out

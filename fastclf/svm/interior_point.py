@@ -3,31 +3,32 @@
     min  1/2 |w|^2 - 1'a    subject to  w = Z'a,  y'a = 0,  0 <= a <= C,     row i of Z: y_i x_i
 
 Newton's method on the perturbed optimality conditions of w, a, b and the multipliers s (of a >= 0) and t (of a <= C),
-with Mehrotra's predictor and corrector. Its systems come down to d-by-d ones, I + Z' D^-1 Z with a diagonal D (Ferris
-and Munson 2003): O(n d^2) a step, and a few dozen steps at any scale of the columns and of C: where rounding shows, the
-triangular factor comes by QR, which no scale affects. Sequential minimal optimisation starts from the result and proves
-the optimum.
+with Mehrotra's predictor and corrector. Each linear system is reduced to one with the d-by-d matrix I + Z' D^-1 Z,
+where D is diagonal (Ferris and Munson 2003). A step is O(n d^2), and a few dozen steps suffice at any scale of the
+columns and of C: where rounding would show, the triangular factor comes by QR, which no scale affects. Sequential
+minimal optimisation starts from the result and proves the optimum.
 """
 
 import numpy as np
 
-# The most numbers in a block of rows, which is converted to float64 for each use.
+# The most matrix entries in a block of rows, which is converted to float64 at each use.
 _BLOCK = 1 << 18
 
-# The most steps, and the share of the way to the boundary that a step goes at most.
+# _STEPS: the most Newton steps.
+# _SHARE: the longest step, as a share of the distance to the boundary of the feasible region.
 _STEPS, _SHARE = 100, 0.995
 
-# The method ends when the sum of the complementary products is this share of the objective.
+# The method ends when the sum of the complementary products s a + t (C - a) is this share of the objective.
 _ENOUGH = 1e-16
 
-# Above this value of |w - Z'a| / |w| factors come by QR, which takes several times as long.
+# Where |w - Z'a| / |w| is larger, triangular factors come by QR, which takes several times as long as Cholesky.
 _OFF = 1e-8
 
 
 class SignedRows:
-    """The matrix Z with rows y_i (x_i - mean) for some rows of an array or a Csr, made block by block.
+    """The matrix Z, whose rows are y_i (x_i - mean), for some rows of an array or a Csr; made block by block.
 
-    As y'a = 0, w does not depend on the mean.
+    As y'a = 0, w = Z'a does not depend on the mean.
     """
 
     def __init__(self, X, rows, y):
@@ -63,7 +64,7 @@ class SignedRows:
 
 
 class Interior:
-    """The iteration on rows Z with labels y, -1 or +1, and bounds C.
+    """The state of the interior point method for rows Z, labels y of -1 or +1, and upper bounds C.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Interior:
         alpha, C - alpha, and the multipliers of a >= 0 and of slack >= 0.
     w, b : ndarray of shape (d,), float
     exact : bool
-        Whether factors come by QR from now on.
+        Whether triangular factors come by QR from now on.
     """
 
     def __init__(self, Z, y, C):
@@ -89,11 +90,11 @@ class Interior:
         self.s, self.t = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
 
     def rounded(self):
-        """alpha, moved to a bound where its distance from the bound is smaller than the bound's multiplier."""
+        """alpha, moved to a bound where its distance from that bound is smaller than the multiplier of the bound."""
         return np.where(self.a < self.s, 0.0, np.where(self.slack < self.t, self.C, self.a))
 
     def step(self):
-        """Take a step; returns False if there was none to take."""
+        """Take a Newton step; returns False if no step could be taken or the solution is good enough."""
         y, a, w, s, t, slack = self.y, self.a, self.w, self.s, self.t, self.slack
         gap = float(s @ a + t @ slack)
         if self.n_steps == _STEPS or gap <= _ENOUGH * abs(float(a.sum()) - 0.5 * float(w @ w)):
@@ -101,7 +102,7 @@ class Interior:
         self.n_steps += 1
         try:
             self._factorise()
-        except np.linalg.LinAlgError:  # rounding made the matrix singular
+        except np.linalg.LinAlgError:  # singular because of rounding
             return False
         da, dw, db, ds, dt = self._direction(0.0, 0.0)
         length = min(_longest(a, da), _longest(slack, -da), _longest(s, ds), _longest(t, dt))
@@ -113,11 +114,11 @@ class Interior:
             return False
         self.a, self.w, self.b = a + length * da, w + length * dw, self.b + length * db
         self.s, self.t = s + length * ds, t + length * dt
-        self.slack = slack - length * da  # not C - a, which loses the digits of a small slack
+        self.slack = slack - length * da  # C - a would lose the digits of a small slack
         return True
 
     def _factorise(self):
-        """Compute the factor that all systems of a step share, and the residuals of the linear conditions."""
+        """Compute the triangular factor for all systems of a step, and the residuals of the linear conditions."""
         Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
         self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
         self.off_a = Z.times(self.w) - 1 + self.b * y - s + t
@@ -132,21 +133,21 @@ class Interior:
         self.along, self.along_w = self._solve(y, 0.0)
 
     def _solve(self, r, v):
-        """The solution x, u of D x + Z u = r, u - Z'x = v."""
+        """The solution (x, u) of D x + Z u = r, u - Z'x = v."""
         u = self.root @ (self.root.T @ (v + self.Z.transposed_times(self.inverse * r)))
         return self.inverse * (r - self.Z.times(u)), u
 
     def _direction(self, sa, t_slack):
-        """The Newton step of (a, w, b, s, t) towards s a = sa and t slack = t_slack."""
+        """The Newton step of (a, w, b, s, t) towards the products s a = sa and t slack = t_slack."""
         a, s, t, slack = self.a, self.s, self.t, self.slack
         x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
-        with np.errstate(divide="ignore", invalid="ignore"):  # a step that is not finite is not taken
+        with np.errstate(divide="ignore", invalid="ignore"):  # the caller refuses a step that is not finite
             db = float((self.y @ x - self.off_b) / (self.y @ self.along))
         da = x - db * self.along
         return da, u - db * self.along_w, db, (sa - s * da) / a - s, (t_slack + t * da) / slack - t
 
 
 def _longest(x, dx):
-    """The longest step, at most 2, that keeps x at 0 or above."""
+    """The longest step length, at most 2, that keeps x + length dx at 0 or above."""
     falls = dx < 0
     return min(2.0, float((x[falls] / -dx[falls]).min())) if falls.any() else 2.0

@@ -1,7 +1,7 @@
 """The training of kernel perceptrons: hyperplanes in the space of a kernel that learn from samples, block after block.
 
 A sample is one visit of a row; an epoch has as many samples as there are rows to learn from. Before a block of samples
-is learned, the kernel values between its rows and all support vectors are made, and among its rows themselves.
+is learned, the kernel values between the rows of the block and all support vectors, and within the block, are computed.
 """
 
 from collections.abc import Callable
@@ -12,46 +12,47 @@ import numpy as np
 from . import _kernel_perceptron as kernels
 from .kernel_votes import slots
 
-# The number of samples in a block, and of kernel values that a block has at most, if a sample's do not exceed it.
+# _BLOCK: the most samples in a block.
+# _BLOCK_NUMBERS: the most kernel values in a block, unless the values of a single sample are more.
 _BLOCK = 256
 _BLOCK_NUMBERS = 1 << 22
 
 
 @dataclass(slots=True)
 class SampleBlock:
-    """Some samples of an epoch as the kernel reads them; a slot is a row that is a support vector or in the block."""
+    """A block of samples as compiled code reads it; each support vector and each row of the block has a slot."""
 
-    values: np.ndarray  # (n_samples, n_slots), float64, kernel values
+    values: np.ndarray  # (n_samples, n_slots), float64, the kernel values
     slot: np.ndarray  # (n_samples,), intp, the slot of each sample's row
     codes: np.ndarray  # (n_samples,), intc, each sample's class
-    steps: np.ndarray  # (n_samples, n_hyperplanes), float64, what a mistake adds to |a|
-    wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8, written by the kernel: whether it was a mistake
+    steps: np.ndarray  # (n_samples, n_hyperplanes), float64, the amount that a mistake adds to |a|
+    wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8, whether the sample was a mistake; written by compiled code
 
 
 @dataclass(slots=True)
 class Learner:
-    """Hyperplanes sum_j a_j (K(x_j, x) + bias), each against the rest or one alone, while they learn from rows of X.
+    """Hyperplanes sum_j a_j (K(x_j, x) + bias) while they learn: one, or one for each class against the rest.
 
-    The kernel changes a, lag, least and square, one block of samples at a time; `epoch` does all else.
+    Compiled code changes a, lag, least and square, one block of samples at a time; `epoch` changes the rest.
     """
 
     values: Callable  # values(rows, columns): float64 kernel values between two lists of rows of X
     codes: np.ndarray  # (n,), intc, the class of each row of X
     steps: np.ndarray  # (n, n_hyperplanes), float64, the step that a mistake on a row takes
     bias: float  # 1 with an intercept, else 0
-    budget: int  # the most support vectors, or 0: no limit
+    budget: int  # the most support vectors, or 0 for no limit
     average: str  # "none", "averaged" or "voted"
     support: np.ndarray  # (n_support,), int64, the rows of X that have coefficients
     a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients; within a block (n_hyperplanes, n_slots)
-    lag: np.ndarray  # of the same shape: the sum of each coefficient's changes times the samples before them
-    t: int  # the number of samples that were learned
+    lag: np.ndarray  # shape of a; for each coefficient sum(change * number of samples before the change)
+    t: int  # the number of samples learned so far
     positive: np.ndarray = field(init=False)  # (n_hyperplanes,), intc, the class on each hyperplane's positive side
-    mistakes: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, of all epochs
-    n_wrong: np.ndarray = field(init=False)  # likewise, of the last epoch
+    mistakes: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, the number of mistakes in all epochs
+    n_wrong: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, the number of mistakes in the last epoch
     least: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, the least y f(x) of the last epoch's samples
-    square: np.ndarray = field(init=False)  # likewise, the sum of a f(x); |w|^2 where the epoch had no mistake
-    radius: float = 0.0  # the largest K(x, x) + bias of a sample
-    log: list = field(default_factory=list)  # of mistakes, kept with "voted": arrays that `gather_votes` takes
+    square: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, sum of a f(x): |w|^2 if nothing was a mistake
+    radius: float = 0.0  # the largest K(x, x) + bias of any sample
+    log: list = field(default_factory=list)  # with "voted": the mistakes of each block, as `gather_votes` takes them
 
     def __post_init__(self):
         n = len(self.a)
@@ -59,7 +60,7 @@ class Learner:
         self.mistakes = np.zeros(n, np.int64)
 
     def epoch(self, order, progress):
-        """Learn from a sample of each row in the list `order`; returns whether the user calls the training off."""
+        """Learn from a sample of each row in the list `order`; returns whether the user's callback ends the fit."""
         n = len(self.a)
         self.n_wrong, self.least, self.square = np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n)
         start, called_off = 0, False
@@ -73,7 +74,7 @@ class Learner:
         return called_off
 
     def _learn(self, rows):
-        """Learn from a block of samples."""
+        """Learn from one block of samples, one for each row in `rows`."""
         columns, slot = slots(self.support, rows)
         values = self.values(rows, columns)
         if not np.isfinite(values).all():
@@ -95,7 +96,7 @@ class Learner:
         self.t += len(rows)
 
     def _log_mistakes(self, rows, wrong, slot):
-        """Log the mistakes of a block whose first sample is number t; returns the slot of each."""
+        """Log the mistakes of a block whose first sample is number t; returns the slot of each mistake."""
         sample, hyperplane = np.nonzero(wrong)
         row = rows[sample]
         sign = np.where(self.codes[row] == self.positive[hyperplane], 1, -1)
@@ -103,7 +104,7 @@ class Learner:
         return slot[sample]
 
     def coefficients(self):
-        """The coefficients that predict; refused if they are not finite."""
+        """The coefficients for predictions; a ValueError if some are not finite."""
         if not (np.isfinite(self.a).all() and np.isfinite(self.lag).all()):
             raise ValueError("The coefficients overflowed; smaller weights are wanted")
         return self.a - self.lag / max(self.t, 1) if self.average == "averaged" else self.a

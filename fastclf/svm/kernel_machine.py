@@ -1,4 +1,4 @@
-"""What the support vector machines with kernels share: the rows of a fit, and what is told of new ones."""
+"""What SVC and NuSVC share: checks, the rows of a fit, and predictions."""
 
 import numpy as np
 
@@ -26,18 +26,19 @@ from .pair_scores import (
 )
 from .pairs import Problem
 
-# Where rounding of float32 kernel values is above this, `kernel_dtype=None` takes float64.
+# _ROUNDING: `kernel_dtype=None` means float64 if the rounding error of a float32 kernel value is larger than this.
+# _SCORE_ROUNDING: scores of new rows use float64 if rounding would change a score by more than this.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 
-# Up to this number of rows float64 is as fast: a fit by float32 computes some sums anew before it ends.
+# Up to this number of rows a fit in float64 takes no longer: a fit in float32 computes some sums anew before it ends.
 _FEW_ROWS = 1000
 
-# Digits of a gamma that is computed: those that no order of a sum changes.
+# The number of bits of gamma='scale' that are kept, so that the order of summation does not change gamma.
 _GAMMA_BITS = 40
 
 
 class KernelMachine(Classifier):
-    """A classifier by support vectors, one for each pair of classes."""
+    """A classifier by support vectors, with a binary classifier for each pair of classes."""
 
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
@@ -62,7 +63,7 @@ class KernelMachine(Classifier):
         return tags
 
     def _keep(self, X, gram, attributes, fitted):
-        """Take on what was fitted."""
+        """Take on the attributes of a fit, and warn if it has not converged."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
             self._tell_of_violation(fitted, reason)
@@ -95,7 +96,7 @@ class KernelMachine(Classifier):
         self._options()
 
     def _options(self):
-        """The parameters of the solver, checked."""
+        """The parameters of the solver, checked, as a dict."""
         require_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         self._require_softness()
         require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
@@ -130,7 +131,7 @@ class KernelMachine(Classifier):
         return array, self._fitted_columns(X, array)
 
     def _labels(self, y, sample_weight, n):
-        """The Labels of a fit; a row of negative weight is a missing one, as in LIBSVM."""
+        """The `Labels` of a fit; as in LIBSVM, a row of negative weight counts as missing."""
         name = type(self).__name__
         if sample_weight is None:
             return as_labels(y, None, n, name)
@@ -152,7 +153,7 @@ class KernelMachine(Classifier):
         return as_labels(y, weight, n, name)
 
     def _problem(self, X, y, sample_weight, options):
-        """(the problem, attributes of labels and kernel)."""
+        """(the `Problem`, a dict of the attributes that come from labels and kernel)."""
         n = X.shape[0]
         labels = self._labels(y, sample_weight, n)
         class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
@@ -161,10 +162,10 @@ class KernelMachine(Classifier):
         codes[bounds == 0] = -1
         if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = 1.0  # for kernels that have none
+        gamma = 1.0  # the value for kernels without gamma
         if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
             gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
-        if self.gamma == "scale":  # the same number for sparse and dense rows, and whatever unit weights have
+        if self.gamma == "scale":  # rounded: the same for sparse and dense rows, at any scale of the weights
             mantissa, exponent = np.frexp(gamma)
             gamma = float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
         gram = self._gram(X, gamma)
@@ -192,7 +193,7 @@ class KernelMachine(Classifier):
         return Gram(kernel, rows, dtype, self.kernel_dtype is None and not (single and few))
 
     def _score_dtype(self, gram, coef):
-        """The type of kernel values for new rows: float64 where a score would be off by more than _SCORE_ROUNDING."""
+        """The type of kernel values for new rows: float64 if float32 would change a score by over _SCORE_ROUNDING."""
         off = gram.rounding() * float(np.sqrt((coef**2).sum(axis=1).max()))
         return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 
@@ -229,11 +230,11 @@ class KernelMachine(Classifier):
         return coef
 
     def _was_sparse(self):
-        """Whether the rows of the fit were sparse, and kernel values are those of rows."""
+        """Whether the rows of the fit were sparse; False if the user gives the kernel values."""
         return isinstance(self._support_rows_, Csr) and not self._is_table()
 
     def _scores(self, X):
-        """Scores (n, n_pairs); positive is the first class of a pair, but of two classes the second."""
+        """Scores (n, n_pairs), positive for the first class of a pair; with only two classes, for the second one."""
         self._require_fitted()
         X = self._new_samples(X)
         starts = np.concatenate([[0], np.cumsum(self.n_support_, dtype=np.int64)])
@@ -277,7 +278,7 @@ class KernelMachine(Classifier):
         return self.classes_[chosen]
 
     def _chosen(self, scores):
-        """The number of the class that scores (n, n_pairs) choose."""
+        """The number of the class that wins by the scores (n, n_pairs) of each row."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.intp)
         count = one_for_each_class if self.break_ties else votes

@@ -23,16 +23,16 @@ from ..linear_model.scores import ScoreClassifier, n_planes
 from .kernel_epochs import Learner
 from .kernel_votes import VOTES, called, gather_votes, stacked, voted
 
-# The most kernel values that are in memory while rows are scored, if a row's do not exceed it.
+# The most kernel values in memory while rows are scored, unless the values of a single row are more.
 _SCORED_NUMBERS = 1 << 22
 
 
 class Before(NamedTuple):
-    """What earlier calls of `partial_fit` have learned, with the support vectors as columns."""
+    """What earlier calls of `partial_fit` have learned, with a column for each support vector."""
 
     a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients after the last sample
-    lag: np.ndarray  # of the same shape: the sum of each one's changes times the samples before them
-    votes: dict | None  # with "voted": the attributes that `gather_votes` gave
+    lag: np.ndarray  # shape of a; for each coefficient sum(change * number of samples before the change)
+    votes: dict | None  # with average="voted": the attributes that `gather_votes` returned
 
 
 class KernelPerceptron(ScoreClassifier):
@@ -139,13 +139,13 @@ class KernelPerceptron(ScoreClassifier):
         dual_coef_=Array("float64", "n_planes", "n_support"),
         intercept_=Array("float64", "n_planes"),
         _gamma_=Value(require_number, 0),
-        # for more samples: the number of samples so far, the last coefficients, and the lag of their average
+        # for later calls of `partial_fit`: the number of samples, the last coefficients, and the lag of their average
         _t_=Value(require_integer, 0),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_number, -np.inf),
         _last_=Array("float64", "n_planes", "n_support"),
         _lag_=Array("float64", "n_planes", "n_support"),
-        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None: of a precomputed kernel
+        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None with a precomputed kernel
         **where(has("votes_"), **VOTES),
     )
 
@@ -269,7 +269,7 @@ class KernelPerceptron(ScoreClassifier):
         self._check_parameters()
 
     def _check_parameters(self):
-        """The budget, 0 for none."""
+        """Check the parameters; returns the budget, or 0 if there is none."""
         require_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         require_integer("max_iter", self.max_iter, 1)
         require_choice("average", self.average, ("none", "averaged", "voted"))
@@ -290,7 +290,7 @@ class KernelPerceptron(ScoreClassifier):
         return rows
 
     def _steps(self, labels, codes, heavy):
-        """The step of each row for each hyperplane, (n, n_hyperplanes)."""
+        """The length of the step for each row and each hyperplane, (n, n_hyperplanes)."""
         factor = class_factors(self.class_weight, labels.classes, heavy)
         if len(factor) == 2:
             steps = factor[codes][:, None]
@@ -299,7 +299,7 @@ class KernelPerceptron(ScoreClassifier):
         return np.ascontiguousarray(steps if labels.weight is None else steps * labels.weight[:, None])
 
     def _gamma_of(self, X, rows):
-        """gamma for some rows of X, or all if `rows` is None."""
+        """The value of gamma for the listed rows of X, or for all rows if `rows` is None."""
         unused = self.gamma == "scale" and (self._tabled or self.kernel == "linear")
         return gamma_of("auto" if unused else self.gamma, X if rows is None else X[rows])
 
@@ -321,11 +321,11 @@ class KernelPerceptron(ScoreClassifier):
 
     @staticmethod
     def _empty_state(classes, gamma):
-        """The state before the first sample."""
+        """The fitted attributes before the first sample."""
         return {"classes_": classes, "_gamma_": gamma, "support_": np.empty(0, np.int64), "n_seen_": 0, "_t_": 0}
 
     def _before(self):
-        """What the calls of `partial_fit` before this one have learned."""
+        """What the earlier calls of `partial_fit` have learned."""
         a, fitted = self._last_, vars(self)
         voting = self.average == "voted" and a.shape[1] > 0
         if voting and "votes_" not in fitted:
@@ -333,7 +333,7 @@ class KernelPerceptron(ScoreClassifier):
         return Before(a, self._lag_, fitted if voting else None)
 
     def _learner(self, X, codes, steps, state, before=None):
-        """The `Learner` of rows of X, the first of which are the support vectors of the calls before."""
+        """The `Learner` of the rows X, which begin with the support vectors of earlier calls."""
         a, lag = (np.zeros((steps.shape[1], 0)),) * 2 if before is None else (before.a, before.lag)
         return Learner(
             values=self._table(X, state["_gamma_"]),
@@ -349,7 +349,7 @@ class KernelPerceptron(ScoreClassifier):
         )
 
     def _train(self, learner, rows, progress):
-        """Epochs over these rows; (their number, whether the user called the training off)."""
+        """Train on epochs over the listed rows; returns (the number of epochs, whether the callback ended the fit)."""
         rng = np.random.default_rng(as_seed(self.random_state, 0))
         called_off, n_iter = False, 0
         while not called_off and n_iter < self.max_iter:
@@ -360,7 +360,7 @@ class KernelPerceptron(ScoreClassifier):
         return n_iter, called_off
 
     def _learned(self, learner, state, X, n_iter, before=None):
-        """The attributes that a `Learner` of the rows X has learned since `state`."""
+        """The attributes after a `Learner` has learned from the rows X, starting from `state`."""
         coef = learner.coefficients()
         n_new = len(X) if before is None else len(X) - before.a.shape[1]
         ids = np.concatenate([state["support_"], state["n_seen_"] + np.arange(n_new)])
@@ -380,7 +380,7 @@ class KernelPerceptron(ScoreClassifier):
         return learned
 
     def _proof(self, learner, called_off, plain):
-        """The attributes that prove a fit; `plain`: Novikoff's bound holds."""
+        """The attributes that tell how good the fit is; `plain` says that Novikoff's bound on mistakes holds."""
         converged = not learner.n_wrong.any() and not called_off
         known = converged and self.average != "averaged" and (learner.square > 0).all()
         margins = learner.least / np.sqrt(learner.square) if known else np.full(len(learner.a), np.nan)
@@ -425,7 +425,7 @@ class KernelPerceptron(ScoreClassifier):
             if hasattr(self, "votes_"):
                 scores[start : start + step] = voted(values, vars(self))
                 continue
-            # summed in the order of the support vectors, so that blocks change no bit
+            # summed in the order of the support vectors, so that the size of a block changes no bit
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
 

@@ -1,4 +1,4 @@
-"""What kernel perceptrons share: rows beside support vectors, the values of a user's kernel, voters."""
+"""Parts of the kernel perceptron: support vectors and new rows in one list, a user's kernel, and voting."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from ..linear_model.votes import first_samples, mean_votes, votes_until
 
 
 def slots(support, rows):
-    """(the rows in `support`, then each other row in `rows` once; the place of each of `rows` in this list)."""
+    """(the rows in `support`, followed by each other row in `rows` once; the place of each of `rows` in that list)."""
     columns = np.concatenate([support, rows[~np.isin(rows, support)]])
     by_row = np.argsort(columns, kind="stable")
     return columns, by_row[np.searchsorted(columns, rows, sorter=by_row)].astype(np.intp)
 
 
 def stacked(first, second):
-    """The first rows above the second, dense, or sparse if either is."""
+    """The rows of `first` above those of `second`; sparse if one of them is sparse."""
     if not (isinstance(first, Csr) or isinstance(second, Csr)):
         return np.concatenate([first, second])
     first, second = (rows if isinstance(rows, Csr) else Csr.from_dense(rows) for rows in (first, second))
@@ -29,7 +29,7 @@ def stacked(first, second):
 
 
 def called(kernel, A, B):
-    """The values of a function of the user's for rows, which are arrays, or SciPy's matrices if X was sparse."""
+    """Checked values of a user's kernel function, which is called with arrays, or SciPy matrices if X is sparse."""
     values = kernel(as_scipy(A), as_scipy(B))
     values = as_float64(values.toarray() if is_sparse(values) else values, "kernel's result")
     if values.shape != (len(A), len(B)):
@@ -39,7 +39,7 @@ def called(kernel, A, B):
     return values
 
 
-# The attributes that `gather_votes` gives an estimator.
+# The attributes of an estimator that `gather_votes` returns.
 VOTES = declare(
     votes_=Array("int64", "n_voters"),
     voter_steps_=Array("float64", "n_voters"),
@@ -50,10 +50,11 @@ VOTES = declare(
 
 
 def gather_votes(learner, before):
-    """The voters of a `Learner`, hyperplane after hyperplane, from its log; before: those of an earlier log, or None.
+    """The voters of a `Learner`, hyperplane after hyperplane, from its log of mistakes.
 
-    A voter is all changes of a hyperplane up to a mistake, and votes as it would have predicted until the next one.
-    That of no change has no vote, as it errs at once.
+    A voter is the hyperplane as it was between two mistakes, and has a vote for each sample until the second one. The
+    hyperplane before its first mistake has no vote.
+    before: the fitted attributes with the voters of earlier calls, or None.
     """
     n, log, support = len(learner.a), learner.log, learner.support
     if before is not None:
@@ -73,7 +74,7 @@ def gather_votes(learner, before):
 
 
 def voted(values, state):
-    """The mean vote of each hyperplane's voters; values: (rows, support vectors), kernel values."""
+    """The mean vote of each hyperplane's voters; values: kernel values (n_rows, n_support)."""
     changes = (values + state["_bias_"])[:, state["voter_support_"]] * state["voter_steps_"]
     right = [np.cumsum(each, axis=1) > 0 for each in np.split(changes, state["voter_starts_"][1:-1], axis=1)]
     return mean_votes(np.concatenate(right, axis=1), state)

@@ -2,9 +2,10 @@
 
     min  sum_j edge_j |w_j| + sum_i cost_i max(0, z_i)^2,     z_i = 1 - y_i w x_i
 
-A step minimises the second-order model of the losses with the penalty as it is, by coordinate descent on a matrix, in
-the columns that are in use or would be by their gradient, and goes along that direction as far as the objective falls
-(Yuan, Chang, Hsieh, Lin 2010). Weights that are 0 at the optimum are exactly 0.
+Each step minimises the second-order model of the losses plus the exact penalty, by coordinate descent on the matrix of
+second derivatives. The step has the columns with a weight other than 0 and those whose gradient is close to giving them
+one. A line search ends it where the objective falls (Yuan, Chang, Hsieh, Lin 2010). Weights that are 0 at the optimum
+are exactly 0.
 """
 
 from typing import NamedTuple
@@ -17,43 +18,50 @@ from .soft_margin import Problem, Proof
 
 coordinates = _simd.load("linear_model._elastic_net")
 
-# Columns of a step, at most; so few are all taken, and others by this share of the gradient that brings one into use.
+# _MOST_COLUMNS: the most columns in a step.
+# _FEW_COLUMNS: up to this number of columns a step has all of them.
+# _NEAR: with more, a step has the columns with |gradient| above this; a weight of 0 becomes nonzero where it is above
+# 1.
 _MOST_COLUMNS, _FEW_COLUMNS, _NEAR = 1536, 64, 0.8
-# The norm of the violations to which the model is minimised, as a share of that where the step begins.
+# The model of a step is minimised until the norm of its violations is this share of the norm at the start.
 _SHARE = 0.02
-# Multiplications of a call of coordinate descent, and its sweeps in a step.
+# _CALL_WORK: the number of multiplications in one call of coordinate descent.
+# _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
 _CALL_WORK, _MOST_SWEEPS = 1 << 22, 500
-# The share of the mean diagonal that is added to second derivatives: columns may be collinear.
+# This share of the mean diagonal is added to the diagonal of second derivatives, as columns may be collinear.
 _RIDGE = 1e-10
-# Weights that may meet 0 on the way to the minimum among points of the same signs, before coordinates are moved again.
+# The most Newton steps with fixed signs, each of which sets a weight to 0, between two runs of coordinate descent.
 _BENDS = 8
-# Lengths of a step that are tried, the least share of the fall that a model promises, the error of an objective.
+# _TRIALS: the most lengths that a line search tries.
+# _FALL: a length is accepted if the objective falls by this share of the slope times the length.
+# _ROUNDING: the relative rounding error of an objective.
 _TRIALS, _FALL, _ROUNDING = 40, 1e-3, 1e-14
-# Steps without a smaller violation or an objective that falls by this share, after which there will be none.
+# _STALE: the fit ends after this number of successive steps without gain.
+# _GAIN: the least relative fall of the objective that is a gain.
 _STALE, _GAIN = 10, 1e-12
 
 
 class Point(NamedTuple):
-    """A hyperplane, and what is known there."""
+    """A hyperplane with its objective, gradient and violations."""
 
-    w: np.ndarray  # with that of the bias column
+    w: np.ndarray  # (d + 1,), with the weight of the bias column
     z: np.ndarray
     objective: float
-    gradient: np.ndarray  # of the losses
-    violations: np.ndarray  # the shortest subgradient by each weight
+    gradient: np.ndarray  # the gradient of the losses, without the penalty
+    violations: np.ndarray  # for each weight, the absolute value of the smallest subgradient
 
 
 class L1Newton:
-    """A solver with its counts.
+    """A solver by proximal Newton steps, with its count of steps.
 
     Parameters
     ----------
     tol : float
-        The largest violation wanted.
+        The largest violation that is accepted.
     max_iter : int
-        Most steps.
+        The most steps.
     advance : callable
-        As of `proximal_newton.ProximalNewton`.
+        As for `proximal_newton.ProximalNewton`.
     """
 
     def __init__(self, tol, max_iter, advance):
@@ -61,9 +69,9 @@ class L1Newton:
         self.n_iter = 0
 
     def solve(self, problem, start=None):
-        """A generator that pauses now and then and returns the proof of its solution.
+        """A generator that pauses within and after steps and returns the `Proof` of its solution.
 
-        `start` is the proof of a similar problem's solution on the same rows.
+        `start` is the `Proof` of a solution of a similar problem on the same rows.
         """
         edge = np.ones(problem.d + 1)
         if problem.free:
@@ -73,7 +81,7 @@ class L1Newton:
         stale, least = 0, np.inf
         while point.violations.max() > self.tol and self.n_iter < self.max_iter and stale < _STALE:
             found = yield from _step(problem, edge, point)
-            if found is None:  # rounding allows no better one
+            if found is None:  # rounding allows no better point
                 break
             gains = found.violations.max() < 0.9 * least or found.objective < (1 - _GAIN) * point.objective
             stale, point = 0 if gains else stale + 1, found
@@ -100,12 +108,12 @@ def _violations(w, gradient, edge):
 
 
 def _step(problem, edge, point):
-    """A generator that returns the next point, or None where there is no better one."""
+    """A generator: take a step; returns the next point, or None if rounding allows no better one."""
     taken = _wanted_columns(edge, point)
     weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
     if len(taken) > 1:
         H = _of_columns(problem, taken[:-1]).products(weight)
-    else:  # the bias column alone
+    else:  # the bias column is the only one
         H = np.array([[problem.bias**2 * weight.sum()]])
     yield
     m = len(H)
@@ -121,7 +129,7 @@ def _step(problem, edge, point):
         fall = _objective(problem, edge, w, z) - point.objective
         if fall <= _FALL * length * slope:
             return _point(problem, edge, w)
-        if fall <= _ROUNDING * abs(point.objective):  # a smaller violation is then the proof of a better point
+        if fall <= _ROUNDING * abs(point.objective):  # below rounding, a smaller violation shows the better point
             met = _point(problem, edge, w)
             if met.violations.max() < point.violations.max():
                 return met
@@ -130,21 +138,21 @@ def _step(problem, edge, point):
 
 
 def _wanted_columns(edge, point):
-    """The numbers of the columns of a step, ascending; the last is the bias column."""
+    """The numbers of the columns in a step, ascending; the last one is the bias column."""
     d = len(edge) - 1
     if d <= _FEW_COLUMNS:
         return np.arange(d + 1)
     used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
     near = used | (slope > _NEAR)
     most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
-    if near.sum() > most:  # those in use and, of the rest, the most violated; if too many are in use, those of them
+    if near.sum() > most:  # keep columns in use, if they fit, then those with the largest violations
         rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
         near &= rank >= np.partition(rank[near], -most)[-most]
     return np.append(np.flatnonzero(near), d)
 
 
 def _of_columns(problem, columns):
-    """The problem of some columns; the bias column stays."""
+    """The problem with some of the columns; the bias column stays."""
     if len(columns) == problem.d:
         return problem
     X = problem.X
@@ -178,7 +186,7 @@ def _minimum(H, g, edge, start, goal):
 
 
 def _along_signs(H, edge, u, G):
-    """Bring u towards the minimum among points of its signs, until a weight meets 0; returns whether one did."""
+    """Move u to the minimum over its orthant, or until a weight becomes 0; returns whether one did."""
     free = np.flatnonzero((u != 0) | (edge == 0))
     try:
         step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])
@@ -197,7 +205,7 @@ def _along_signs(H, edge, u, G):
 
 
 def _proof(problem, edge, point):
-    """The hyperplane with its dual variables, scaled until they are feasible: no column's sum is above its edge."""
+    """The `Proof`; its alpha is scaled down until it is feasible for the dual, |sum_i alpha_i y_i x_ij| <= 1."""
     alpha = 2 * problem.cost * np.maximum(point.z, 0)
     if problem.free:
         alpha = problem._balanced(alpha, point.w, 0.0)

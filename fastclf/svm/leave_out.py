@@ -1,4 +1,4 @@
-"""Binary classifiers for folds: each starts from the alphas of all rows and shares their kernel values."""
+"""Binary SVMs for folds: each starts from the solution for all rows, and shares the cache of kernel values."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from . import smo
 from .dual import PROOF, Dual, add
 from .pairs import limits_of, solved_dual
 
-# The most numbers of the classifiers of folds that are kept from one C to the next; those of leave-one-out are more.
+# The solutions of folds are kept from one C to the next up to this number of coefficients.
 _KEPT = 1 << 22
 
 
@@ -18,7 +18,7 @@ class Unsolved(Exception):
 
 
 def fold_answers(models, X, y, fold):
-    """The labels (n_models, n) of rows, each by a classifier fitted without its fold; the models differ in C alone.
+    """Predicted labels (n_models, n): each row is left out of the fit with its fold; the models differ in C alone.
 
     None if a C is infinite, or if a binary classifier does not reach its optimum.
     """
@@ -35,13 +35,13 @@ def fold_answers(models, X, y, fold):
 
 
 def fold_scores(problem, tests, options):
-    """Scores (n_Cs, n, n_pairs) of rows, each by classifiers without its fold; tests: the lists of rows of the folds.
+    """Scores (n_Cs, n, n_pairs) of rows by classifiers that leave out their fold; tests: a list of rows for each fold.
 
-    Without a support vector in the fold, a binary classifier is that of all rows.
+    A classifier without a support vector in the fold is the same with and without the fold.
     """
     n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # each part solves the classifier of all rows, so there are only as many parts as keep the threads busy
+    # each part solves the problem of all rows first, so no more parts are made than keep the threads busy
     n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
     threads = min(options["threads"], len(items))
@@ -60,7 +60,7 @@ def fold_scores(problem, tests, options):
                 dual.move(bounds)
             yield from _solved(dual, steps, limits)
             _score(dual, np.concatenate([tests[i] for i in part]), place, out)
-            free = dual.is_free().any()  # else b depends on rows that are no support vectors
+            free = dual.is_free().any()  # without free rows b depends on other rows too
             yield
             for i in part:
                 inside = place[tests[i]]
@@ -89,7 +89,7 @@ def _solved(dual, steps, limits):
 
 
 def _score(dual, rows, place, scores_out):
-    """Write the scores of some rows of the gram; place: of each of its rows, the place in the dual, or -1."""
+    """Write scores of the listed rows; place: the place of each row in the dual, or -1 if the dual lacks the row."""
     inside = rows[place[rows] >= 0]
     intercept = dual.prove()[PROOF["intercept"]]
     scores_out[inside] = dual.f[place[inside]] + dual.y[place[inside]] + intercept
@@ -102,13 +102,13 @@ def _score(dual, rows, place, scores_out):
 
 
 def without(dual, steps, rows, C):
-    """A generator that returns the dual without some rows: they stay with bounds of 0, so that f has their scores."""
+    """A generator that returns the dual without some rows: their bounds become 0, and f still has their scores."""
     less, C = dual.copy(), C.copy()
     C[rows] = 0
     less.bound(C)
     steps.begin(less)
     yield from steps.add(less, rows, less.set_coef(rows, np.zeros(len(rows))))
-    # bring the sum of coef back to 0: free rows first, in the order of gain, change as far as their bounds allow
+    # bring the sum of coef back to 0: change free rows first, in the order of gain, as far as their bounds allow
     excess = float(less.coef.sum())
     side = np.sign(excess)
     most = less.coef - less.lower if side > 0 else less.upper - less.coef

@@ -26,15 +26,19 @@ from .l1_margin import L1Newton
 from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
-# Rows of so many columns are for Newton's method, which factorises matrices of that size; so are as few rows, which a
-# QR decomposition gives as few columns, if they have no more numbers than that.
+# _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Dense data with more
+# columns
+# but at most this number of rows are reduced by a QR decomposition to as many columns as rows.
+# _QR_NUMBERS: the most matrix entries for that QR decomposition.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
-# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
-# given up where ten times C takes less than a share of what is too much off.
+# _BUDGET_SHARE: the search for C ends when the sum of losses is at most the budget, and less than this share below.
+# _MOST_C: the largest C that the search tries.
+# _LARGE_C, _LEAST_FALL: from C = _LARGE_C on, the search ends with an error if ten times C lowers the sum of losses by
+# less than _LEAST_FALL of what is above the budget.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
-# Multiplications below which the calling thread finds all hyperplanes of few rows.
+# Below this number of multiplications the calling thread finds all hyperplanes of data with few rows.
 _THREAD_WORK = 1 << 20
 
 
@@ -193,7 +197,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):
-        """Fit models that differ in C alone, each from where the one before ends."""
+        """Fit models that differ in C alone; each fit starts from the solution of the one before."""
         self, Cs = models[0], [model._check_parameters() for model in models]
         threads, name = n_threads(self.n_jobs), type(self).__name__
         rows = as_unchecked_rows(X, name)
@@ -240,7 +244,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @property
     def _is_smooth(self):
-        """Whether the problem is the one that `small_planes` solves."""
+        """Whether `small_planes` can solve it: squared hinge, L2 penalty, and the intercept penalised or absent."""
         return self.loss == "squared_hinge" and self.penalty == "l2" and self._intercept_is_penalised
 
     @property
@@ -265,7 +269,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         )
 
     def _check_parameters(self):
-        """C, or None if there is a budget."""
+        """Check the parameters; returns C, or None if there is a budget."""
         require_choice("penalty", self.penalty, ("l1", "l2"))
         require_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
@@ -294,7 +298,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         return float(self.C) if self.lam is None else 0.5 / float(self.lam)
 
     def _require_combination(self):
-        """Refuse what LIBLINEAR has no solver for, in scikit-learn's words."""
+        """Refuse combinations for which LIBLINEAR has no solver, with scikit-learn's message."""
         dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
         if (self.loss == "hinge" and (self.penalty == "l1" or dual is False)) or (
             self.penalty == "l1" and dual is True
@@ -308,7 +312,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             )
 
     def _learn_jointly(self, rows, codes, cost, squares, classes, columns, seed):
-        """Learn the hyperplanes of all classes at once, by rows of some cost, and take them on."""
+        """Learn the hyperplanes of all classes at once (Crammer, Singer), and set the fitted attributes."""
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         machine = Machine(rows, codes, cost, squares + bias * bias, len(classes), bias)
         threads, rng, called_off = n_threads(self.n_jobs), np.random.default_rng(seed), []
@@ -364,8 +368,8 @@ class Shared(NamedTuple):
     model: LinearSVC
     X: object  # ndarray or Csr, of shape (n, d)
     squares: np.ndarray  # (n,), float64, the squared lengths of the rows
-    small: object  # the rows as `SmallRows` if they are few, else None
-    threads: int  # for one hyperplane
+    small: object  # the rows as `SmallRows` if `small_planes` solves the problem, else None
+    threads: int  # the number of threads for one hyperplane
     progress: Progress
     seed: int
 
@@ -377,7 +381,7 @@ class Plane:
     ----------
     shared : Shared
     signs, weights : ndarray of shape (n,), float64
-        +1 or -1, and the factor of C, of each row.
+        +1 or -1, and the factor of C, for each row.
     """
 
     def __init__(self, shared, signs, weights):
@@ -390,22 +394,22 @@ class Plane:
         self.newton = self.few_rows or d <= _NEWTON_SIZE
         self.free = not self.model._intercept_is_penalised
         if self.few_rows and self.small is None:
-            # rows of n numbers with the same inner products
+            # rows with the same inner products, but only n columns
             self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
 
     def at(self, C):
-        """A generator: find the hyperplane at C, from the one at the C before."""
+        """A generator: find the hyperplane at C, starting from the hyperplane at the C before."""
         self.n_iter = 0
         self.last = yield from self._solve(C, self.last)
         self._keep(self.last, C)
 
     def within(self, budget):
-        """A generator: find the hyperplane of the smallest |w| whose losses add up to at most the budget."""
+        """A generator: find the hyperplane with the smallest |w| whose sum of losses is at most the budget."""
         nothing = self._nothing()
         if self._spent(nothing) <= budget:
             self._keep(nothing, 0.0)
             return self
-        low = high = None  # (log C, log of the sum of the losses): above the budget, and within it
+        low = high = None  # (log C, log of the sum of losses) above and within the budget
         C, found, best = 1.0, None, nothing
         while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
             found = yield from self._solve(C, found)
@@ -426,7 +430,7 @@ class Plane:
                     )
                 C *= 10
             else:
-                # where the chord meets the budget, but not close to an end
+                # interpolate log C at the budget, but keep away from both ends of the interval
                 goal = np.log(budget * (1 - 0.5 * _BUDGET_SHARE))
                 share = (goal - low[1]) / (high[1] - low[1])
                 C = float(np.exp(low[0] + min(max(share, 0.05), 0.95) * (high[0] - low[0])))
@@ -434,7 +438,7 @@ class Plane:
         return self
 
     def _solve(self, C, start=None):
-        """A generator that returns the proof of the solution at C."""
+        """A generator that returns the `Proof` of the solution at C."""
         model = self.model
         cost = C * self.weights
         if self.small is not None:
@@ -462,22 +466,22 @@ class Plane:
         return found
 
     def _bias(self, cost):
-        """The value of the bias column, whose weight makes the intercept."""
+        """The value of the bias column; the intercept is this value times the column's weight."""
         if not self.model.fit_intercept:
             return 0.0
         if not self.free:
             return float(self.model.intercept_scaling)
-        # long proximal steps, as scaled by the losses and the rows; longer ones make coordinate descent slow
+        # a large bias makes a proximal step of the intercept long; longer steps would slow coordinate descent
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
     def _advance(self, violation, *arguments):
-        """Report a step, after which the violation is violation(*arguments); returns whether the user ends the fit."""
+        """Report a step with violation(*arguments) if progress is watched; returns whether the callback ends it."""
         self.called_off |= self.progress.watched and self.progress.advance(1, violation(*arguments))
         return self.called_off
 
     def _spent(self, proof):
-        """The sum of the losses."""
+        """The weighted sum of the losses, without the factor C."""
         z = np.maximum(proof.z, 0)
         return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
 

@@ -1,4 +1,4 @@
-"""The dual of nu-SVC (`_within.pxd`): pairs of classes whose kernel matrix does not fit memory, by working sets."""
+"""The dual of nu-SVC (`_within.pxd`) by working sets, for pairs of classes whose kernel matrix does not fit memory."""
 
 import numpy as np
 
@@ -6,16 +6,17 @@ from .dual import PROOF, Dual, compiled
 from .gram import padded
 from .smo import steps_for
 
-# The least share of the rows' squared distance in the kernel's space that a margin counts as, as in `_within.pxd`.
-# A violation of this share of it tells that a smaller margin is none.
+# _LEAST_MARGIN: the least margin for the unit of violations, as a share of the mean squared distance of the rows from
+# the first row (in the kernel's feature space) times the sum of alpha over one class. As in `_within.pxd`.
+# _NO_MARGIN: a fit with a smaller margin is given up when the violation is this share of the least margin.
 _LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
 
-# Rounds of steps without gain, to the last digit, after which there will be none.
+# A fit is given up after this number of rounds of steps that do not change the last digit of the objective.
 _PATIENCE = 30
 
 
 class NuDual(Dual):
-    """min 1/2 b'Kb, the sums of b over the two classes given; f is K b less a number for each class."""
+    """min 1/2 b'Kb, where the sum of b over each class is given; f is K b minus a number for each class."""
 
     def __init__(self, gram, rows, y, C, nu, coef):
         self.nu = nu
@@ -27,13 +28,13 @@ class NuDual(Dual):
 
     @staticmethod
     def _values(gram, rows, columns):
-        """Kernel values between a few rows and others."""
+        """Kernel values between a few rows and the rows `columns`."""
         out = np.empty((len(rows), padded(len(columns), max(1, gram.wide))))
         gram.fill(gram.pack(rows), columns, out, 1)
         return out[:, : len(columns)]
 
     def margin(self, active):
-        """(K b less f of the rows of each class, margin), by a row of each class that f is right for."""
+        """((K b - f) of each class, the margin), from an active row of each class, whose f is up to date."""
         of_class = [active[np.argmax(self.y[active] == sign)] for sign in (1, -1)]
         support = np.flatnonzero(self.coef)
         values = self._values(self.gram.of_type(np.float64), self.rows[of_class], self.rows[support])
@@ -41,7 +42,7 @@ class NuDual(Dual):
         return off, compiled.margin(self, *off)
 
     def finish(self, active):
-        """Go over to the problem of SVC that has this solution."""
+        """Turn this problem into the problem of SVC that has the same hyperplane."""
         off, margin = self.margin(active)
         self.intercept = compiled.scale_to_margin(self, *off, max(margin, self.least_margin) or 1.0)
         self.nu = 0.0
@@ -53,7 +54,7 @@ class NuDual(Dual):
 
 
 def solve(dual, steps, limits, report=None):
-    """A generator that ends with dual.coef optimal to limits.tol in units of the margin, as a problem of SVC."""
+    """A generator: make dual.coef optimal to limits.tol in units of the margin; `dual` becomes a problem of SVC."""
     steps.begin(dual)
     yield from dual.refresh(limits.threads)
     idle, total, ended = 0, 0.0, False
@@ -72,7 +73,7 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(goal):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # once: the next steps are few, and begin with an f that is right
+                dual.unsure = -np.inf  # only once: few steps follow, and f was just computed anew
             else:
                 break
             continue
@@ -96,7 +97,7 @@ def solve(dual, steps, limits, report=None):
 
 
 def solve_pair(problem, found, p, limits, watch):
-    """A generator that solves a pair of classes from where others have left it."""
+    """A generator: solve pair number p, starting from the coefficients in `found`."""
     pair = problem.pairs[p]
     rows, y = problem.rows_of(pair)
     dual = NuDual(problem.gram, rows, y, problem.Cs[0][rows], problem.nu, np.concatenate(found.of_pair(0, pair)))

@@ -1,4 +1,4 @@
-"""The support vector machine by a share of support vectors."""
+"""The support vector machine with a parameter for the share of support vectors, nu-SVC."""
 
 import numpy as np
 
@@ -172,11 +172,11 @@ class NuSVC(KernelMachine):
             raise ValueError(f"nu is {self.nu}; a number above 0 and of at most 1 is wanted")
 
     def _bounds(self, factor, weight):
-        """The bound of each alpha, by the factors of the rows' classes and by the rows' weights."""
+        """The upper bound of each alpha, from the class weight of each row and its sample weight."""
         return factor.astype(np.float64) if weight is None else factor * weight
 
     def _require_feasible(self, heavy):
-        """Refuse a nu for which a class, by the weight of its rows, has not as many support vectors as it wants."""
+        """Refuse a nu that is too large for the weights of two classes; heavy: the sum of the weights of each class."""
         least, most = heavy.min(), heavy.max()
         if self.nu * (least + most) / 2 > least:
             raise ValueError(
@@ -186,7 +186,7 @@ class NuSVC(KernelMachine):
 
     @staticmethod
     def _prices(problem, fitted, heavy):
-        """C of each pair: the sum of the alphas as they are over what it was before they were divided by the margin."""
+        """C_ of each pair: the sum of alpha now, divided by its sum before alpha was divided by the margin."""
         ends = np.concatenate([[0], np.cumsum(fitted["n_support_"])])
         sums = np.add.reduceat(np.abs(fitted["_dual_coef_"]), ends[:-1], axis=1)
         a, b = np.array(problem.pairs).T

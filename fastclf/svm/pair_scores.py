@@ -12,17 +12,17 @@ compiled = _simd.load("svm._pair_votes")
 # The most kernel values in memory at a time.
 _VALUES = 1 << 20
 
-# The most new rows that are packed themselves; of more rows, the support vectors are packed.
+# Up to this number, new rows are packed for the kernel; of more new rows, the support vectors are packed instead.
 _FEW = 8
 
 
 def pairs_of(n_classes):
-    """Pairs (a, b) of classes, a < b, in the order of the columns."""
+    """The pairs (a, b) of classes, a < b, in the order of the columns of scores."""
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
 
 
 def partial_scores(kernel, support, X, coef, starts, dtype, threads):
-    """S[i, c, o], the sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c; support and X: `Rows`."""
+    """S[i, c, o] = sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. support, X: `Rows`."""
     n_classes, n_outputs = len(starts) - 1, len(coef)
     if len(X) <= _FEW:
         out = np.zeros((len(X), n_classes, n_outputs))
@@ -42,7 +42,7 @@ def partial_scores(kernel, support, X, coef, starts, dtype, threads):
 
 
 def table_scores(values, n, coef, starts):
-    """As `partial_scores`; values(start, stop): kernel values of rows [start, stop) with all support vectors."""
+    """Like `partial_scores`; values(start, stop) gives kernel values of rows [start, stop) with all support vectors."""
     out = np.zeros((n, len(starts) - 1, len(coef)))
     step = max(1, _VALUES // max(1, coef.shape[1]))
     for start in range(0, n, step):
@@ -56,7 +56,7 @@ def _row_ranges(scores):
 
 
 def pair_scores(S, intercept):
-    """Scores (n, n_pairs), positive for the first class of the pair, from partial scores."""
+    """Scores (n, n_pairs) from partial scores S; a positive score is for the first class of the pair."""
     scores = np.empty((len(S), len(intercept)))
     for start, stop in _row_ranges(scores):
         compiled.score_pairs(S[start:stop], intercept, scores[start:stop])
@@ -64,7 +64,7 @@ def pair_scores(S, intercept):
 
 
 def votes(scores, n_classes):
-    """How many pairs each class wins (n, n_classes); a score of 0 is the second class's, as in LIBSVM."""
+    """The number of pairs that each class wins, (n, n_classes); a score of 0 is for the second class, as in LIBSVM."""
     won = np.zeros((len(scores), n_classes))
     for start, stop in _row_ranges(scores):
         compiled.count_votes(scores[start:stop], won[start:stop])
@@ -72,7 +72,7 @@ def votes(scores, n_classes):
 
 
 def one_for_each_class(scores, n_classes):
-    """Votes, and within equal votes the sums of the scores, squashed to less than a third, as scikit-learn has it."""
+    """Votes plus a term of less than a third that orders equal votes by the sum of scores, as in scikit-learn."""
     won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
     for start, stop in _row_ranges(scores):
         compiled.rank(scores[start:stop], won[start:stop], confidence[start:stop])
@@ -80,7 +80,7 @@ def one_for_each_class(scores, n_classes):
 
 
 def fit_sigmoid(score, positive):
-    """A, B of P(positive) = 1 / (1 + exp(A score + B)), by Newton's method (Lin, Lin, Weng 2007)."""
+    """A and B of P(positive) = 1 / (1 + exp(A score + B)), by Newton's method (Lin, Lin, Weng 2007)."""
     n_positive = int(positive.sum())
     n_negative = len(score) - n_positive
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -120,7 +120,7 @@ def sigmoid(score, A, B):
 
 
 def couple(R):
-    """Probabilities (n, K) from those of each pair, R[:, a, b] = P(a | a or b), by method 2 of Wu, Lin, Weng (2004)."""
+    """Probabilities (n, K) from R[:, a, b] = P(a | a or b) of each pair, by method 2 of Wu, Lin, Weng (2004)."""
     n, K, _ = R.shape
     Q = -np.swapaxes(R, 1, 2) * R
     index = np.arange(K)

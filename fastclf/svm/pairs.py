@@ -1,4 +1,4 @@
-"""The binary classifiers of all pairs of classes, fitted in threads, and the attributes that they give."""
+"""The binary classifiers of all pairs of classes: fitted in threads, and turned into attributes."""
 
 import sys
 import threading
@@ -15,13 +15,13 @@ from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 # The number of folds for Platt's sigmoids.
 _FOLDS = 5
 
-# Of the most rows that a working set may have, the least for a small cache and the most for a large one.
+# _LEAST_SET, _LARGEST_SET: the limit on the rows of a working set is between these, depending on the cache size.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
-# The most threads that solve pairs, as each may need the memory of a Newton step.
+# The most threads that solve pairs at a time, as each may need the memory of a Newton step.
 _NEWTON_THREADS = 16
 
-# A cache_size above this number of bytes is taken as this.
+# A larger cache size, in bytes, is taken as this.
 _MOST_CACHE = 1e18
 
 # Seconds between two lines of progress.
@@ -29,25 +29,25 @@ _SHOW_SECONDS = 1.0
 
 
 class Problem:
-    """The pairs of classes of a fit.
+    """The pairs of classes of a fit, with the bounds of their alphas.
 
     Parameters
     ----------
     gram : Gram or GivenKernel
     codes : ndarray of shape (n,)
-        The class of each row of the gram; -1: the row is left out.
+        The class of each row of the gram; -1 for a row that is left out.
     Cs : list of ndarray of shape (n,)
-        The upper bounds of alpha, one array for each C.
+        The upper bounds of alpha: an array for each C.
     n_classes : int
     nu : float
-        Of nu-SVC, whose bounds of alpha are weights; else 0.
+        The parameter of nu-SVC, whose bounds of alpha are the weights of the rows; 0 for SVC.
 
     Attributes
     ----------
     rows : ndarray of shape (m,), int64
         The rows that are not left out, sorted by class.
     starts : ndarray of shape (n_classes + 1,), int64
-        Where in `rows` each class begins and the last one ends.
+        Where each class begins in `rows`, and where the last one ends.
     pairs : list of (a, b)
     """
 
@@ -63,44 +63,45 @@ class Problem:
         return self.rows[self.starts[c] : self.starts[c + 1]]
 
     def without(self, rows, C):
-        """The problem without some rows, at the bounds C."""
+        """The problem without the listed rows, with the bounds C."""
         codes = self.codes.copy()
         codes[rows] = -1
         return Problem(self.gram, codes, [C], self.n_classes, self.nu)
 
     def rows_of(self, pair):
-        """The rows of a pair (a, b) and their y: 1 for a, but of two classes for b."""
+        """The rows of a pair (a, b) and their labels: y = 1 for a; if there are only two classes, y = 1 for b."""
         first, second = map(self.class_rows, pair)
         y = np.repeat([1.0, -1.0] if self.n_classes > 2 else [-1.0, 1.0], [len(first), len(second)])
         return np.concatenate([first, second]), y
 
     def dual(self, pair, C, coef=None):
-        """The dual of a pair; coef: the start."""
+        """The `Dual` of a pair; coef: its start, or None."""
         rows, y = self.rows_of(pair)
         return Dual(self.gram, rows, y, C[rows], coef)
 
 
 class Solutions:
-    """The solution of each pair of a problem for each C, with the limits of the solvers; `pairs_t` is its twin.
+    """The solution of each pair for each C, and the limits of the solvers; compiled code reads it as `pairs_t`.
 
     Attributes
     ----------
     starts : ndarray of shape (n_classes + 1,), int64
         That of the `Problem`.
     C : ndarray of shape (n_Cs, n), float64
-        The upper bound of alpha of each row, sorted by class.
+        The upper bound of alpha for each row, with rows sorted by class.
     coef : ndarray of shape (n_Cs, n_classes - 1, n), float64
         coef[c, b - 1, rows of a] and coef[c, a, rows of b] are y alpha of the pair (a, b); the solvers write it.
     proof : ndarray of shape (n_Cs, n_pairs, numbers of `dual.PROOF`), float64
     n_steps : ndarray of shape (n_Cs, n_pairs), int64
     status : ndarray of shape (n_Cs, n_pairs), int8
-        A number of `_small_pairs.STATUS`.
+        One of the numbers in `_small_pairs.STATUS`.
     reason : str
-        Why a pair was stopped, for the warning.
+        The reason why a pair was stopped, for the warning.
     tol, max_iter
-        Those of the estimator; a callback that ends the fit sets max_iter to 0.
+        Those of the estimator; if the user's callback ends the fit, max_iter is set to 0.
     rounding, patience
-        The rounding error of a kernel value, and visits of rows after which a pair is slow; set by `SmallPairs`.
+        The rounding error of a kernel value, and the number of visits of rows after which a pair is slow; set by
+        `SmallPairs`.
     """
 
     __slots__ = (
@@ -131,17 +132,17 @@ class Solutions:
         self.rounding, self.patience = 0.0, 0
 
     def n_solved(self):
-        """For each pair the number of C that are solved; these are the first ones."""
+        """For each pair the number of C that are solved; they are solved in order, from the first one."""
         return ((self.status == SOLVED) | (self.status == STOPPED)).sum(axis=0)
 
     def of_pair(self, c, pair):
-        """Views of coef of a pair: of the rows of a, and of b."""
+        """Views of the coefficients of a pair (a, b): those of the rows of a, and those of the rows of b."""
         a, b = pair
         rows = [slice(self.starts[k], self.starts[k + 1]) for k in pair]
         return self.coef[c, b - 1, rows[0]], self.coef[c, a, rows[1]]
 
     def keep(self, c, p, pair, dual):
-        """Take over the solution of pair number p for C number c."""
+        """Store the solution of pair number p for C number c."""
         first, second = self.of_pair(c, pair)
         first[:], second[:] = np.split(dual.coef, [len(first)])
         self.proof[c, p], self.n_steps[c, p] = dual.prove(), dual.n_steps
@@ -170,7 +171,7 @@ class Solutions:
 
 
 class Watch:
-    """The progress of a fit: shows it, and calls the user's callback."""
+    """The progress of a fit: printed if `verbose`, and passed to the user's callback."""
 
     def __init__(self, verbose, callback):
         if callback is not None and not callable(callback):
@@ -200,7 +201,7 @@ class Watch:
 
 
 def fit_pairs(problem, options, start, watch):
-    """The fitted attributes for each C; start: coef of the first C to start from, or None."""
+    """A dict of fitted attributes for each C; start: the coefficients from which the first C starts, or None."""
     found = Solutions(problem, options, start)
     solve_all(problem, options, found, watch)
     if watch.verbose:
@@ -209,11 +210,11 @@ def fit_pairs(problem, options, start, watch):
 
 
 def limits_of(options, dtype, n_pairs, threads):
-    """The `smo.Limits` of one pair, where n_pairs are solved on some threads."""
+    """The `smo.Limits` for one pair, if n_pairs are solved on this number of threads."""
     cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
-    # the matrix of a working set is a twelfth of the cache at most, whatever the number of threads
+    # the matrix of a working set has at most a twelfth of the cache, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
-    # the size of the cache may depend on the number of threads, but not the choice of a method
+    # the number of threads may change the size of the cache, but not the choice of a method
     kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)
     kept, newton = (max(0.0, part - dtype.itemsize * largest**2) for part in (kept, newton))
     inner = options["threads"] if n_pairs == 1 else 1
@@ -221,7 +222,7 @@ def limits_of(options, dtype, n_pairs, threads):
 
 
 def solve_all(problem, options, found, watch):
-    """Solve each pair for each C, from the solution for the C before."""
+    """Solve each pair for each C; each C starts from the solution for the C before."""
     for gram in small_pairs.grams(problem, found):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
         SmallPairs(problem, gram, found, options["threads"], watch).solve(largest, options["cache_bytes"])
@@ -260,7 +261,7 @@ def solve_all(problem, options, found, watch):
 
 
 def solved_dual(dual, steps, limits, report=None):
-    """A generator: `smo.solve`, with a ValueError for the user if a hard margin does not exist."""
+    """A generator: `smo.solve`; a hard margin that does not exist raises a ValueError for the user."""
     try:
         yield from smo.solve(dual, steps, limits, report)
     except smo.Inseparable as found:
@@ -271,7 +272,7 @@ def solved_dual(dual, steps, limits, report=None):
 
 
 def warm_coef(model, problem):
-    """coef of all pairs by the model's last fit, or None if that was of another number of rows or classes."""
+    """The coefficients of the model's last fit, or None if it had another number of rows or classes."""
     if not hasattr(model, "support_") or model.shape_fit_[0] != len(problem.codes):
         return None
     if len(model.classes_) != problem.n_classes:
@@ -282,7 +283,7 @@ def warm_coef(model, problem):
 
 
 def scores_of(problem, found, rows):
-    """Scores (len(rows), n_pairs) of some rows of the gram, by the solutions for the first C."""
+    """Scores (len(rows), n_pairs) of the listed rows of the gram, by the solutions for the first C."""
     S = np.zeros((problem.n_classes, problem.n_classes - 1, len(rows)))
     for c in range(problem.n_classes):
         support = np.arange(problem.starts[c], problem.starts[c + 1])
@@ -293,7 +294,7 @@ def scores_of(problem, found, rows):
 
 
 def fit_sigmoids(problem, C, options, seed, watch):
-    """probA_ and probB_: a sigmoid for each pair, fitted to scores of each of five folds by a fit of the others."""
+    """probA_ and probB_: sigmoids fitted to the scores of five folds, each scored by a fit of the other folds."""
     n = len(problem.codes)
     fold_of = np.empty(n, np.intp)
     fold_of[np.random.default_rng(seed).permutation(n)] = np.arange(n) % _FOLDS
@@ -313,7 +314,7 @@ def fit_sigmoids(problem, C, options, seed, watch):
 
 
 def hyperplanes(support, coef, n_support):
-    """w of each pair, (n_pairs, n_features), with the linear kernel."""
+    """The weights w of each pair, (n_pairs, n_features), for the linear kernel."""
     X = np.asarray(support, np.float64)
     ends = np.concatenate([[0], np.cumsum(n_support)])
     rows = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
@@ -323,7 +324,7 @@ def hyperplanes(support, coef, n_support):
 
 
 def violation_of(problem, pair, coef):
-    """The violation of one pair, computed anew in float64; coef: (n_classes - 1, rows sorted by class)."""
+    """The violation of a pair, with f computed anew in float64; coef: (n_classes - 1, rows sorted by class)."""
     a, b = pair
     first, second = (slice(problem.starts[k], problem.starts[k + 1]) for k in pair)
     dual = problem.dual(pair, problem.Cs[0], np.concatenate([coef[b - 1, first], coef[a, second]]))

@@ -1,4 +1,4 @@
-"""The soft-margin hyperplane by Newton's method, the fastest one for rows of few columns.
+"""The soft-margin hyperplane by Newton's method, which is the fastest method for rows of few columns.
 
 The dual variables are a function of the hyperplane: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. Newton's
 method with an exact line search finds the w with w = sum_i alpha_i y_i x_i, the minimum of a piecewise quadratic
@@ -13,38 +13,38 @@ import numpy as np
 from .._threads import ranges
 from .soft_margin import added, kernels
 
-# cost / gain of a start at w = 0: there z = 1 in all rows, well inside the quadratic piece.
+# cost / gain for a start at w = 0: there z = 1 in all rows, well inside the quadratic piece.
 _FIRST_WIDTH = 4.0
-# The first solution is that of a sample of the rows. It has the largest of: _SAMPLE rows for each parameter,
-# _LEAST_SAMPLE rows, and one row of _SHARE.
+# The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
+# _LEAST_SAMPLE rows, and n / _SHARE rows.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
-# cost / gain falls by this factor.
+# Each time the centre moves, cost / gain falls by this factor.
 _FALL = 8.0
-# The largest gain times the squared length of the longest row: a larger one makes rounding of z visible in margins.
+# The largest gain times the squared length of the longest row: beyond it, rounding of z becomes visible in margins.
 _MOST_GAIN = 1e10
-# The number of successive centres that do not lower the violation by a tenth, after which rounding keeps it up.
+# After this number of successive centres without a violation lower by a tenth, rounding keeps the violation up.
 _IDLE = 4
-# The share of `tol` at which a bound of the violation is small enough, as rounding adds to it over all rows.
+# A bound of the violation at this share of `tol` is small enough; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
-# The number of rows of a Cholesky factor in the first range, before any is timed.
+# The number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
 _FIRST_ROWS = 256
-# The most trials of a line search.
+# The most lengths that a line search tries.
 _TRIALS = 40
 
 
 class ProximalNewton:
-    """A solver that counts its steps.
+    """A solver by the proximal method of multipliers, with its count of Newton steps.
 
     Parameters
     ----------
     tol : float
-        Largest violation wanted.
+        The largest violation that is accepted.
     rng : numpy.random.Generator
         Draws samples of the rows.
     max_iter : int
-        Most steps.
+        The most steps.
     advance : callable
-        advance(call, *arguments) after each step, where call(*arguments) is the violation; true if this was the last.
+        After each step advance(call, *arguments) is called; call(*arguments) is the violation. True ends the fit.
     """
 
     def __init__(self, tol, rng, max_iter, advance):
@@ -52,9 +52,9 @@ class ProximalNewton:
         self.n_iter, self.stopped, self.least = 0, False, np.inf
 
     def solve(self, problem, start=None):
-        """A generator that pauses after each step and returns the proof of its solution.
+        """A generator that pauses after each step and returns the `Proof` of its solution.
 
-        `start` is the proof of a similar problem's solution on the same rows.
+        `start` is the `Proof` of a solution of a similar problem on the same rows.
         """
         n, D = problem.n, problem.d + 1
         if start is not None:
@@ -92,7 +92,7 @@ class ProximalNewton:
             proof = problem.proof(alpha, w, b, self.tol)
             if rows is None or self.stopped or proof.violation <= self.tol:
                 return proof
-            # rows that were left out, and are on the other side of the margin now
+            # find rows that were left out, but are now on the other side of their margin
             w, b, z = proof.w, proof.b, proof.z
             ascent = z - problem.ridge * alpha
             odd = np.where(ascent > 0, alpha < problem.most, alpha > 0)
@@ -103,7 +103,7 @@ class ProximalNewton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """(w, b, about the largest error of its margins): the solution for a sample of the rows, or 0."""
+        """(w, b, about the largest error of a margin) of the solution for a sample of the rows, or of w = 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
@@ -118,14 +118,14 @@ class ProximalNewton:
         return found.w, found.b, error
 
     def _following(self, h):
-        """The next cost / gain: no smaller than what `tol` needs, as small ones take more steps."""
+        """The next value of cost / gain, but not below what `tol` needs, since small values take more steps."""
         enough = 0.4 * self.tol
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
     def _refine(self, problem, rest, w, b, alpha, h):
-        """(w, b, alpha) that violate the conditions on these rows by at most tol / 2, if rounding allows.
+        """(w, b, alpha) that violate the optimality conditions on these rows by less than tol, if rounding allows.
 
-        rest: the sum of alpha_i y_i x_i over all other rows.
+        rest: the sum of alpha_i y_i x_i over the rows that are not in `problem`.
         """
         y = problem.y
         least, idle = np.inf, 0
@@ -143,7 +143,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method with alpha as the centre: (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+        """Newton's method for a fixed centre, that of alpha; returns (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -189,7 +189,7 @@ class ProximalNewton:
         return w, z, alpha, gap
 
     def _least_violation(self, *state):
-        """The smallest violation so far; a new centre or gain makes it large again for some steps."""
+        """The smallest violation so far; after a change of centre or gain, violations are larger for some steps."""
         self.least = min(self.least, _violation(*state))
         return self.least
 
@@ -200,7 +200,7 @@ def _reach(problem):
 
 
 def _violation(problem, w, z, alpha, gap):
-    """An upper bound of the violation of alpha, whose margins differ from z by at most gap * reach."""
+    """An upper bound of the violation of alpha; margins of its hyperplane differ from z by up to gap * reach."""
     ascent = z - problem.ridge * alpha
     rise = np.max(ascent, where=alpha < problem.most, initial=0)
     fall = np.max(-ascent, where=alpha > 0, initial=0)
@@ -209,13 +209,13 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The derivative of alpha by z; of squared losses that of the optimum itself, if rounding allows."""
+    """The derivative of alpha by z; for squared losses 2 cost, as at the optimum, if rounding allows."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
 
 def _centre(problem, alpha, gain):
-    """The centre for which centre + gain z is alpha + gain (z - ridge alpha)."""
+    """The centre for which centre + gain z equals alpha + gain (z - ridge alpha)."""
     return alpha * (1 - problem.ridge * gain)
 
 
@@ -225,7 +225,7 @@ def _clipped(problem, alpha, h, z):
 
 
 def _solve(products, gradient):
-    """-(1 + products)^-1 gradient, by a Cholesky factor of the matrix scaled to a diagonal of ones."""
+    """-(1 + products)^-1 gradient, by a Cholesky factor of the matrix after scaling its diagonal to ones."""
     matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))
@@ -238,10 +238,10 @@ def _solve(products, gradient):
 
 
 class Line(NamedTuple):
-    """A line from w; at length t, z is z - t q, and alpha is centre + gain (z - t q), clipped to [0, most].
+    """A line from w. At length t, z becomes z - t q, and alpha is centre + gain (z - t q), clipped to [0, most].
 
-    Each array has the shape (n,) and is float64. `_centred` makes a line for each step; all is only read. `line_t` of
-    `_soft_margin.pyx` is its twin.
+    Each array has the shape (n,) and is float64. A `Line` is made for each Newton step and only read; compiled code
+    reads it as `line_t` (`_soft_margin.pyx`).
     """
 
     z: np.ndarray
@@ -252,9 +252,9 @@ class Line(NamedTuple):
 
 
 def _search(line, along, bend, fall, threads):
-    """The length at which the slope along + length * bend - sum_i alpha_i q_i is 0, to a share of `fall`.
+    """The length at which the slope along + length * bend - sum_i alpha_i q_i is 0, to within 1e-3 |fall|.
 
-    `fall` is the slope at 0, below 0.
+    `fall` is the slope at length 0, which is negative.
     """
 
     def slope(length):

@@ -1,8 +1,9 @@
 """Binary classifiers for pairs of classes whose kernel matrix fits memory, solved in compiled code.
 
-With two classes all threads compute the matrix. With more, successive classes form groups. The values between the rows
-of a group are computed once; those between a group and later classes are computed when their pairs are solved. Each
-pair copies its part of both. A group is the work of one thread, so that the number of threads changes no bit.
+With two classes all threads compute the kernel matrix. With more classes, successive classes form groups. Kernel values
+within a group are computed once; values between a group and later classes are computed when pairs of these classes are
+solved. Each pair copies its kernel matrix from these values. A group is the work of one thread, so that the number of
+threads changes no bit.
 """
 
 import numpy as np
@@ -18,35 +19,37 @@ UNSOLVED, SOLVED, STOPPED, DOUBTFUL, SLOW = (
     compiled.STATUS[name] for name in ("unsolved", "solved", "stopped", "doubtful", "slow")
 )
 
-# The fewest rows of a group of classes, but for the last group.
+# The least number of rows in a group of classes; the last group may have fewer.
 _GROUP = 256
 
-# The largest shares of the cache's memory: for the matrices of all groups, and for values between groups in a thread.
+# _SQUARE_SHARE: the share of the cache's memory for the kernel matrices of all groups.
+# _CROSS_SHARE: the share of the cache's memory for values between two groups, for each thread.
 _SQUARE_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
 
-# Visits of rows in a call of the kernel, some 30 ms; the same where progress is shown; and the visits after which a
-# pair is left to the methods of `smo.py`.
+# _LOOKS: the number of visits of rows in one call of compiled code, which then takes some 30 ms.
+# _LOOKS_WATCHED: the same if progress is shown.
+# PATIENCE: after this number of visits a pair is left to the methods in `smo.py`.
 _LOOKS, _LOOKS_WATCHED, PATIENCE = 1 << 24, 1 << 20, 1 << 24
 
-# The number of multiplications up to which the calling thread does all.
+# Up to this number of multiplications the calling thread does all the work.
 _THREAD_WORK = 1 << 26
 
 
 class Tiles:
-    """Kernel values from which pairs copy their matrices, or the matrix of one pair; `tiles_t` is its twin.
+    """Kernel values from which pairs copy their matrices, or the matrix of a single pair; C code: `tiles_t`.
 
     Attributes
     ----------
     whole : ndarray of shape (m, padded m), or None
-        The matrix of the only pair; else None, and all others are set.
+        The matrix if there is a single pair, and then the other attributes are not set; else None.
     squares : ndarray, float32 or float64
-        The matrices of groups of classes, one after another.
+        The kernel matrices of groups of classes, one after another.
     square_at, square_ld : ndarray of shape (n_classes,), int64
-        Where in `squares` the matrix of each class begins, and how many numbers its rows are apart.
+        The index in `squares` at which the matrix of each class begins, and the distance of two rows of that matrix.
     cross : ndarray of shape (rows of a group, columns), of the type of `squares`
-        Values between the rows of a group and those of some later classes.
+        Kernel values between the rows of one group and those of some later classes.
     cross_row, cross_column : ndarray of shape (n_classes,), int64
-        The first row, and the first column, of each class in `cross`; -1: none.
+        The first row, and the first column, of each class in `cross`; -1 if the class has none.
     """
 
     __slots__ = ("cross", "cross_column", "cross_row", "square_at", "square_ld", "squares", "whole")
@@ -56,12 +59,12 @@ class Tiles:
 
 
 class PairWork(Work):
-    """Scratch space for the steps on pairs of at most m rows.
+    """Scratch space for pairs of at most m rows.
 
     position : ndarray of shape (4,), int64
-        Where the next call goes on, a `position_t`; changed by the kernel.
+        Where the next call goes on, as a `position_t`; changed by compiled code.
     K : ndarray
-        The matrix that a pair copies together, if it does (`gathers`).
+        Space for the kernel matrix of a pair that copies it from tiles (`gathers`).
     """
 
     __slots__ = ("K", "position")
@@ -73,7 +76,7 @@ class PairWork(Work):
 
 
 def grams(problem, found):
-    """The grams to solve pairs with: float32 first, if it has enough digits, then float64 for the doubtful pairs."""
+    """The grams for the pairs: float32, if its digits suffice, then float64 for pairs that rounding made doubtful."""
     gram = problem.gram
     single = gram.of_type(np.float32)
     if _has_digits(single, problem, found) if gram.free_dtype else gram.dtype == np.float32:
@@ -82,7 +85,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether this gram's rounding is small enough for alphas of a typical size, and for those of the start."""
+    """Whether the rounding of this gram is small enough for typical alphas, and for the alphas of the start."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * float(gram.diagonal(problem.rows).mean())
@@ -92,7 +95,7 @@ def _has_digits(gram, problem, found):
 
 
 class SmallPairs:
-    """The solution of the pairs of a problem that have few rows, with the values of `gram`."""
+    """The solution, in compiled code, of those pairs of classes that have few rows."""
 
     def __init__(self, problem, gram, found, threads, watch):
         self.problem, self.gram, self.found, self.watch = problem, gram, found, watch
@@ -102,8 +105,8 @@ class SmallPairs:
         found.rounding, found.patience = gram.rounding(), PATIENCE
 
     def solve(self, limit, cache_bytes):
-        """Solve the pairs of at most `limit` rows that are unsolved or doubtful."""
-        first = self.found.n_solved()  # the number of each pair's first C that is not solved
+        """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
+        first = self.found.n_solved()  # for each pair, the index of the first C that is not solved
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
@@ -141,7 +144,7 @@ class SmallPairs:
             yield
 
         def solve(item):
-            group, first, stop, listed = item  # classes
+            group, first, stop, listed = item  # group: a list of classes; first, stop: classes
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]
             tiles = Tiles()
@@ -172,7 +175,7 @@ class SmallPairs:
             yield
 
     def _tell(self, p):
-        """Report the state of pair p to the `Watch`."""
+        """Report the state of pair number p to the `Watch`."""
         if not self.watch.is_asked:
             return
         found = self.found
@@ -182,7 +185,7 @@ class SmallPairs:
 
 
 def grouped(sizes):
-    """Lists of successive classes, each with _GROUP rows or more but for the last."""
+    """Lists of successive classes; each list but the last has _GROUP rows or more."""
     groups, size = [], _GROUP
     for c, rows in enumerate(sizes):
         if size >= _GROUP:
@@ -194,9 +197,9 @@ def grouped(sizes):
 
 
 def items(groups, starts, numbers, most):
-    """(group, first, stop, its pairs): the pairs within each group, then those of a group and classes [first, stop).
+    """(group, first, stop, pairs): the pairs within each group, then its pairs with the later classes [first, stop).
 
-    Those classes have at most `most` kernel values with the group, or are one class.
+    These later classes have at most `most` kernel values with the group, unless a single class has more.
     """
     for group in groups:
         a, b = numbers[:, 0], numbers[:, 1]

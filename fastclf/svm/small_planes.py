@@ -1,4 +1,4 @@
-"""The separating hyperplane of few rows, whole in compiled code: squared losses, an intercept that is penalised."""
+"""The soft-margin hyperplane of few rows, in compiled code; for the squared hinge and a penalised intercept."""
 
 import numpy as np
 
@@ -8,13 +8,16 @@ from .soft_margin import Proof
 
 compiled = _simd.load("svm._small_planes")
 
-# Sizes up to which the compiled code is first choice: columns, and multiplications of a matrix of second derivatives.
+# The compiled code is used up to these sizes.
+# _COLUMNS: the number of columns.
+# _WORK: the number of multiplications for one matrix of second derivatives.
 _COLUMNS, _WORK = 128, 1 << 26
 
-# Multiplications of a call, some ms, and the steps of Newton's method after which a hyperplane is left to other means.
+# _CALL_WORK: the number of multiplications in one call of compiled code, which then takes some milliseconds.
+# _STEPS: a hyperplane that takes more steps of Newton's method is left to `proximal_newton.py`.
 _CALL_WORK, _STEPS = 1 << 24, 60
 
-# The share of the tolerance that the last step may begin with.
+# Newton's method ends with a step that starts from a gradient below this share of the tolerance.
 _SHARE = 1e-3
 
 
@@ -24,12 +27,12 @@ def is_small(X):
 
 
 class SmallRows:
-    """The rows of an array as doubles, with the column of the intercept, which is `bias` everywhere.
+    """The rows of an array as doubles, followed by the bias column, whose value is `bias` in each row.
 
     Attributes
     ----------
     X : ndarray of shape (n, width)
-        Zeros fill the width, a multiple of 8, up.
+        Zeros pad each row to the width, a multiple of 8.
     longest : float
         The length of the longest row.
     """
@@ -46,7 +49,10 @@ class SmallRows:
 
 
 class PlaneWork:
-    """What a search for a hyperplane writes in (`plane_t`), whether it has begun and sums its matrix up afresh next."""
+    """The state of a search for a hyperplane: arrays for compiled code (`plane_t`), and two flags.
+
+    `begun` says whether a step was taken; `afresh` says whether the next step sums its matrix anew.
+    """
 
     __slots__ = ("afresh", "begun", "factor", "matrix", "moved", "p", "rows", "w")
 
@@ -60,9 +66,9 @@ class PlaneWork:
 
 
 def search(rows, y, cost, tol, max_iter, start, progress):
-    """A generator that returns a `Proof` and the number of steps; the proof is None where its violation is above tol.
+    """A generator that returns (a `Proof`, or None where its violation is above tol; the number of steps).
 
-    start: None or the w to begin with. progress: told of each step, if it is watched, and may end the search.
+    start: the first w, or None. progress: gets a report of each step if it is watched, and may end the search.
     """
     n, d = rows.X.shape
     work = PlaneWork(n, d, start)

@@ -1,6 +1,6 @@
-"""The solution of a dual by sequential minimal optimisation, with help where that is slow or rounding stops it.
+"""The solution of a dual by sequential minimal optimisation; other methods help where it is slow or rounding stops it.
 
-Where steps are slow, Newton's method on the free alphas (`dual_newton.py`) takes over; with a linear kernel of few
+Where steps are slow, Newton's method on the free alphas (`dual_newton.py`) takes over. With a linear kernel of few
 columns, an interior point method (`interior_point.py`) finds another point to start from.
 """
 
@@ -13,46 +13,49 @@ from .dual import compiled, is_narrow
 from .interior_point import Interior, SignedRows
 from .steps import WholeMatrix, WorkingSets
 
-# The number of rounds without a smaller violation, after which a solution is given up that rounding keeps above `tol`.
+# A fit is given up after this number of rounds without a smaller violation, if rounding may keep it above `tol`.
 _STALE = 50
 
-# No further progress is expected after _PATIENCE rounds of steps that do not change the last digit of the objective, or
-# after _TRIES of Newton's method that neither lower the violation nor raise the objective by the share _GAIN.
+# No further progress is expected after one of these:
+# _PATIENCE: rounds of steps that do not change the last digit of the objective,
+# _TRIES: rounds of Newton's method that do not lower the violation or raise the objective by the share _GAIN.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
-# Steps for each row, and at least, after which the interior point method takes over.
+# The interior point method takes over after _SLOW steps for each row, but not before _SLOW_LEAST steps.
 _SLOW, _SLOW_LEAST = 20, 50_000
 
-# Newton's method starts when steps have visited _NEWTON_COST rows, since it ran last, for each multiplication of its
-# Cholesky factor: both then take the same time. The rest of a Newton step (kernel values of the free rows, solutions)
-# takes as long as _NEWTON_REST more rows in the factor would. It is allowed for _FREE free rows even with a small
-# cache. While the violation is above 1, the margin, free rows still change, and the wait is _EARLY times as long.
+# Newton's method starts when the steps since its last run have visited _NEWTON_COST rows for each multiplication of its
+# Cholesky factor: both then take the same time. The rest of a Newton step (kernel values, triangular solves) takes as
+# long as a factor with _NEWTON_REST more rows. Up to _FREE free rows, Newton's method needs no large cache. While the
+# violation is above 1, the margin, the set of free rows still changes, and the wait is _EARLY times as long.
 _NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
 
-# The most Newton steps by singular values before a fit is given up, and the most free rows that they are taken for.
+# _POLISHES: the most Newton steps by singular values before a fit is given up.
+# _MOST_POLISHED: the most free rows for which these steps are taken.
 _POLISHES, _MOST_POLISHED = 30, 500
 
-# A hard margin is given up if it is below this share of the longest row's length, or if an alpha is above this.
+# _LEAST_MARGIN: a hard margin is given up below this share of the length of the longest row.
+# _ENDLESS: a hard margin is given up if an alpha exceeds this.
 _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
-# The number of rows, those of the largest alpha, that are searched for two equal rows of different classes.
+# The number of rows, those with the largest alpha, that are searched for two equal rows of different classes.
 _SUSPECTS = 256
 
 
 class Limits(NamedTuple):
-    """The limits of a solution in accuracy, steps, threads and memory."""
+    """The limits of a solution: accuracy, steps, threads and memory."""
 
-    tol: float  # the violation at which it ends
+    tol: float  # the violation at which the solution ends
     max_iter: int
     shrinking: bool
     threads: int
-    kept_bytes: float  # for the cache of rows of the kernel matrix
-    newton_bytes: float  # for the matrix of a Newton step
-    largest_set: int  # the most rows of a working set, and of a dual whose kernel matrix is made as a whole
+    kept_bytes: float  # memory for the cache of rows of the kernel matrix
+    newton_bytes: float  # memory for the matrix of a Newton step
+    largest_set: int  # the most rows of a working set, and of a dual with a whole kernel matrix
 
 
 class Inseparable(Exception):
-    """No hyperplane separates the classes by more than `bound`; `twins` are two rows that show it, or None."""
+    """No hyperplane separates the classes with a margin above `bound`; `twins` are two rows that show it, or None."""
 
     def __init__(self, bound, twins):
         if twins is None:
@@ -62,14 +65,14 @@ class Inseparable(Exception):
 
 
 def steps_for(dual, limits, goes_on=False):
-    """`WholeMatrix` or, for a dual with more rows than a working set may have, `WorkingSets`."""
+    """`WholeMatrix`; for a dual with more rows than a working set may have, `WorkingSets`."""
     return WholeMatrix(dual, limits) if len(dual) <= limits.largest_set else WorkingSets(dual, limits, goes_on)
 
 
 def solve(dual, steps, limits, report=None):
-    """A generator: optimise dual.coef to limits.tol, or until a limit or rounding ends it.
+    """A generator: optimise dual.coef until the violation is at most limits.tol, or a limit or rounding ends it.
 
-    report: report(dual, steps, violation) is called after each round; true ends the solution.
+    report: report(dual, steps, violation) is called after each round; True ends the solution.
     """
     help = Help(dual, steps, limits)
     steps.begin(dual)
@@ -84,7 +87,7 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # once: the next steps are few, and begin with an f that is right
+                dual.unsure = -np.inf  # only once: few steps follow, and f was just computed anew
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
             else:
@@ -101,9 +104,9 @@ def solve(dual, steps, limits, report=None):
 
 
 class Help:
-    """When one solution turns from steps to other methods, and these methods.
+    """Decides when a solution goes over from steps to other methods, and runs these methods.
 
-    ended: no further progress is expected. most_steps: the interior point method takes over after them.
+    ended: no further progress is expected. most_steps: the number of steps before the interior point method.
     """
 
     def __init__(self, dual, steps, limits):
@@ -112,17 +115,17 @@ class Help:
         self.idle = self.tries = 0
         self.gained, self.least, self.reached = 0.0, np.inf, 0.0
         largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
-        # whether alphas at their bounds make the rounding of f larger than tol
+        # whether an alpha at its bound can make the rounding error of f larger than tol
         self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
         self.hard = dual.is_hard()
-        # the interior point method is for narrow rows
+        # the interior point method is for few columns
         goes_inside = is_narrow(dual.gram) and not self.hard
         self.most_steps = min(limits.max_iter, max(_SLOW * len(dual), _SLOW_LEAST) if goes_inside else limits.max_iter)
 
     def go_inside(self):
-        """A generator: move coef to the solution of the interior point method, if that is better."""
+        """A generator: move coef to the solution of the interior point method, if its objective is better."""
         self.most_steps = self.limits.max_iter
         dual = self.dual
         rows = np.flatnonzero(dual.upper > dual.lower)
@@ -139,7 +142,7 @@ class Help:
         self.steps.use(dual, dual.gram.of_type(np.float64))
 
     def after(self, gap, changed, gained):
-        """A generator: after a round of steps that began at the violation `gap`, other methods if it is time."""
+        """A generator: after a round of steps from the violation `gap`, run other methods where they are due."""
         dual = self.dual
         self._require_end()
         self.gained += gained
@@ -174,14 +177,14 @@ class Help:
         return int(np.count_nonzero(self.dual.is_free()[self.steps.active]))
 
     def _newton_pays(self, gap):
-        """Whether steps since Newton's method last ran took as long as it does, or twice that if it did not end."""
+        """Whether steps since the last run of Newton's method took as long as that (twice as long if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):
-        """A generator: Newton's method on the free alphas."""
+        """A generator: run Newton's method on the free alphas, and update f."""
         dual, steps, tol = self.dual, self.steps, self.limits.tol
         gram = dual.gram.of_type(np.float64)
         buffer = steps.buffer(dual_newton.numbers_for(self._n_free()))
@@ -198,9 +201,9 @@ class Help:
         self.newton_wait, steps.looks = 1 if done else 2, 0
 
     def _polish(self):
-        """A generator: Newton steps on the free alphas by singular values, which lose fewer digits than a factor.
+        """A generator: Newton steps on the free alphas by singular values, which lose fewer digits than Cholesky.
 
-        The step d is that of K d + b 1 = -f, 1'd = 0.
+        The step d solves K d + b 1 = -f, 1'd = 0.
         """
         dual = self.dual
         gram = dual.gram.of_type(np.float64)
@@ -211,7 +214,7 @@ class Help:
                 break
             f, coef = dual.f[free], dual.coef[free]
             K = gram.square(gram.pack(dual.rows[free]), dual.rows[free], 1)[:, :m]
-            # a diagonal of ones, as the least squares below do not scale
+            # scale the diagonal to ones, as `lstsq` compares singular values with the largest one
             scale = 1 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
             system = np.zeros((m + 1, m + 1))
             system[:m, :m] = K * scale * scale[:, None]
@@ -233,12 +236,12 @@ class Help:
             yield from dual.add(gram, free, length * step, np.arange(len(dual)), self.limits.threads)
 
     def _require_end(self):
-        """Refuse a hard margin that does not exist: there alpha grows without end."""
+        """Refuse a hard margin that does not exist, for which alpha grows without limit."""
         if self.hard and not float(np.abs(self.dual.coef).max()) < _ENDLESS:
             raise Inseparable(0.0, self._twins())
 
     def _require_margin(self):
-        """Refuse a hard margin that is too small: w'w / (sum alpha)^2 is an upper bound of its square for any alpha."""
+        """Refuse a hard margin that is too small. For any alpha, w'w / (sum alpha)^2 bounds its square from above."""
         dual = self.dual
         total, square = dual.total(), dual.square()
         length = np.sqrt(max(0.0, float(dual.gram.diagonal(dual.rows).max())))
@@ -246,7 +249,7 @@ class Help:
             raise Inseparable(np.sqrt(max(square, 0.0)) / total, self._twins())
 
     def _twins(self):
-        """Two rows of different classes at a distance of 0 in the kernel's space, but for rounding; or None."""
+        """Two rows of different classes that coincide in the kernel's feature space but for rounding, or None."""
         dual = self.dual
         largest = np.argsort(-np.abs(dual.coef), kind="stable")[:_SUSPECTS]
         rows, y = dual.rows[largest], dual.y[largest]

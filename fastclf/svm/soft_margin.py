@@ -13,20 +13,20 @@ from ..sums.moments import kernels as moments
 
 kernels = _simd.load("svm._soft_margin")
 
-# The number of multiplications in a range, some ms. Each range has a separate sum, so the clock must not decide where
-# ranges end, or times would change bits.
+# The number of multiplications in a range of rows, which takes some milliseconds. Each range has its own partial sum:
+# the range must not depend on measured times, or these would change bits of the result.
 _RANGE_WORK = 1 << 22
 
 
 def added(n, work, shape, add, threads):
-    """The sum over n rows, made by add(start, stop, sum_out) block by block; a row takes `work` multiplications."""
+    """The sum over n rows that add(start, stop, sum_out) makes in blocks; a row takes `work` multiplications."""
     bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, n * work // blocks.BLOCK_WORK), int(np.prod(shape))))
     length = 1 + _RANGE_WORK // work
     return blocks.added(blocks.over_blocks(bounds, length, lambda: np.zeros(shape), add, threads, blocks.by_length))
 
 
 def square_norms(X, owner, threads):
-    """The squared lengths of the rows of X, dense or Csr; what is not finite is refused in the name of `owner`."""
+    """The squared lengths of the rows of X, dense or Csr; `owner` is the estimator named if X is not finite."""
     squares = np.empty(len(X))
     arrays = _arrays(X)
     kernel = kernels.square_norms if len(arrays) == 1 else kernels.square_norms_sparse
@@ -43,22 +43,22 @@ def square_norms(X, owner, threads):
 class Problem:
     """min |w|^2 / 2 + sum_i cost_i max(0, 1 - y_i (w x_i + b))^p, p = 1 or 2, over rows of cost 0 or more.
 
-    Hyperplanes are arrays of d + 1 numbers: w, and the weight of a column that is `bias` in every row.
+    A hyperplane is an array of d + 1 numbers: w, and the weight of a column that is `bias` in each row.
 
     Parameters
     ----------
     X : ndarray or Csr
     y : ndarray of shape (n,)
-        1.0 and -1.0.
+        1.0 or -1.0.
     cost : ndarray of shape (n,)
     squares : ndarray of shape (n,)
         Squared lengths of the rows.
     squared : bool
         Whether p is 2.
     bias : float
-        0: no intercept.
+        The value of the bias column; 0 for no intercept.
     free : bool
-        Whether the intercept is not penalised. Then `bias` is that of one proximal step towards the intercept.
+        Whether the intercept has no penalty. Then `bias` sets the length of one proximal step of the intercept.
     threads : int
     """
 
@@ -72,7 +72,7 @@ class Problem:
         self.work = max(1, X.size // self.n)
 
     def take(self, rows, factor=1.0):
-        """The problem of some rows, at `factor` times their cost."""
+        """The problem of the listed rows, with their cost multiplied by `factor`."""
         return Problem(
             self.X[rows],
             self.y[rows],
@@ -98,7 +98,7 @@ class Problem:
         return np.append(total, self.bias * a.sum())
 
     def products(self, weight):
-        """sum_i weight_i x_i x_i', with the bias column; weights have any sign, rows of weight 0 take no time."""
+        """sum_i weight_i x_i x_i', with the bias column; weights may be negative, and rows of weight 0 are skipped."""
         d, total_weight = self.d, weight.sum()
         rows = np.flatnonzero(weight)
         if isinstance(self.X, Csr):
@@ -136,7 +136,7 @@ class Problem:
     def losses(self, z):
         """sum_i cost_i max(0, z_i)^p"""
         z = np.maximum(z, 0)
-        return float(np.sum(self.cost * z * z if self.squared else self.cost * z))  # BLAS would not obey n_jobs
+        return float(np.sum(self.cost * z * z if self.squared else self.cost * z))  # a BLAS product would ignore n_jobs
 
     def proof(self, alpha, w, b, tol):
         """The `Proof` of the hyperplane of alpha, or of (w, b) if that is better and alpha is not optimal to tol."""
@@ -149,14 +149,14 @@ class Problem:
         ascent = 1 - self.y * scores - self.ridge * alpha
         may_rise, may_fall = alpha < self.most, alpha > 0
         if self.free:
-            # m(alpha) - M(alpha), between which b lies (Fan, Chen, Lin 2005)
+            # m(alpha) and M(alpha) of Fan, Chen, Lin (2005); b lies between them
             up = np.where(self.y > 0, may_rise, may_fall)
             low = np.where(self.y > 0, may_fall, may_rise)
             m = np.max(self.y * ascent, where=up, initial=-np.inf)
             M = np.min(self.y * ascent, where=low, initial=np.inf)
             violation, offset = max(0.0, float(m - M)), float(m + M) / 2
         else:
-            # the largest less the smallest projected gradient, as LIBLINEAR has it
+            # the largest minus the smallest projected gradient, as in LIBLINEAR
             rise = np.max(ascent, where=may_rise, initial=0)
             fall = np.max(-ascent, where=may_fall, initial=0)
             violation, offset = float(rise + fall), 0.0
@@ -171,7 +171,7 @@ class Problem:
         return found
 
     def _balanced(self, alpha, w, b):
-        """alpha, changed within its bounds so that sum_i alpha_i y_i is 0."""
+        """alpha, changed within its bounds so that sum_i alpha_i y_i = 0."""
         excess = float(np.sum(alpha * self.y))
         falls = self.y * excess > 0
         reach = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))
@@ -190,10 +190,10 @@ class Problem:
 class Proof(NamedTuple):
     """A hyperplane, its dual variables, and how far both are from the optimum."""
 
-    w: np.ndarray  # (d + 1,), float64, with the weight of the bias column
-    b: float  # the rest of the intercept
+    w: np.ndarray  # (d + 1,), float64, w and the weight of the bias column
+    b: float  # the part of the intercept that is not in the bias column
     alpha: np.ndarray  # (n,), float64
     z: np.ndarray  # (n,), float64, 1 - y_i (w x_i + b)
-    primal: float  # objectives
+    primal: float  # the primal objective at (w, b)
     dual: float
-    violation: float  # the largest, of the conditions of optimality
+    violation: float  # the largest violation of the optimality conditions

@@ -1,9 +1,8 @@
 """Sequential minimal optimisation of a dual, with the whole kernel matrix in memory or on working sets.
 
-A working set is a few rows that violate optimality most. Their alphas are optimised, and f of all active rows is
-updated for the change. This takes only the kernel values of the rows whose alpha has changed; the rows of values that
-were used last are cached. A row that will probably stay at its bound becomes inactive, and its f is updated later
-(Joachims 1998).
+A working set is a few rows that violate optimality most. Their alphas are optimised; then f of all active rows is
+updated for the change of alpha. Only the kernel values of rows whose alpha has changed are needed, and those used last
+are cached. A row that will probably stay at its bound becomes inactive, and its f is updated later (Joachims 1998).
 """
 
 import numpy as np
@@ -13,29 +12,33 @@ from .cache import Cache
 from .dual import Work, compiled
 from .gram import PAD, padded
 
-# The rows of the first working set, and the number of working sets after which that size doubles. A9a with C = 1000 and
-# 12,000 rows takes 4.8 s with sets of 2048 rows, 10 s with 1024, and does not end with 256, the best size for C = 1.
+# _SET: the number of rows in the first working set.
+# _DOUBLE_EVERY: the size of working sets doubles after this number of sets.
+# 12,000 rows of a9a with C = 1000 take 4.8 s with sets of 2048 rows and 10 s with 1024; with 256 rows, the best size
+# for
+# C = 1, the fit does not end.
 _SET, _DOUBLE_EVERY = 256, 32
 
 # The most steps inside a working set, for each of its rows.
 _STEPS = 50
 
-# Visits of rows in a call of the kernel: some 30 ms, for Ctrl-C; and with the whole matrix, where Newton's method may
-# take over after a call.
+# _LOOKS: the number of visits of rows in one call of compiled code, some 30 ms, so that Ctrl-C is noticed.
+# _LOOKS_WHOLE: the same with the whole kernel matrix, where Newton's method may take over after a call.
 _LOOKS, _LOOKS_WHOLE = 1 << 24, 1 << 20
 
-# The number of working sets between two attempts to shrink, and the smallest share of rows that is left out.
+# _SHRINK_EVERY: the number of working sets between two attempts to make rows inactive.
+# _SHRINK_SHARE: an attempt is dropped if less than this share of the rows would become inactive.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 
-# Rows that were left out come back when the violation is at most this share of what it was before.
+# Inactive rows come back when the violation is at most this share of its value when they were left out.
 _RESTORE = 0.1
 
-# The number of times that rows are left out before all come back.
+# After this number of times that rows were left out, no more are left out until all rows have come back.
 _LEVELS = 8
 
 
 class WholeMatrix:
-    """Steps on all rows, whose kernel matrix is in memory."""
+    """Steps on all rows of a dual, with the whole kernel matrix in memory."""
 
     def __init__(self, dual, limits):
         self.threads, self.looks = limits.threads, 0
@@ -43,7 +46,7 @@ class WholeMatrix:
         self.use(dual, dual.gram)
 
     def use(self, dual, gram):
-        """Take kernel values from another gram."""
+        """Take the kernel values from another gram from now on."""
         self.K = None
         self.K = gram.square(gram.pack(dual.rows), dual.rows, self.threads)
         self.work = Work(len(dual), gram.dtype)
@@ -62,7 +65,7 @@ class WholeMatrix:
         return False
 
     def make(self, dual, ends, limits):
-        """A generator: take some steps; returns (whether there were any, the gain of the objective)."""
+        """A generator: take some steps; returns (whether a step was taken, the gain of the objective)."""
         before = dual.coef.copy()
         made, left, gained = compiled.optimise_all(
             dual, self.K, self.work, limits.tol, limits.max_iter - dual.n_steps, _LOOKS_WHOLE
@@ -75,42 +78,42 @@ class WholeMatrix:
         return made > 0, gained
 
     def add(self, dual, rows, change):
-        """A generator: f += K change."""
+        """A generator: f += K[:, rows] @ change."""
         dual.note(change)
         compiled.add(dual, self.K, rows, change)
         yield
 
     def shrink(self, dual, ends):
-        pass  # the compiled steps shrink by themselves
+        pass  # the compiled steps leave rows out by themselves
 
     def buffer(self, n):
         """A buffer of n doubles."""
         return np.empty(n)
 
     def give_back(self, dual):
-        """The buffer is no longer used."""
+        """Take back the array that `buffer` returned."""
 
     def shown(self):
         return ""
 
 
 class WorkingSet:
-    """A working set, and the scratch space for choosing and optimising it in `_smo.pyx`.
+    """A working set, and the scratch space of `_smo.pyx` to choose and to optimise it.
 
     Attributes
     ----------
     most, n : int
-        The most rows, doubled now and then, and the number of rows, set by `WorkingSets.make`.
+        The most rows, which doubles now and then, and the number of rows; set by `WorkingSets.make`.
     rows : ndarray of shape (2 largest,), int64
-        The rows of the dual in the set, n of them; written by `_smo.choose`, which needs the rest.
+        The rows of the dual in the set, the first n entries; written by `_smo.choose`, which needs the rest as scratch.
     change : ndarray of shape (largest,), float64
-        The change of each row's coef; written by `_smo.optimise`.
+        The change of coef of each row; written by `_smo.optimise`.
     key, entry : ndarray of shape (largest,), float64 and int64
-        The heaps of `_smo.choose`.
+        Two heaps for `_smo.choose`.
     taken : ndarray of shape (n_rows,), uint8
         Zeros between calls of `_smo.choose`.
     arrays : ndarray of shape (8, padded largest), float64
-        The problem of the set's rows, a `dual_t`; kept between calls of `_smo.optimise`.
+        The problem of the set's rows, as a `dual_t`; kept between calls of `_smo.optimise`.
     """
 
     __slots__ = ("arrays", "change", "entry", "key", "most", "n", "rows", "taken")
@@ -124,18 +127,18 @@ class WorkingSet:
 
 
 class WorkingSets:
-    """Steps on working sets, with a cache of rows of the kernel matrix; goes_on: other bounds will follow."""
+    """Steps on working sets, with a cache of rows of the kernel matrix. goes_on: other bounds will follow."""
 
     def __init__(self, dual, limits, goes_on=False):
         self.threads, self.goes_on, self.looks = limits.threads, goes_on, 0
-        # no more than the whole kernel matrix and large working sets take
+        # no more than the whole kernel matrix and some of the largest working sets need
         most = 2.0 * (len(dual) + 4 * limits.largest_set) ** 2
         self.cache_buffer = np.empty(int(min(limits.kept_bytes / 8, most)))
         self.largest = max(2, min(limits.largest_set, len(dual)))
         self.use(dual, dual.gram)
 
     def use(self, dual, gram):
-        """Take kernel values from another gram."""
+        """Take the kernel values from another gram from now on."""
         self.cache = Cache(self.cache_buffer.view(gram.dtype), len(dual))
         dual.gram = gram
         self._all(dual)
@@ -154,7 +157,7 @@ class WorkingSets:
         return bool(self.left_out)
 
     def is_due(self, gap):
-        """Whether it is time for the rows left out to come back."""
+        """Whether the violation is so low that the inactive rows should come back."""
         return self.has_left_out() and gap <= _RESTORE * self.shrunk_at
 
     def make(self, dual, ends, limits):
@@ -183,7 +186,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """f of all active rows += K change, for the packed rows in the list `picked`, which are `rows`."""
+        """f += K change, for all active rows; `rows` are the packed rows Z[picked]."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)
@@ -191,7 +194,7 @@ class WorkingSets:
         dual.f[self.active] = part[0]
 
     def add(self, dual, rows, change):
-        """A generator: f += K change."""
+        """A generator: f += K[:, rows] @ change for all active rows."""
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
             Z = dual.gram.pack(dual.rows[block])
@@ -199,7 +202,7 @@ class WorkingSets:
             yield
 
     def shrink(self, dual, ends):
-        """Now and then make rows inactive that will probably stay at their bound."""
+        """Now and then make those rows inactive that will probably stay at their bound."""
         if self.n_sets % _SHRINK_EVERY or (self.goes_on and self.cache.holds_all()) or len(self.left_out) == _LEVELS:
             return
         rows, (least, most) = self.active, ends
@@ -215,20 +218,20 @@ class WorkingSets:
         self.cache.narrow(np.flatnonzero(keep), padded(len(self.active), dual.gram.wide))
 
     def restore(self, dual):
-        """A generator: let all rows come back, and update f for the change of coef since they were left out."""
+        """A generator: make all rows active, and update f for the changes of coef since each row was left out."""
         for rows, coef in self.left_out:
             changed = np.flatnonzero(dual.coef != coef)
             yield from dual.add(dual.gram, changed, dual.coef[changed] - coef[changed], rows, self.threads)
         self._all(dual)
 
     def buffer(self, n):
-        """A buffer of n doubles: a new one if it is small or does not fit the cache's, else the cache's."""
+        """A buffer of n doubles: the memory of the cache if n is large and fits, else a new array."""
         apart = n <= self.largest**2 // 8 or n > len(self.cache_buffer)
         self.lent = not apart
         return np.empty(n) if apart else self.cache_buffer
 
     def give_back(self, dual):
-        """Take the buffer back, which empties the cache if it is the cache's."""
+        """Take the buffer back; if it was the memory of the cache, the cache is now empty."""
         if self.lent:
             self.cache.widen(padded(len(self.active), dual.gram.wide))
 

@@ -145,7 +145,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         require_number("C", self.C, 0, open_low=True)
 
     def _bounds(self, factor, weight):
-        """The bound of each alpha, by the factors of C of the rows' classes and by the rows' weights."""
+        """The upper bound of each alpha: C times the class weight of the row times its sample weight."""
         C = factor.astype(np.float64)
         if np.isinf(self.C):
             C[C > 0] = np.inf
@@ -169,17 +169,18 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         """
         return self._fit_each([self], X, y, sample_weight)[0]
 
-    # Shortcuts: each C starts from the alphas of the one before, and each fold from those of all rows; a row that is no
-    # support vector changes nothing when it is left out.
+    # Shortcuts for model selection: each C starts from the alphas of the C before, each fold from those of all rows. A
+    # row
+    # that is no support vector can be left out without a change.
 
     @property
     def _starts_warm(self):
-        """Whether the kernel is positive definite, so that there is one optimum, wherever a fit starts."""
+        """Whether the kernel is positive definite: then the optimum does not depend on where a fit starts."""
         definite = self.kernel in ("linear", "rbf") or (self.kernel == "poly" and 0 <= self.coef0 < np.inf)
         return definite and not self.break_ties
 
     def _answers_without(self, name, values, X, y, fold):
-        # gamma and class weights that are those of all rows are not those of each fold
+        # folds have other values of gamma='scale' and of class_weight='balanced' than all rows together
         moving = (self.gamma == "scale" and self.kernel != "linear") or isinstance(self.class_weight, str)
         watched = self.verbose or self.callback is not None or self.max_iter != -1
         if moving or watched or not self._starts_warm or not keeps_classes(fold, y):
@@ -188,7 +189,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):
-        """Fit models that differ in C alone, each from where the one before ends."""
+        """Fit models that differ in C alone; each fit starts from the alphas of the one before."""
         first = models[0]
         seed = as_seed(first.random_state) if first._has_sigmoids() else None
         X, problem, attributes, options = first._shared(models, X, y, sample_weight)
@@ -203,7 +204,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     @staticmethod
     def _shared(models, X, y, sample_weight=None):
-        """(rows, the problem with the bounds of each model, attributes, options) of models that differ in C alone."""
+        """(rows, the problem with the bounds of all models, attributes, options), for models that differ in C alone."""
         first, (options, *_) = models[0], [model._options() for model in models]
         X, columns = first._training_rows(X)
         (problem, attributes), *more = [model._problem(X, y, sample_weight, options) for model in models]
@@ -211,9 +212,9 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         return X, problem, attributes | columns, options
 
     def kkt_violation(self, X, y, sample_weight=None):
-        """The violation of the optimality conditions, largest of all pairs, from nothing in float64.
+        """The largest violation of the optimality conditions over all pairs, computed anew in float64.
 
-        X, y and sample_weight are those of `fit`.
+        X, y and sample_weight must be those of `fit`.
         """
         self._require_fitted()
         options = self._options()
@@ -226,7 +227,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
 
 def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
-    """Machines along C, each of which starts from the alphas of the one before.
+    """Fit an SVC for each C; each fit starts from the alphas of the one before.
 
     Parameters
     ----------
