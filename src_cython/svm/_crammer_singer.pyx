@@ -1,4 +1,4 @@
-# Dual coordinate descent for the machine of Crammer and Singer (2001), which learns all classes at once (Keerthi,
+# Dual coordinate descent for the SVM of Crammer and Singer (2001), which learns all classes at once (Keerthi,
 # Sundararajan, Chang, Hsieh, Lin 2008, A sequential dual method for large scale multi-class linear SVMs).
 #
 #     min over w_1 .. w_K:  sum_k |w_k|^2 / 2 + sum_i c_i max_k (w_k x_i - w_y x_i + [k != y_i])
@@ -9,9 +9,9 @@
 #
 #     alpha_ik <- c_ik + min(0, (beta - D_k) / A),   D_k = g_k - A alpha_ik + A c_ik,   c_ik = c_i [k = y_i],
 #
-# where beta makes their sum 0: the sum of max(0, D_k - beta) is A c_i.
+# where beta makes the new alpha_ik of the row add up to 0: the sum over k of max(0, D_k - beta) is A c_i.
 #
-# The weights of a column stand together, so that a step runs along the classes.
+# The weights of a column, one for each class, are contiguous, so that vectors run along the classes.
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
@@ -22,18 +22,18 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, vec_d
 LANES = LANES_D
 
 ctypedef struct machine_t:
-    Py_ssize_t n               # rows
-    Py_ssize_t d               # columns, but for the bias column
-    Py_ssize_t K               # classes
-    Py_ssize_t ld              # K, to a multiple of LANES: numbers beyond K are 0
-    const int64_t* code        # (n,) y
-    const double* cost         # (n,) c
-    const double* square       # (n,) A
-    double bias                # value of the bias column
-    double* w                  # (d + 1, ld), changed
-    double* alpha              # (n, ld), changed
-    double* violation          # (n,), out: of each row before its step
-    double* g                  # (2, ld), scratch space
+    Py_ssize_t n               # the number of rows
+    Py_ssize_t d               # the number of columns, without the bias column
+    Py_ssize_t K               # the number of classes
+    Py_ssize_t ld              # K rounded up to a multiple of LANES; entries beyond K are 0
+    const int64_t* code        # (n,), the class y of each row
+    const double* cost         # (n,), the cost c of each row
+    const double* square       # (n,), A = |x|^2 of each row
+    double bias                # the value of the bias column
+    double* w                  # (d + 1, ld), weights; changed
+    double* alpha              # (n, ld), dual variables; changed
+    double* violation          # (n,), out: the violation of each row before its step
+    double* g                  # (2, ld), scratch space for g and D
 
 
 cdef machine_t as_machine(machine) except *:
@@ -62,7 +62,7 @@ cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noex
 
 
 cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept nogil:
-    """beta: the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which comes from below and ends."""
+    """The beta at which the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which rises and ends."""
     cdef Py_ssize_t k, n, above = K + 1
     cdef double beta = -INFINITY, sum
     while True:
@@ -71,13 +71,13 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        if above >= n or above == 0:  # each round has fewer, but for rounding
+        if above >= n or above == 0:  # each round has fewer terms, unless rounding stops that
             return beta
         beta = (sum - wanted) / above
 
 
 cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
-    """Write the change of the row's alpha over g, and take it on; returns the largest of it."""
+    """Take a step on row i: update alpha, and write the change of alpha into g; returns the largest change."""
     cdef Py_ssize_t k, y = m.code[i]
     cdef double A = m.square[i], c = m.cost[i], high = -INFINITY, low = INFINITY, beta, to, most = 0
     cdef double* alpha = m.alpha + i * m.ld
@@ -94,13 +94,13 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        g[k], alpha[k] = to - alpha[k], to  # at its bound exactly: less would be free
+        g[k], alpha[k] = to - alpha[k], to  # the bound exactly: a value just below it would count as free
         most = max(most, g[k])
     return most
 
 
 def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop):
-    """Steps on the rows order[start:stop], whose squares are above 0."""
+    """Take a step on each of the rows order[start:stop], whose squared lengths must be above 0."""
     cdef machine_t m = as_machine(machine)
     cdef Py_ssize_t at, i, j
     require(X.shape[0] == m.n and X.shape[1] == m.d and 0 <= start <= stop <= order.shape[0])
@@ -121,7 +121,7 @@ def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_
 def sweep_sparse(
     X, const floating[::1] data, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop
 ):
-    """As `sweep`, with the rows of a `Csr` and its data."""
+    """`sweep` for the rows of a `Csr` and its data."""
     cdef machine_t m = as_machine(machine)
     cdef csr_t rows = csr_of(X)
     cdef Py_ssize_t at, i, j, e

@@ -4,35 +4,35 @@
 #
 # b_i = y_i alpha_i, so that 0 <= b_i <= C_i where y_i = 1, and -C_i <= b_i <= 0 where y_i = -1. The gradient is
 # f = Kb - y. A row may rise if b_i < upper_i, and may fall if b_i > lower_i. The violation is the largest f of the rows
-# that may fall less the smallest f of the rows that may rise; b is optimal where it is at most 0.
+# that may fall minus the smallest f of the rows that may rise; b is optimal where it is at most 0.
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
-    PADDED_TO = 16  # the length of each array is a multiple of this, so of the length of two vectors
-    N_ARRAYS = 8    # in a problem, in the order below
+    PADDED_TO = 16  # the length of each array is a multiple of this, so a whole number of vectors
+    N_ARRAYS = 8    # the number of arrays in a problem
 
 ctypedef struct dual_t:
-    Py_ssize_t n       # rows
-    Py_ssize_t ld      # n, rounded up to a multiple of PADDED_TO; what is after row n may neither rise nor fall
-    # each (ld,):
-    double* y          # +1 or -1; set once
-    double* lower      # the bounds of b; `set_bounds` writes them
-    double* upper
-    double* coef       # b; steps change it
-    double* f          # Kb - y, but for rounding; steps change it
-    double* diagonal   # of K; set once by the caller that has K
-    double* rise       # 0 where b may rise, else infinity; `place` keeps it with coef and the bounds
-    double* fall       # 0 where b may fall, else -infinity; likewise
-    bint within        # whether the sums of b over each class are given: see `_within.pxd`
+    Py_ssize_t n       # the number of rows
+    Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
+    # the arrays, each of shape (ld,):
+    double* y          # labels, +1 or -1; set once
+    double* lower      # the lower bounds of b; written by `set_bounds`
+    double* upper      # the upper bounds of b; written by `set_bounds`
+    double* coef       # the variables b; changed by steps
+    double* f          # the gradient Kb - y, but for rounding; changed by steps
+    double* diagonal   # the diagonal of K; set once by the caller that has K
+    double* rise       # 0 where b may rise, else infinity; `place` updates it after a change of coef or bounds
+    double* fall       # 0 where b may fall, else -infinity; updated by `place` too
+    bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 
-# The ends of f, whose difference is the violation.
+# The extreme values of f; their difference is the violation.
 ctypedef struct ends_t:
     double least       # the smallest f of the rows that may rise, or infinity
     double most        # the largest f of the rows that may fall, or -infinity
     Py_ssize_t at      # a row with the smallest f
 
 cdef enum:
-    # the places of the numbers that prove a solution
+    # positions of the numbers that prove a solution
     INTERCEPT
     VIOLATION
     OBJECTIVE
@@ -42,7 +42,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """n, rounded up to a multiple of PADDED_TO."""
+    """n rounded up to a multiple of PADDED_TO."""
     return (n + PADDED_TO - 1) // PADDED_TO * PADDED_TO
 
 
@@ -55,13 +55,13 @@ cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept no
 
 
 cdef inline void place(dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Set rise and fall of row i."""
+    """Update rise and fall of row i."""
     d.rise[i] = 0 if d.coef[i] < d.upper[i] else INFINITY
     d.fall[i] = 0 if d.coef[i] > d.lower[i] else -INFINITY
 
 
 cdef inline void place_all(dual_t* d) noexcept nogil:
-    """Set rise and fall of all rows, and zeros after row n."""
+    """Update rise and fall of all rows, and set the other arrays to 0 beyond row n."""
     cdef Py_ssize_t i
     for i in range(d.n, d.ld):
         d.y[i] = d.lower[i] = d.upper[i] = d.coef[i] = d.f[i] = d.diagonal[i] = 0
@@ -70,12 +70,12 @@ cdef inline void place_all(dual_t* d) noexcept nogil:
 
 
 cdef inline bint is_free(const dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Whether b_i is between its bounds."""
+    """Whether b_i is strictly between its bounds."""
     return d.lower[i] < d.coef[i] < d.upper[i]
 
 
 cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
-    """Let 0 <= alpha_i <= C."""
+    """Set the bounds 0 <= alpha_i <= C."""
     d.lower[i] = 0 if d.y[i] > 0 else -C
     d.upper[i] = C if d.y[i] > 0 else 0
 
@@ -124,13 +124,13 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
     for i in range(d.n):
         C = d.upper[i] - d.lower[i]
         d.coef[i] *= factor
-        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # at its bound but for rounding; free rows determine the intercept
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # close to the bound by rounding: it must not count as free
             d.coef[i] = d.y[i] * C
         d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
 
 
 cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
-    """The row farthest from its bounds, if its b can take up the sum of b, else -1; over: out, that sum."""
+    """The row farthest from its bounds, if its b can absorb the sum of b, else -1; over: out, the sum of b."""
     cdef double total, most = 0, least
     cdef Py_ssize_t i, best = -1
     over[0] = unbalance(d, &total)
@@ -142,7 +142,7 @@ cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept no
 
 
 cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nogil:
-    """Write the N_PROOFS numbers: the intercept, and how far the solution is from the optimum."""
+    """Write the N_PROOFS numbers that prove a solution: the intercept, and the distances from the optimum."""
     cdef Py_ssize_t i, n_free = 0
     cdef double free = 0, intercept
     for i in range(d.n):
@@ -154,12 +154,12 @@ cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nog
     elif ends.least < INFINITY and ends.most > -INFINITY:
         intercept = -0.5 * (ends.least + ends.most)
     else:
-        intercept = d.y[0] if d.n else 0  # all rows are of that class
+        intercept = d.y[0] if d.n else 0  # all rows have the same class
     prove_at(d, ends, intercept, proof)
 
 
 cdef inline void prove_at(const dual_t* d, ends_t ends, double intercept, double* proof) noexcept nogil:
-    """How far the solution with this intercept is from the optimum."""
+    """Write the N_PROOFS numbers that prove a solution with the given intercept."""
     cdef Py_ssize_t i
     cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
     cdef double square = 0, total = 0, slack = 0, least = INFINITY, margin

@@ -1,12 +1,12 @@
-# Sums of products as if in twice the digits: each product and each sum leaves its rounding to a second number
-# (Ogita, Rump, Oishi 2005, Accurate sum and dot product).
+# Sums of products as precise as in twice the digits of float64: the rounding error of each product and each sum is
+# added to a second number (Ogita, Rump, Oishi 2005, Accurate sum and dot product).
 from libc.math cimport fma
 
 from _vector cimport require
 
 
 cdef inline void add_product(double a, double b, double* sum, double* rest) noexcept nogil:
-    """sum + rest += a b, where sum is the double nearest to the total but for few digits."""
+    """sum + rest += a b; `sum` is the rounded total, and `rest` is what rounding has left out of it."""
     cdef double product = a * b, before = sum[0], added
     sum[0] = before + product
     added = sum[0] - before
@@ -14,7 +14,7 @@ cdef inline void add_product(double a, double b, double* sum, double* rest) noex
 
 
 def add_rows(const double[:, ::1] X, const double[::1] coef, double[:, ::1] w):
-    """w[0] + w[1] += the sum of coef[i] x_i."""
+    """w[0] + w[1] += the sum of coef[i] X[i]."""
     cdef Py_ssize_t i, j
     require(X.shape[0] == coef.shape[0] and X.shape[1] == w.shape[1] and w.shape[0] == 2)
     with nogil:
@@ -24,7 +24,7 @@ def add_rows(const double[:, ::1] X, const double[::1] coef, double[:, ::1] w):
 
 
 def add_products(const double[:, ::1] X, const double[:, ::1] w, double[::1] out):
-    """out[i] += (w[0] + w[1]).x_i, rounded once."""
+    """out[i] += (w[0] + w[1]) @ X[i], rounded once."""
     cdef Py_ssize_t i, j
     cdef double sum, rest
     require(X.shape[0] == out.shape[0] and X.shape[1] == w.shape[1] and w.shape[0] == 2)

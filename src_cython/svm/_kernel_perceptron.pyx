@@ -1,9 +1,10 @@
-# The perceptron in dual form, over samples whose kernel values with all support vectors are at hand.
+# The perceptron in dual form, for samples whose kernel values with all support vectors have been computed.
 #
 #     f_k(x) = sum_s a_ks (K(x_s, x) + bias);   where y f_k(x) <= 0:  a_k of x += step y
 #
-# Hyperplanes, each against the rest, learn side by side; y is +1 where the sample's class is the hyperplane's positive
-# one, else -1. Sums run over the slots in four interleaved parts, so that no number of threads changes a bit.
+# Hyperplanes, one for each class against the rest, learn side by side; y is +1 where the sample's class is the positive
+# class of the hyperplane, else -1. Sums over support vectors are made in four interleaved parts in a fixed order, so
+# that the number of threads changes no bit.
 from libc.math cimport fabs
 
 from _vector cimport require
@@ -24,34 +25,34 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
     return (s0 + s1) + (s2 + s3)
 
 
-# The samples of a block: `kernel_epochs.SampleBlock` as pointers.
+# A block of samples: the arrays of a `kernel_epochs.SampleBlock`.
 ctypedef struct samples_t:
     Py_ssize_t n
     const double* values       # (n, n_slots), kernel values between each sample and the row of each slot
     const Py_ssize_t* slot     # (n,), the slot of each sample's row
     const int* code            # (n,), each sample's class
-    const double* step         # (n, K), what a mistake adds to |a|
-    unsigned char* wrong       # (n, K), out: whether it was a mistake
+    const double* step         # (n, K), the amount that a mistake adds to |a|
+    unsigned char* wrong       # (n, K), out: whether the sample was a mistake
 
-# The hyperplanes: `kernel_epochs.Learner` as pointers and numbers.
+# The hyperplanes: the arrays and numbers of a `kernel_epochs.Learner`.
 ctypedef struct learner_t:
     # in:
     Py_ssize_t K               # the number of hyperplanes
     Py_ssize_t n_slots
-    const int* positive        # (K,), the class on the positive side of each
+    const int* positive        # (K,), the class on the positive side of each hyperplane
     double bias
-    double t                   # the number of samples before the block
-    Py_ssize_t budget          # the most support vectors, or 0: no limit
+    double t                   # the number of samples before the current one
+    Py_ssize_t budget          # the most support vectors, or 0 for no limit
     # changed:
-    Py_ssize_t n_support       # the number of slots that have a coefficient other than 0
+    Py_ssize_t n_support       # the number of slots with a coefficient other than 0
     double* a                  # (K, n_slots), the coefficients
-    double* lag                # (K, n_slots), the sum of each one's changes times the samples before them
-    double* least              # (K,), the least y f of the epoch
-    double* square             # (K,), the sum of a f of the epoch's samples: |w|^2 if none was a mistake
+    double* lag                # (K, n_slots), for each coefficient sum(change * number of samples before it)
+    double* least              # (K,), the least y f of the samples of the epoch
+    double* square             # (K,), the sum of a f over the samples of the epoch; |w|^2 if none was a mistake
 
 
 cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
-    """The largest |coefficient| of a slot."""
+    """The largest absolute value of the coefficients of a slot."""
     cdef Py_ssize_t k
     cdef double most = 0
     for k in range(p.K):
@@ -60,7 +61,7 @@ cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
 
 
 cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
-    """Forget the support vector of the smallest coefficients, the first of equal ones, but never the slot `kept`."""
+    """Remove the support vector with the smallest coefficients (the first if equal), but never the slot `kept`."""
     cdef Py_ssize_t slot, k, best = -1
     cdef double size, least = 0
     for slot in range(p.n_slots):
@@ -92,7 +93,7 @@ cdef bint learn_sample(const samples_t* s, learner_t* p, Py_ssize_t i) noexcept 
 
 
 cdef void learn_block(const samples_t* s, learner_t* p) noexcept nogil:
-    """Learn the samples in their order, and forget a support vector where the budget is exceeded."""
+    """Learn the samples in their order; where the budget is exceeded, remove a support vector."""
     cdef Py_ssize_t i
     cdef bint before
     for i in range(s.n):
@@ -106,7 +107,7 @@ cdef void learn_block(const samples_t* s, learner_t* p) noexcept nogil:
 
 
 cdef samples_t as_samples(block, Py_ssize_t K):
-    """The pointers into the arrays of a `SampleBlock`, which outlives them."""
+    """The arrays of a `SampleBlock` as pointers; the block must outlive them."""
     cdef samples_t s
     cdef const double[:, ::1] values = block.values
     cdef const Py_ssize_t[::1] slot = block.slot
@@ -122,7 +123,7 @@ cdef samples_t as_samples(block, Py_ssize_t K):
 
 
 def learn(block, learner, Py_ssize_t n_support):
-    """Learn the samples of a `SampleBlock`; the `Learner` has n_support support vectors before."""
+    """Learn the samples of a `SampleBlock`; n_support: the number of support vectors of the `Learner` before."""
     cdef learner_t p
     cdef double[:, ::1] a = learner.a
     cdef double[:, ::1] lag = learner.lag

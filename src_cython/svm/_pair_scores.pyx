@@ -1,9 +1,4 @@
-# Scores of binary classifiers with support vectors s_j, for one row after the other:
-#
-#     score[p] = sum_{j of class a} coef[b - 1, j] k(s_j, x) + sum_{j of class b} coef[a, j] k(s_j, x) + intercept[p]
-#
-# for each pair p = (a, b) of classes, a < b; k(s, x) is s.x, (gamma s.x + coef0)^degree, exp(-gamma |s - x|^2) or
-# tanh(gamma s.x + coef0), all in float64.
+# Scores of a binary classifier for each pair of classes, with support vectors s_j, row by row:
 from cython cimport floating
 from libc.math cimport tanh
 
@@ -14,7 +9,7 @@ from _numbers cimport as_doubles
 from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
-# The kernels by number, as `fastclf/kernels/values.py` lists them.
+# The numbers of the kernels, in the order of `fastclf/kernels/values.py`.
 cdef enum:
     LINEAR
     POLY
@@ -23,7 +18,7 @@ cdef enum:
 
 
 cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint apart) noexcept nogil:
-    """s.x, or |s - x|^2"""
+    """|s - x|^2 if `apart`, else s.x."""
     cdef vec_d total = spread_d(0), t
     cdef Py_ssize_t j = 0
     cdef double sum, off
@@ -44,7 +39,7 @@ cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint 
 
 
 cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double* value) noexcept nogil:
-    """value[j] = k(s_j, x); `value` is as long as whole vectors need."""
+    """value[j] = k(s_j, x); `value` has space for whole vectors."""
     cdef Py_ssize_t j, _, n = m.n_support
     cdef double inner, power
     for j in range(n):
@@ -65,7 +60,7 @@ cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double*
 
 
 cdef int decide_rows(const model_t* model, const floating* X, Py_ssize_t n, double* out, char* scratch) noexcept nogil:
-    """Write the scores of n rows, (n, pairs); returns FASTCLF_BAD_VALUE if a number is not finite."""
+    """Write the scores of n rows, (n, pairs); returns FASTCLF_BAD_VALUE if an entry of X or a score is not finite."""
     cdef const machine_t* m = &model.machine
     cdef Py_ssize_t d = model.n_features, K = model.n_classes, P = model.n_outputs, i, j, p, a, b
     cdef double* wide = <double*> piece(&scratch, d * <Py_ssize_t> sizeof(double))

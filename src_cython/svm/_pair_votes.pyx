@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t
 from _vector cimport fmadd_d, require, spread_d, vec_d
 
 cdef enum:
-    SUMS = 8       # that run side by side
-    ROWS = 64      # whose scores stay in the first cache while the pairs are gone through
+    SUMS = 8       # outputs that are summed side by side
+    ROWS = 64      # rows whose scores stay in the L1 cache during the loop over pairs
 
 ctypedef fused value:
     float
@@ -23,7 +23,7 @@ cdef void add_products(
     const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n,
     double* out
 ) noexcept nogil:
-    """out[o] += the sum of coef[o, j] K[j] over start <= j < stop in order, for n <= SUMS outputs, as `_values.add`."""
+    """out[o] += the sum of coef[o, j] K[j] over start <= j < stop, in the order of `_values.add`; n <= SUMS outputs."""
     cdef vec_d sum[SUMS]
     cdef vec_d k
     cdef Py_ssize_t j, o
@@ -38,7 +38,7 @@ cdef void add_products(
 
 
 def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1] starts, double[:, :, ::1] out):
-    """out += S of the kernel values K (n, n_support); the support vectors of class c are starts[c] to starts[c + 1]."""
+    """out += S for the kernel values K (n, n_support); class c has the support vectors starts[c] to starts[c + 1]."""
     cdef Py_ssize_t i, o, c, n_support = coef.shape[1], n_outputs = coef.shape[0], n_classes = starts.shape[0] - 1
     require(K.shape[0] == out.shape[0] and K.shape[1] == n_support and starts[n_classes] <= n_support)
     require(out.shape[1] == n_classes and out.shape[2] == n_outputs)
@@ -55,7 +55,7 @@ def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1]
 
 
 def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::1] out):
-    """The scores of all pairs (n, n_pairs)."""
+    """Write the scores (n, n_pairs) of all pairs of classes, from their partial scores S."""
     cdef Py_ssize_t n_classes = S.shape[1], n = S.shape[0], a, b, p, i, start = 0, stop
     require(out.shape[0] == n and out.shape[1] == intercept.shape[0] == n_classes * (n_classes - 1) // 2)
     require(S.shape[2] == n_classes - 1)
@@ -72,7 +72,7 @@ def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::
 
 
 def count_votes(const double[:, ::1] score, double[:, ::1] won):
-    """won[i, c] += the number of pairs that class c wins; a score of 0 is the second class's, as in LIBSVM."""
+    """won[i, c] += the number of pairs that class c wins; a score of 0 is for the second class, as in LIBSVM."""
     cdef Py_ssize_t n_classes = won.shape[1], a, b, p, i
     require(score.shape[0] == won.shape[0] and score.shape[1] == n_classes * (n_classes - 1) // 2)
     with nogil:
@@ -85,7 +85,7 @@ def count_votes(const double[:, ::1] score, double[:, ::1] won):
 
 
 def rank(const double[:, ::1] score, double[:, ::1] won, double[:, ::1] confidence):
-    """As `count_votes`, but a score of 0 is the first class's; confidence[i, c] += the scores of c's pairs, for c."""
+    """Like `count_votes`, but a score of 0 is for the first class; confidence[i, c] += the scores in favour of c."""
     cdef Py_ssize_t n_classes = won.shape[1], a, b, p, i
     require(score.shape[0] == won.shape[0] and score.shape[1] == n_classes * (n_classes - 1) // 2)
     require(confidence.shape[0] == won.shape[0] and confidence.shape[1] == n_classes)

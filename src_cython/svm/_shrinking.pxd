@@ -1,8 +1,8 @@
 # Sequential minimal optimisation (`_steps.pxd`) with shrinking (Joachims 1998).
 #
-# Rows that will probably stay at their bound are left out. The remaining rows are a problem with arrays and a kernel
-# matrix of its own, which is solved in the same way, so that shrinking goes on inside of it. Then f of all rows is
-# updated for what has changed, and all rows are looked at again.
+# Rows that will probably stay at their bound are left out. The remaining rows form a smaller problem, with its own
+# arrays and kernel matrix, which is solved in the same way, so shrinking is recursive. Then f of all rows is updated
+# for the change of b, and the steps go on with all rows.
 from libc.stdint cimport int64_t
 
 from svm._dual cimport N_ARRAYS, dual_t, ends_t, place, place_all, set_arrays
@@ -13,31 +13,33 @@ from _vector cimport LANES_D, fmadd_d, spread_d, vec, vec_d, vec_f
 cdef extern from *:
     """
     #define SHRINK_EVERY 1000   /* steps between two attempts to shrink */
-    #define SHRINK_SHARE 0.5    /* the largest share of the rows that may remain; copying more does not pay */
-    #define SHRINK_GOAL 0.1     /* the share of the violation at which the smaller problem ends */
+    #define SHRINK_SHARE 0.5    /* the largest share of the rows that may remain; copying more rows does not pay */
+    #define SHRINK_GOAL 0.1     /* the smaller problem ends at this share of the violation */
     """
     const int SHRINK_EVERY
     const double SHRINK_SHARE
     const double SHRINK_GOAL
 
-# A level of shrinking has at most half of the rows of the level before. For all levels below n rows together the
-# scratch space has N_ARRAYS * (n + 16 LEVELS) numbers, 2 n rows and changes, and n (n / 3 + 16) kernel values.
+# Each smaller problem has at most half of the rows of the problem above it. Below a problem of n rows all levels
+# together need N_ARRAYS * (n + 16 LEVELS) doubles in `arrays`, 2 n entries of `row` and `change`, and n (n / 3 + 16)
+# kernel values.
 cdef enum:
     LEVELS = 40
 
-# Scratch space: `dual.Work` as pointers. A level writes the beginning, and the level below has what is after it.
+# Scratch space: the arrays of a `dual.Work`. A level of recursion uses the beginning of each array, and the next level
+# what follows.
 ctypedef struct scratch_t:
-    double* arrays     # those of the smaller problem, one after another
-    int64_t* row       # the row of the larger problem of each row of the smaller one
-    double* change     # of coef, by the smaller problem
-    void* K            # float or double: the kernel matrix of the smaller problem
+    double* arrays     # the arrays of the smaller problem, one after another
+    int64_t* row       # for each row of the smaller problem, its row in the larger problem
+    double* change     # the change of coef that the smaller problem made
+    void* K            # the kernel matrix of the smaller problem, float or double
 
-# Where `solve` ends.
+# The limits of `solve`, which counts down from them.
 ctypedef struct limits_t:
-    double tol      # in: the violation at which it ends
-    int64_t steps   # changed: the number of steps that remain
-    int64_t looks   # changed: the number of visits of a row that remain, about a nanosecond each
-    double gained   # changed: the gain of the objective
+    double tol      # in: the violation at which steps end
+    int64_t steps   # changed: the number of steps that are left
+    int64_t looks   # changed: the number of visits of a row that are left, about a nanosecond each
+    double gained   # changed: the total gain of the objective
 
 
 cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
@@ -55,7 +57,7 @@ cdef inline void add_row(dual_t* d, const vec* Ki, double change) noexcept nogil
 cdef inline void add_four(
     dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change
 ) noexcept nogil:
-    """f += sum of change_i K_i over four rows."""
+    """f += the sum of change_i K_i over four rows."""
     cdef Py_ssize_t v
     cdef const vec* a = row_of(K, row[0], ld)
     cdef const vec* b = row_of(K, row[1], ld)
@@ -72,7 +74,7 @@ cdef inline void add_four(
 cdef inline void add_rows(
     dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change, Py_ssize_t n
 ) noexcept nogil:
-    """f += sum of change_i K_i over n rows."""
+    """f += the sum of change_i K_i over n rows."""
     cdef Py_ssize_t i = 0
     while i + 4 <= n:
         add_four(d, K, ld, row + i, change + i)
@@ -82,7 +84,7 @@ cdef inline void add_rows(
 
 
 cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept nogil:
-    """Write the rows that are free, or whose f violates optimality at their bound; returns their number."""
+    """Write the rows that are free, or violate optimality at their bound; returns the number of these rows."""
     cdef ends_t ends = find_ends(d)
     cdef Py_ssize_t i, n = 0
     for i in range(d.n):
@@ -94,7 +96,7 @@ cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept n
 cdef inline void take_rows(
     const dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, dual_t* s, vec* K_out
 ) noexcept nogil:
-    """Copy the problem of some rows, s, and its kernel matrix."""
+    """Copy the problem of the listed rows to s, and its kernel matrix to K_out."""
     cdef Py_ssize_t i, j
     cdef const vec* Ki
     cdef vec* to
@@ -113,7 +115,7 @@ cdef inline void take_rows(
 cdef inline void recover(
     dual_t* d, const vec* K, Py_ssize_t ld, const dual_t* s, const scratch_t* scratch
 ) noexcept nogil:
-    """Copy coef of the smaller problem back, and update f of all rows."""
+    """Copy coef of the smaller problem back to all rows, and update f of all rows."""
     cdef Py_ssize_t i, row, n = 0
     for i in range(s.n):
         row = scratch.row[i]
@@ -128,7 +130,7 @@ cdef inline void recover(
 cdef inline void shrink(
     dual_t* d, const vec* K, Py_ssize_t ld, Py_ssize_t n, const scratch_t* scratch, limits_t* limits
 ) noexcept nogil:
-    """Solve the problem of the n rows in `scratch.row`, and take over its solution."""
+    """Solve the problem of the n rows in `scratch.row`, and copy its solution back."""
     cdef dual_t s
     cdef scratch_t below = scratch[0]
     cdef ends_t ends = find_ends(d)

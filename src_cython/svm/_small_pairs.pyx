@@ -1,9 +1,9 @@
-# Binary classifiers for pairs of classes, solved one after another by `_shrinking.pxd`, each with its kernel matrix in
-# memory.
+# Binary classifiers for pairs of classes, whose kernel matrix fits memory, solved one after another by
+# `_shrinking.pxd`.
 #
-# All rows are sorted by class. coef[b - 1, rows of a] and coef[a, rows of b] are y alpha of the pair (a, b), a < b,
-# with y = 1 for a, or for b if there are only two classes. With several C, each starts from the solution of the C
-# before.
+# All rows are sorted by class. For a pair (a, b), a < b, coef[b - 1, rows of a] and coef[a, rows of b] are y alpha,
+# where y = 1 for class a, or for class b if there are only two classes. With several values of C, each starts from the
+# solution for the C before.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -23,63 +23,63 @@ from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d
 cdef enum:
     UNSOLVED
     SOLVED
-    STOPPED     # after max_iter steps, or by the user
-    DOUBTFUL    # rounding may have changed f by more than tol allows
-    SLOW        # left to other methods
+    STOPPED     # by max_iter or by the user's callback
+    DOUBTFUL    # rounding may have changed f too much for the tolerance
+    SLOW        # left to the methods of `smo.py`
 
-# The number of steps for each row after which f has too many rounding errors to be trusted.
+# After this number of steps for each row, f has too many rounding errors to be trusted.
 cdef enum:
     MANY_STEPS = 50
 
 STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful": DOUBTFUL, "slow": SLOW}
 
-# What all pairs share: `pairs.Solutions` as pointers and numbers.
+# What all pairs share: the arrays and numbers of a `pairs.Solutions`.
 ctypedef struct pairs_t:
-    Py_ssize_t n               # rows
+    Py_ssize_t n               # the number of rows
     Py_ssize_t n_classes
     Py_ssize_t n_pairs
     Py_ssize_t n_Cs
-    const int64_t* start       # (n_classes + 1,), of each class among the rows
-    const double* C            # (n_Cs, n)
-    double* coef               # (n_Cs, n_classes - 1, n), out; in for the first C: the start
-    double* proof              # (n_Cs, n_pairs, N_PROOFS), out
-    int64_t* n_steps           # (n_Cs, n_pairs), out
-    signed char* status        # (n_Cs, n_pairs), out
-    double tol                 # the violation that is wanted
+    const int64_t* start       # (n_classes + 1,), the first row of each class, and n
+    const double* C            # (n_Cs, n), the upper bound of alpha of each row
+    double* coef               # (n_Cs, n_classes - 1, n), out: y alpha; in: the start for the first C
+    double* proof              # (n_Cs, n_pairs, N_PROOFS), out: how good each solution is
+    int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps
+    signed char* status        # (n_Cs, n_pairs), out: the status of each solution
+    double tol                 # the largest violation of a solved pair
     double rounding            # the rounding error of a kernel value
     int64_t max_iter           # the most steps for a pair and a C
     int64_t patience           # the number of visits of rows after which a pair is slow
-    double nu                  # of nu-SVC (`_within.pxd`), of which there is one C; else 0
+    double nu                  # the parameter nu of nu-SVC, with a single C; 0 for SVC
 
-# Kernel values, float or double, from which each pair copies its matrix, or the matrix of a single pair:
-# `small_pairs.Tiles` as pointers, all only read.
+# The arrays of a `small_pairs.Tiles`, only read: kernel values from which each pair copies its matrix, or the matrix of
+# a single pair. All are float or all double.
 ctypedef struct tiles_t:
     const void* whole          # the matrix of the single pair, or NULL
-    Py_ssize_t whole_ld        # numbers from one of its rows to the next
-    const void* squares        # the matrices of groups of classes, one after another
-    const int64_t* square_at   # (n_classes,), the number in `squares` at which the matrix of each class begins
-    const int64_t* square_ld   # (n_classes,), numbers from one of its rows to the next
-    const void* cross          # values between the rows of one group and those of some later classes
-    Py_ssize_t cross_ld        # numbers from one of its rows to the next
+    Py_ssize_t whole_ld        # the distance of two rows of `whole`, in numbers
+    const void* squares        # the kernel matrices of groups of classes, one after another
+    const int64_t* square_at   # (n_classes,), the index in `squares` at which the matrix of each class begins
+    const int64_t* square_ld   # (n_classes,), the distance of two rows of that matrix, in numbers
+    const void* cross          # kernel values between the rows of one group and those of some later classes
+    Py_ssize_t cross_ld        # the distance of two rows of `cross`, in numbers
     const int64_t* cross_row   # (n_classes,), the first row of each class in `cross`, or -1
-    const int64_t* cross_column  # (n_classes,), its first column, or -1
+    const int64_t* cross_column  # (n_classes,), the first column of each class in `cross`, or -1
 
-# One pair of classes, a and b, with one C.
+# A pair of classes, a and b, with one value of C.
 ctypedef struct pair_t:
-    Py_ssize_t n_a             # rows of a
-    Py_ssize_t n_b
+    Py_ssize_t n_a             # the number of rows of class a
+    Py_ssize_t n_b             # the number of rows of class b
     double sign_a              # y of the rows of a; those of b have the other sign
-    double* coef_a             # (n_a,), in and out
-    double* coef_b             # (n_b,), in and out
-    const double* C_a          # (n_a,)
-    const double* C_b          # (n_b,)
+    double* coef_a             # (n_a,), y alpha of the rows of a; in and out
+    double* coef_b             # (n_b,), y alpha of the rows of b; in and out
+    const double* C_a          # (n_a,), the upper bounds of alpha
+    const double* C_b          # (n_b,), the upper bounds of alpha
 
-# Where a call of `solve_list` goes on: four numbers that the call before has left.
+# Where the next call of `solve_list` goes on.
 ctypedef struct position_t:
-    int64_t pair               # its place in the list
-    int64_t C                  # the number of the C
-    int64_t begun              # whether the problem of this pair and C is set up
-    int64_t looks              # the visits of rows for this pair and C so far
+    int64_t pair               # the index of the pair in the list
+    int64_t C                  # the index of C
+    int64_t begun              # whether the problem of this pair and this C has been set up
+    int64_t looks              # the number of visits of rows for this pair and this C so far
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
@@ -96,14 +96,14 @@ cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t
 
 
 cdef inline const vec* at(const vec* K, Py_ssize_t i) noexcept nogil:
-    """The address of number i of an array."""
+    """The address of entry i of an array."""
     return row_of(K, 1, i)
 
 
 cdef void copy(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
-    """Copy a tile; ld and ld_out are the numbers from one row to the next."""
+    """Copy a tile of a matrix; ld and ld_out are the distances of two rows, in numbers."""
     cdef Py_ssize_t i, size = sizeof(float) if vec is vec_f else sizeof(double)
     for i in range(n_rows):
         memcpy(<void*> row_of(out, i, ld_out), row_of(tile, i, ld), n_columns * size)
@@ -112,7 +112,7 @@ cdef void copy(
 cdef void copy_transposed(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
-    """As `copy`, transposed."""
+    """Copy the transpose of a tile of a matrix; ld and ld_out are the distances of two rows, in numbers."""
     cdef Py_ssize_t i, j
     cdef Py_ssize_t n = n_rows // 4 * 4, m = n_columns // 4 * 4
     for i in range(0, n, 4):
@@ -136,7 +136,7 @@ cdef void copy_transposed(
 cdef void gather(
     const pairs_t* pairs, const tiles_t* tiles, Py_ssize_t a, Py_ssize_t b, vec* out, Py_ssize_t ld
 ) noexcept nogil:
-    """Copy the kernel matrix of a pair together; its rows have ld numbers, zeros after the last column."""
+    """Copy the kernel matrix of the pair (a, b) from tiles; zeros pad its rows to ld numbers."""
     cdef Py_ssize_t n_a = pairs.start[a + 1] - pairs.start[a], n_b = pairs.start[b + 1] - pairs.start[b], i
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), cross_ld
     cdef const vec* squares = <const vec*> tiles.squares
@@ -146,7 +146,7 @@ cdef void gather(
     if tiles.cross_column[b] >= 0:
         cross_ld = tiles.cross_ld
         cross = at(<const vec*> tiles.cross, tiles.cross_row[a] * cross_ld + tiles.cross_column[b])
-    else:  # of the same group
+    else:  # a and b are in the same group
         cross_ld = tiles.square_ld[a]
         cross = at(squares, tiles.square_at[a] + pairs.start[b] - pairs.start[a])
     copy(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a), ld)
@@ -156,7 +156,7 @@ cdef void gather(
 
 
 cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, double nu) noexcept nogil:
-    """Set the problem of a pair up, at the pair's coef; ld: numbers from one row of K to the next."""
+    """Set up the problem of a pair with the pair's coef; ld: the distance of two rows of K, in numbers."""
     cdef Py_ssize_t i
     memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
     memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
@@ -178,7 +178,7 @@ cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, doub
 
 
 cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
-    """Set the bounds of all rows by the C of the pair."""
+    """Set the bounds of all rows from the C of the pair."""
     cdef Py_ssize_t i
     for i in range(d.n):
         set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
@@ -197,9 +197,9 @@ cdef signed char go_on(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
     position_t* position, int64_t* looks
 ) noexcept nogil:
-    """Take steps while visits of rows are left; returns how the pair ends, or UNSOLVED if it goes on.
+    """Take steps while visits of rows are left; returns the status of the pair, UNSOLVED if more steps are needed.
 
-    number: that of the pair and its C, in the arrays of `pairs_t`. looks: the visits that are left, changed.
+    number: the index of the pair and its C in the arrays of `pairs_t`. looks: the visits that are left, changed.
     """
     cdef limits_t limits
     cdef ends_t ends
@@ -219,7 +219,7 @@ cdef signed char go_on(
             place(d, row)
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
-        # after many steps f has many rounding errors: the caller computes it anew
+        # the caller computes f anew after many steps, since rounding errors add up
         return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
@@ -229,12 +229,12 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    double off_positive, off_negative    # what the f of each class are less than Kb
-    double r, least                      # the margin, and what it counts as at least where violations are judged
+    double off_positive, off_negative    # Kb - f of each class
+    double r, least                      # the margin, and the least value that serves as unit of violations
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC."""
+    """The margin of nu-SVC, with Kb - f of both classes."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0
@@ -252,7 +252,7 @@ cdef signed char go_on_within(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
     int64_t* looks
 ) noexcept nogil:
-    """As `go_on` for nu-SVC: to a violation of tol in units of the margin, which shows on the way."""
+    """`go_on` for nu-SVC: until the violation is at most tol times the margin, which becomes known on the way."""
     cdef limits_t limits
     cdef ends_t ends
     cdef margin_t margin
@@ -274,12 +274,12 @@ cdef signed char go_on_within(
         before, limits.tol = limits.steps, max(0.5 * goal, 0.1 * gap)
         solve(d, K, ld, scratch, &limits)
         n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
-        if limits.steps == before:  # rounding allows none
+        if limits.steps == before:  # rounding allows no further step
             return DOUBTFUL
 
 
 cdef void keep_margin(dual_t* d, const vec* K, Py_ssize_t ld, double* proof) noexcept nogil:
-    """Go over to the problem of SVC with the solution of nu-SVC, and prove it."""
+    """Turn the solution of nu-SVC into one of SVC, and write the numbers that prove it."""
     cdef margin_t margin = find_margin(d, K, ld)
     cdef double r = max(margin.r, margin.least), intercept
     intercept = to_margin(d, margin.off_positive, margin.off_negative, r if r > 0 else 1)
@@ -292,8 +292,8 @@ cdef void solve_pairs(
 ) noexcept nogil:
     """Go on with the pairs in the list until all are solved or no visits of rows (`looks`) are left.
 
-    numbers: for each pair a, b, its number among all pairs, and the number of its first C. K_out: scratch space for a
-    matrix that is copied together.
+    numbers: for each pair (a, b, its number among all pairs, the number of its first C). K_out: scratch space for a
+    kernel matrix that is copied from tiles.
     """
     cdef dual_t d
     cdef pair_t pair
@@ -384,9 +384,8 @@ cdef tiles_t as_tiles(tiles):
 def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks):
     """Go on with a list of pairs from `work.position`; returns whether all of them are done.
 
-    pairs: a `pairs.Solutions`. tiles: a `small_pairs.Tiles`. numbers: for each pair a, b, its number among all pairs,
-    and the number of its first C. work: a `small_pairs.PairWork`. looks: about the number of visits of rows in this
-    call.
+    pairs: a `pairs.Solutions`. tiles: a `small_pairs.Tiles`. numbers: for each pair (a, b, its number among all pairs,
+    the number of its first C). work: a `small_pairs.PairWork`. looks: about the number of visits of rows in this call.
     """
     cdef pairs_t pairs_ = as_pairs(pairs)
     cdef tiles_t tiles_ = as_tiles(tiles)

@@ -1,37 +1,37 @@
-# One separating hyperplane of few rows by Newton's method (Keerthi, DeCoste 2005), for
+# The soft-margin hyperplane of few rows, by Newton's method (Keerthi, DeCoste 2005) for
 #
 #     min |w|^2 / 2 + sum_i cost_i max(0, z_i)^2,   z_i = 1 - y_i w.x_i,
 #
-# whose rows x_i are doubles with the intercept's column and zeros up to whole vectors. Rows with z_i > 0 and a cost are
-# active. Newton's point w + p solves (1 + 2 sum cost x x') w = 2 sum cost y x over the active rows; where it has
-# the same active rows it is the optimum, else the step along p ends where the objective is least.
+# where the rows x_i are doubles that include the bias column and are padded with zeros to whole vectors. Rows with z_i
+# > 0 and cost_i > 0 are active. Newton's point w + p solves (1 + 2 sum cost x x') (w + p) = 2 sum cost y x over the
+# active rows. If its active rows are the same, it is the optimum; else a line search along p finds the least objective.
 #
-# The matrix follows the active rows, which enter and leave it; before a result is believed it is summed up afresh.
+# The matrix is updated when rows become active or inactive; the last step uses a matrix that is summed anew.
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
 
 from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
-    ROWS = 4            # that enter or leave the matrix at once
-    SEARCH_STEPS = 50   # of a search along a line
+    ROWS = 4            # rows that are added to or removed from the matrix at once
+    SEARCH_STEPS = 50   # the most steps of a line search
 
-cdef double FLAT = 1e-9   # share of the first slope at which a search along a line ends
+cdef double FLAT = 1e-9   # a line search ends when the slope is this share of the first one
 
 
 cdef struct plane_t:
-    Py_ssize_t n, d        # rows, and their width
-    const double* X        # (n, d)
-    const double* y        # (n,), 1 or -1
-    const double* cost     # (n,)
-    double* w              # (d,), changed
-    double* z              # (n,), of w, changed
-    double* u              # (n,), y p.x
-    double* active         # (n,), the cost of the rows in the matrix, else 0; changed
-    double* matrix         # (d, d), its upper triangle in whole vectors; changed
-    double* factor         # (d, d)
-    double* p              # (d,)
-    Py_ssize_t* moved      # (n,)
+    Py_ssize_t n, d        # the number of rows, and their padded length
+    const double* X        # (n, d), the rows
+    const double* y        # (n,), labels, 1 or -1
+    const double* cost     # (n,), the cost of each row
+    double* w              # (d,), the weights; changed
+    double* z              # (n,), 1 - y w.x; changed
+    double* u              # (n,), y p.x; scratch space
+    double* active         # (n,), the cost of rows in the matrix, else 0; changed
+    double* matrix         # (d, d), the matrix 1 + 2 sum cost x x', right of the diagonal; changed
+    double* factor         # (d, d), the Cholesky factor; scratch space
+    double* p              # (d,), the step of Newton's method; scratch space
+    Py_ssize_t* moved      # (n,), rows to add or remove; scratch space
 
 
 cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:
@@ -49,7 +49,7 @@ cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* o
 
 
 cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) noexcept nogil:
-    """matrix += sum of weight x x' over ROWS rows."""
+    """matrix += the sum of weight x x' over ROWS rows."""
     cdef Py_ssize_t r, v, d = s.d
     cdef vec_d a0, a1, a2, a3, t
     cdef const double* x0 = s.X + row[0] * d
@@ -69,7 +69,7 @@ cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) n
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Let the matrix have the rows that are active at z; the number of rows that entered or left."""
+    """Update the matrix to the rows that are active at z, or sum it anew if `afresh`; returns the number of changes."""
     cdef Py_ssize_t i, j, n_moved = 0, changes = 0
     cdef double wanted
     cdef Py_ssize_t row[ROWS]
@@ -101,7 +101,7 @@ cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
 
 
 cdef bint factorise(plane_t* s) noexcept nogil:
-    """factor: U on and right of the diagonal, U'U the matrix; whether all pivots are positive."""
+    """Write the Cholesky factor U of the matrix, on and right of the diagonal; returns whether it exists."""
     cdef Py_ssize_t i, j, r, d = s.d
     cdef double pivot
     cdef double* U = s.factor
@@ -120,7 +120,7 @@ cdef bint factorise(plane_t* s) noexcept nogil:
 
 
 cdef void solve(const plane_t* s, double* b) noexcept nogil:
-    """b becomes the solution x of U'U x = b."""
+    """Replace b by the solution x of U'U x = b."""
     cdef Py_ssize_t i, j, d = s.d
     cdef const double* U
     cdef double t
@@ -138,7 +138,7 @@ cdef void solve(const plane_t* s, double* b) noexcept nogil:
 
 
 cdef double slope(const plane_t* s, double t, double wp, double pp, double* curvature) noexcept nogil:
-    """The derivative of the objective at w + t p along p; curvature: out, the second derivative."""
+    """The derivative along p of the objective at w + t p; curvature: out, the second derivative."""
     cdef double sum = 0, bend = 0, z
     cdef Py_ssize_t i
     for i in range(s.n):
@@ -151,7 +151,7 @@ cdef double slope(const plane_t* s, double t, double wp, double pp, double* curv
 
 
 cdef double search(const plane_t* s) noexcept nogil:
-    """The t at which the objective is least along w + t p: a root of its derivative, which rises in straight pieces."""
+    """The t at which the objective at w + t p is least: a root of its derivative, which rises piecewise linearly."""
     cdef double wp = dot(s.w, s.p, s.d), pp = dot(s.p, s.p, s.d), curvature, low = 0, high = 0, t = 1, g
     cdef double first = fabs(slope(s, 0, wp, pp, &curvature))
     cdef int _
@@ -170,10 +170,10 @@ cdef double search(const plane_t* s) noexcept nogil:
 
 
 cdef double step(plane_t* s) noexcept nogil:
-    """A step of Newton's method; the largest number of its gradient before, or -1 if the matrix has no factor."""
+    """Take a step of Newton's method; returns the largest |gradient| before it, or -1 if a pivot was not positive."""
     cdef Py_ssize_t i, j
     cdef double t, gradient = 0
-    # p = matrix^-1 (2 sum active y z x - w), minus the gradient
+    # p = minus the gradient, which becomes matrix^-1 (2 sum active y z x - w) below
     for j in range(s.d):
         s.p[j] = -s.w[j]
     for i in range(s.n):
@@ -215,9 +215,9 @@ cdef plane_t plane_of(const double[:, ::1] X, const double[::1] y, const double[
 def descend(
     const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, Py_ssize_t n_steps, double enough
 ):
-    """Make up to n_steps steps from where `work` (a `PlaneWork`) is; how many were made, and whether it is the optimum.
+    """Take up to n_steps steps from the state of `work`, a `PlaneWork`; returns (their number, whether w is optimal).
 
-    It is after a step by a matrix summed up afresh, before which no number of the gradient was above `enough`.
+    The result is optimal after a step with a matrix summed anew, from a gradient of at most `enough` in each entry.
     """
     cdef plane_t s = plane_of(X, y, cost, work)
     cdef Py_ssize_t made = 0, i, changes
@@ -240,10 +240,10 @@ def descend(
 
 
 def prove(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, double[::1] alpha, double[::1] z):
-    """Write alpha for the z of `work`, then its p, the hyperplane of alpha, then z of p.
+    """Write alpha for z of `work`, then p, the hyperplane of alpha, and z at p.
 
-    Returns the primal objective of p, the dual objective of alpha, and the violation of alpha. The violation is the
-    largest less the smallest projected gradient of the dual, as LIBLINEAR has it.
+    Returns the primal objective of p, the dual objective of alpha, and the violation of alpha, which is the largest
+    minus the smallest projected gradient of the dual, as in LIBLINEAR.
     """
     cdef plane_t s = plane_of(X, y, cost, work)
     cdef Py_ssize_t i

@@ -1,5 +1,4 @@
-# Entries for one `Dual`, whose arrays are those of a `dual_t`: the choice and the solution of working sets of its rows,
-# and the solution of all rows at once.
+# Compiled functions for one `Dual`, read as a `dual_t`: they choose and optimise working sets, or optimise all rows.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
@@ -16,12 +15,12 @@ from _vector cimport require, vec, vec_d, vec_f
 
 PAD, ARRAYS, DEPTH = PADDED_TO, N_ARRAYS, LEVELS
 
-# The places of the numbers that prove a solution.
+# The positions of the numbers that prove a solution.
 PROOF = {"intercept": INTERCEPT, "violation": VIOLATION, "objective": OBJECTIVE, "gap": GAP, "margin": MARGIN}
 
 
 cdef dual_t as_dual(dual):
-    """The problem of a `Dual`, with rise and fall set anew."""
+    """The `dual_t` of a `Dual`, with rise and fall computed anew."""
     cdef dual_t out
     cdef double[:, ::1] arrays = dual.arrays
     cdef Py_ssize_t n = len(dual)
@@ -58,7 +57,7 @@ def scale(dual):
 
 
 def unbalanced(dual):
-    """(a row whose coef can take up the sum of coef, that sum), or (-1, the sum); the sum is 0 but for rounding."""
+    """(a row whose coef can absorb the sum of coef, or -1; the sum of coef, or 0 if rounding explains it)."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
@@ -72,7 +71,7 @@ def proof(dual, double[::1] out):
 
 
 def ends(dual, const int64_t[::1] rows):
-    """(the smallest f of the listed rows that may rise, the largest of those that may fall), or infinities."""
+    """(the smallest f of the listed rows that may rise, the largest f of those that may fall), or infinities."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY
@@ -87,7 +86,7 @@ def ends(dual, const int64_t[::1] rows):
 
 
 def centre(dual, const int64_t[::1] rows):
-    """Of nu-SVC: let the ends of f over the rows that may rise and fall be centred at 0, in each class."""
+    """For nu-SVC: shift f of each class so that its extremes over rows that may rise or fall are centred at 0."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef sides_t sides
@@ -106,26 +105,26 @@ def centre(dual, const int64_t[::1] rows):
 
 
 def margin(dual, double off_positive, double off_negative):
-    """The margin of nu-SVC, where K b is f and these numbers for rows of the two classes."""
+    """The margin of nu-SVC; off_positive and off_negative are K b - f for the rows of each class."""
     cdef dual_t d = as_dual(dual)
     return margin_of(&d, off_positive, off_negative)
 
 
 def scale_to_margin(dual, double off_positive, double off_negative, double r):
-    """Divide by r: what solves nu-SVC solves SVC; f = K b - y. Returns the intercept."""
+    """Divide coef and the bounds by r, which turns nu-SVC into SVC with f = K b - y; returns the intercept."""
     cdef dual_t d = as_dual(dual)
     return to_margin(&d, off_positive, off_negative, r)
 
 
 def proof_at(dual, double intercept, double[::1] out):
-    """As `proof`, with this intercept."""
+    """Write the numbers that `PROOF` names, for a given intercept."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove_at(&d, find_ends(&d), intercept, &out[0])
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose a `WorkingSet` of at most set.most of `rows`, whose `ends` are least and most; returns its size."""
+    """Choose a `WorkingSet` of up to set.most of the listed rows; least, most: their `ends`. Returns its size."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows
@@ -150,7 +149,7 @@ def choose(dual, const int64_t[::1] rows, double least, double most, set):
 
 
 cdef void take(const dual_t* d, const int64_t* rows, dual_t* s) noexcept nogil:
-    """Copy the problem of some rows, but for its kernel matrix."""
+    """Copy the problem of the listed rows to s, without its kernel matrix."""
     cdef Py_ssize_t k, i
     for k in range(s.n):
         i = rows[k]
@@ -169,8 +168,8 @@ cdef Py_ssize_t steps_on(
 def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
     """Optimise coef of a `WorkingSet` with kernel matrix K by at most `most` steps; f is not changed.
 
-    again: this call goes on where the last one ended, and set.change has the change of coef by all of them, else by
-    this one. Returns (steps, gain of the objective).
+    again: whether this call continues the last one; then set.change is the change of coef by all these calls, else by
+    this one. Returns (the number of steps, the gain of the objective).
     """
     cdef dual_t d = as_dual(dual), s
     cdef const int64_t[::1] rows = set.rows
@@ -204,9 +203,9 @@ def optimise(dual, set, K, double tol, Py_ssize_t most, bint again):
 
 
 def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
-    """Optimise coef and f of all rows, whose kernel matrix is K, by at most `steps` steps and `looks` visits of rows.
+    """Optimise coef and f of all rows with kernel matrix K, by at most `steps` steps and `looks` visits of rows.
 
-    work: a `dual.Work`. Returns (steps taken, visits left, gain of the objective).
+    work: a `dual.Work`. Returns (the number of steps, the visits of rows that are left, the gain of the objective).
     """
     cdef dual_t d = as_dual(dual)
     cdef scratch_t scratch
@@ -231,7 +230,7 @@ def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
 
 
 def add(dual, K, const int64_t[::1] rows, const double[::1] change):
-    """f += the sum of change_i K_i over some rows; K: the kernel matrix of all rows."""
+    """f += the sum of change_i K_i over some rows; K is the kernel matrix of all rows."""
     cdef dual_t d = as_dual(dual)
     cdef void* values = first_of(K)
     cdef Py_ssize_t ld = K.shape[1], n = rows.shape[0]

@@ -1,11 +1,11 @@
-# Kernels of the linear support vector machine, over ranges of rows, dense or as lists of entries.
+# Kernels of the linear support vector machine, over ranges of rows, which are dense or sparse.
 #
 #     min over w:  |w|^2 / 2 + sum_i c_i max(0, z_i)^p,   z_i = 1 - y_i (w x_i + b),   p = 1 or 2
 #     its dual:    max over 0 <= alpha_i <= U_i of  sum_i alpha_i - |v|^2 / 2 - sum_i r_i alpha_i^2 / 2,
 #                  v = sum_i alpha_i y_i x_i,     p = 1: U_i = c_i, r_i = 0;     p = 2: U_i = inf, r_i = 1 / (2 c_i)
 #
 # All sums are of doubles, in the order of the rows. `indices` and `data` have at least one entry. The w of `descend`
-# has one number more than the rows have columns: the weight of a column that is `bias` in every row.
+# has d + 1 numbers for d columns: the last one is the weight of a column that is `bias` in every row.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -15,7 +15,7 @@ from _vector cimport (
 )
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
-    """LANES_D numbers from x on, as doubles."""
+    """The LANES_D numbers from x on, as a vector of doubles."""
     if floating is float:
         return widen(x)
     else:
@@ -51,7 +51,7 @@ cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d)
 
 
 def square_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] out):
-    """out[i] = |x_i|^2 for rows [start, stop); not finite where the row is not."""
+    """out[i] = |x_i|^2 for rows [start, stop); not finite if an entry of the row is not."""
     cdef Py_ssize_t i, j, d = X.shape[1]
     cdef vec_d s, x
     with nogil:
@@ -72,7 +72,7 @@ def square_norms_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
     double[::1] out
 ):
-    """As `square_norms`, of sparse rows."""
+    """`square_norms` for sparse rows."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -94,7 +94,7 @@ def combine_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] a,
     Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
 ):
-    """As `combine`, of sparse rows."""
+    """`combine` for sparse rows."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -107,7 +107,7 @@ def add_products_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
 ):
-    """Add sum_i weight_i x_i x_i' to sum_out on and right of the diagonal, sum_i weight_i x_i to the last column."""
+    """sum_out += sum_i weight_i x_i x_i' on and right of the diagonal; its last column += sum_i weight_i x_i."""
     cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
     cdef double a
     cdef double* row
@@ -122,18 +122,18 @@ def add_products_sparse(
                     row[last] += a
 
 
-# A search along a direction: `proximal_newton.Line` as pointers. All arrays are only read.
+# A line search along a direction: the arrays of a `proximal_newton.Line`, only read.
 ctypedef struct line_t:
-    Py_ssize_t n               # rows
-    const double* z            # (n,), the margins' z where the direction begins
-    const double* q            # (n,), the fall of z for each unit of length
-    const double* centre       # (n,), what alpha would be at z = 0 without bounds
-    const double* gain         # (n,), the derivative of alpha by z, within the bounds
+    Py_ssize_t n               # the number of rows
+    const double* z            # (n,), z = 1 - y (w x + b) where the line begins
+    const double* q            # (n,), the decrease of z per unit of length
+    const double* centre       # (n,), alpha at z = 0 if it had no bounds
+    const double* gain         # (n,), the derivative of alpha by z, between the bounds
     const double* most         # (n,), the upper bound of alpha
 
 
 cdef line_t as_line(line):
-    """The pointers into the arrays of a `Line`, which outlives them."""
+    """The arrays of a `Line` as pointers; the line must outlive them."""
     cdef line_t out
     cdef const double[::1] z = line.z
     cdef const double[::1] q = line.q
@@ -228,29 +228,29 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
                 x[i] /= a[i, i]
 
 
-# Dual coordinate descent: `coordinate_descent.Epochs` as pointers and numbers.
+# Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
 ctypedef struct descent_t:
-    # needs, for all epochs:
+    # in, the same for all epochs:
     const double* y            # (n,), +1 or -1
     const double* most         # (n,), U_i
     const double* ridge        # (n,), r_i
     const double* square       # (n,), |x_i|^2
     double bias                # the value of the bias column
-    double offset              # added to each score: the intercept without bias * w[d]
-    # needs, set anew for each epoch:
+    double offset              # added to each score: the part of the intercept without bias * w[d]
+    # in, set anew for each epoch:
     const int64_t* order       # (n_order,), the rows of the epoch
-    double high                # a row whose alpha is 0 leaves the epochs if its gradient is above this,
-    double low                 # a row whose alpha is U_i if its gradient is below this
+    double high                # a row with alpha = 0 is left out if its gradient is above this
+    double low                 # a row with alpha = U_i is left out if its gradient is below this
     # changed:
-    double* alpha              # (n,)
-    double* w                  # (d + 1,), v; the last number is that of the bias column
-    signed char* kept          # (n_order,), out: whether the row stays in the next epoch
-    double largest             # the largest projected gradient of the epoch so far, or 0 if that is larger
-    double least               # the smallest one, or 0 if that is smaller
+    double* alpha              # (n,), the dual variables
+    double* w                  # (d + 1,), v; the last number is the weight of the bias column
+    signed char* kept          # (n_order,), out: whether the next epoch visits the row
+    double largest             # the largest projected gradient of the epoch so far, at least 0
+    double least               # the smallest projected gradient of the epoch so far, at most 0
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
-    """The pointers into the arrays of `Epochs`, which outlives them; rows have d columns, a range ends at `stop`."""
+    """The arrays of `Epochs` as pointers, which it must outlive; d: the number of columns, stop: the end of a range."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most
@@ -273,7 +273,7 @@ cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
 cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* kept_out) noexcept nogil:
     """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y_i times the change of alpha_i.
 
-    score: w.x_i with the bias column.
+    score: w.x_i with the bias column. kept_out: out, whether the next epoch visits the row.
     """
     cdef double old = s.alpha[i], gradient = s.y[i] * (score + s.offset) - 1 + s.ridge[i] * old, projected = gradient
     cdef double bend = s.square[i] + s.bias * s.bias + s.ridge[i], new
@@ -301,7 +301,7 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* k
 
 
 def descend(const floating[:, ::1] X, epochs, Py_ssize_t start, Py_ssize_t stop):
-    """Take a step on each of the rows epochs.order[start:stop] of `Epochs`."""
+    """Take a step on each of the rows order[start:stop] of `Epochs`."""
     cdef Py_ssize_t k, i, d = X.shape[1]
     cdef double change
     cdef descent_t s = as_descent(epochs, d, stop)
@@ -319,7 +319,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t start,
     Py_ssize_t stop
 ):
-    """As `descend`, of sparse rows."""
+    """`descend` for sparse rows."""
     cdef Py_ssize_t k, i, e, d = len(epochs.w) - 1
     cdef double change
     cdef descent_t s = as_descent(epochs, d, stop)

@@ -1,5 +1,5 @@
 # Sequential minimal optimisation of a problem (`_dual.pxd`) whose kernel matrix is in memory. Each step changes the
-# coefficients of two rows, which are chosen by second order: WSS 2 of Fan, Chen, Lin (2005).
+# coefficients of two rows, chosen by second-order information (WSS 2 of Fan, Chen, Lin 2005).
 from cython cimport cdivision
 from libc.math cimport INFINITY
 
@@ -18,7 +18,7 @@ cdef extern from * nogil:
         return *(const vec_d *)numbers;
     }
 
-    /* In each lane, the least value and its place, and the largest quotient and its place. Quotients are compared by
+    /* In each lane, the least value and its index, or the largest quotient and its index. Quotients are compared by
      * products, as divisions take four times as long. */
     typedef struct { vec_d value, place; } least_t;
     typedef struct { vec_d above, below, place; } quotient_t;
@@ -80,7 +80,7 @@ cdef extern from * nogil:
 
 
 cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
-    """LANES_D numbers of the array at K, from number i on, as doubles."""
+    """The LANES_D numbers from K[i] on, as a vector of doubles."""
     if vec is vec_f:
         return widen(<const float*> K + i)
     else:
@@ -88,7 +88,7 @@ cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double entry(const vec* K, Py_ssize_t i) noexcept nogil:
-    """Number i of the array at K."""
+    """Entry i of an array of floats or doubles."""
     return (<const float*> K)[i] if vec is vec_f else (<const double*> K)[i]
 
 
@@ -98,7 +98,7 @@ cdef inline const vec* row_of(const vec* K, Py_ssize_t i, Py_ssize_t ld) noexcep
 
 
 cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
-    """The ends of f, from those of each lane."""
+    """The extreme values of f, from the extremes in each lane."""
     cdef ends_t ends
     ends.least, ends.most = -largest_d(-rise.value), largest_d(fall)
     ends.at = <Py_ssize_t> (<const double*> &rise.place)[lowest_bit(at_most_d(rise.value, spread_d(ends.least)))]
@@ -106,7 +106,7 @@ cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
 
 
 cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
-    """The ends of f over all rows."""
+    """The extreme values of f over all rows."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers()
@@ -122,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """f += t (K_i - K_j); returns the ends of f."""
+    """f += t (K_i - K_j); returns the extreme values of f."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -142,17 +142,17 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """Keep the rows j of vector v whose step with row i gains more: (f_j - f_i)^2 / |x_i - x_j|^2, bounds apart."""
+    """Keep the row j of vector v, in each lane, if its gain with row i, (f_j - f_i)^2 / |x_i - x_j|^2, is larger."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # the check of the debug build does not work on vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
-    """The row that may fall whose step with row i gains most, or -1."""
+    """The row that may fall and whose step with row i gains most, ignoring bounds; -1 if there is none."""
     cdef Py_ssize_t v = 0
-    cdef quotient_t even, odd  # of every other vector each, as each comparison waits for the last one's result
+    cdef quotient_t even, odd  # even and odd vectors apart, since each comparison waits for the one before
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), quotient
     cdef double most
     even.above, even.below, even.place = spread_d(0), spread_d(1), at
@@ -172,10 +172,10 @@ cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t
 
 
 cdef inline double take_step(dual_t* d, Py_ssize_t i, Py_ssize_t j, double kij, double* gained) noexcept nogil:
-    """Raise b_i and lower b_j by the length that is best for the objective, or to a bound; returns that length.
+    """Raise b_i and lower b_j by the same length, the best one or that at which a bound is reached; returns the length.
 
-    A length below the last digit of b_i or b_j is not taken, and 0 is returned, unless it brings one to its bound.
-    gained: the gain of the objective is added.
+    A length that rounding would lose in b_i or b_j is not taken unless it reaches a bound; then 0 is returned. gained:
+    in and out, the gain of the objective is added.
     """
     cdef double bend = max(d.diagonal[i] + d.diagonal[j] - 2 * kij, LEAST_CURVATURE), slope = d.f[j] - d.f[i]
     cdef double left_i = d.upper[i] - d.coef[i], left_j = d.coef[j] - d.lower[j]
@@ -193,9 +193,9 @@ cdef inline double take_step(dual_t* d, Py_ssize_t i, Py_ssize_t j, double kij, 
 cdef inline Py_ssize_t descend(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """Take `most` steps, or fewer if the violation gets to tol or rounding allows no further one; returns their number.
+    """Take `most` steps, or fewer if the violation falls to tol or rounding allows no step; returns the number taken.
 
-    K: the kernel matrix, whose rows are ld numbers apart. gained: the gain of the objective is added.
+    K: the kernel matrix, whose rows are ld numbers apart. gained: in and out, the gain of the objective is added.
     """
     cdef Py_ssize_t step = 0, i, j
     cdef ends_t ends = find_ends(d)

@@ -1,14 +1,15 @@
-# The dual of nu-SVC: the problem of `_dual.pxd` where the sums of b over each class are given.
+# The dual of nu-SVC: the problem of `_dual.pxd` where the sum of b over each class is given.
 #
 #     min  1/2 b'Kb    subject to  sum of b over a class = share, over the other -share,  lower <= b <= upper
 #
-# A step moves two rows of one class. Only differences of f within a class count, so that the f of a class may be off by
-# a number: the f of each class is centred, so that what may rise and what may fall ends at equal distances from 0. The
-# ends of all rows then tell the largest violation of any class, and rows are left out and chosen as they are for SVC.
+# A step changes two rows of one class. Only differences of f within a class matter, so f of each class may be off by a
+# constant. It is centred: the smallest f of the rows that may rise and the largest f of the rows that may fall are at
+# equal distances from 0. Then the extremes of f over all rows give the largest violation of a class, and rows are left
+# out and chosen as for SVC.
 #
-# With c the f = Kb of the free rows of a class the margin is r = (c_positive - c_negative) / 2. Divided by r, b solves
+# Let c be f = Kb of the free rows of a class. The margin is r = (c_positive - c_negative) / 2. Divided by r, b solves
 # the problem of SVC with the bounds divided by r (Schoelkopf, Smola, Williamson, Bartlett 2000, New support vector
-# algorithms), by which it is proved.
+# algorithms), and is proved as a solution of that problem.
 from cython cimport cdivision
 from libc.math cimport INFINITY, fabs
 
@@ -21,15 +22,15 @@ from _vector cimport LANES_D, at_most_d, fmadd_d, larger, largest_d, lowest_bit,
 
 cdef extern from *:
     """
-    #define APART 1e300         /* added to the f of the other class, which is below this */
-    #define LEAST_MARGIN 1e-6   /* of the rows' squared distance in the kernel's space, times the share */
-    #define NO_MARGIN 0.1       /* the violation, in units of the least margin, at which a smaller one is given up */
+    #define APART 1e300         /* added to f to exclude the rows of the other class; all |f| are smaller */
+    #define LEAST_MARGIN 1e-6   /* the least margin, over (mean squared distance of rows * sum of alpha in a class) */
+    #define NO_MARGIN 0.1       /* a smaller margin is given up at this violation, in units of the least margin */
     """
     const double APART
     const double LEAST_MARGIN
     const double NO_MARGIN
 
-# The ends of each class, or infinite where there is none.
+# The extreme values of f in each class; infinite where a class has no such row.
 ctypedef struct sides_t:
     ends_t positive
     ends_t negative
@@ -54,7 +55,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """f += t (K_i - K_j), or f as it is if Ki is NULL; the ends of both classes."""
+    """f += t (K_i - K_j), or no change if Ki is NULL; returns the extreme values of f in both classes."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides
@@ -74,9 +75,9 @@ cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double 
     return sides
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # the check of the debug build does not work on vectors
 cdef inline Py_ssize_t choose_within(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
-    """The row of the class of row i that may fall and that row i gains most with, or -1."""
+    """The row of i's class that may fall and whose step with row i gains most, or -1."""
     cdef Py_ssize_t v
     cdef quotient_t best
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), slope, bend, quotient
@@ -110,7 +111,7 @@ cdef inline void centre_at(dual_t* d, sides_t sides) noexcept nogil:
 
 
 cdef inline void centre(dual_t* d) noexcept nogil:
-    """Let the ends of each class be at equal distances from 0."""
+    """Shift f of each class so that its extremes are at equal distances from 0."""
     cdef Py_ssize_t i
     cdef ends_t* ends
     cdef sides_t sides
@@ -128,7 +129,7 @@ cdef inline void centre(dual_t* d) noexcept nogil:
 cdef inline Py_ssize_t descend_within(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """As `descend`: steps within the class that violates more; f is centred in the end."""
+    """`descend` for nu-SVC: each step is within the class with the larger violation; f is centred at the end."""
     cdef Py_ssize_t step = 0, i, j
     cdef sides_t sides = move_within(d, <const vec*> NULL, <const vec*> NULL, 0)
     cdef ends_t ends
@@ -153,7 +154,7 @@ cdef inline Py_ssize_t descend_within(
 
 
 cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
-    """nu times half of the sum of the bounds; less, if a class has not as much."""
+    """The sum of b that each class must have: nu times half of the sum of all bounds, or less if a class has less."""
     cdef Py_ssize_t i
     cdef double positive = 0, negative = 0
     for i in range(d.n):
@@ -165,7 +166,7 @@ cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
 
 
 cdef inline void fill_side(dual_t* d, double y, double share) noexcept nogil:
-    """Bring the |b| of a class within their bounds, and their sum to the share: the first rows take on what lacks."""
+    """Clip |b| of a class to its bounds, and bring the sum to `share` by changing the first rows."""
     cdef Py_ssize_t i
     cdef double sum = 0, most, least
     for i in range(d.n):
@@ -203,7 +204,7 @@ cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
 
 
 cdef inline double score_at_margin(const dual_t* d, double y, double off) noexcept nogil:
-    """The (Kb)_i of the free rows of a class, but for its violation: the middle of its ends. (Kb)_i = f_i + off."""
+    """The (Kb)_i = f_i + off of the free rows of a class, taken as the middle between the extremes of f."""
     cdef Py_ssize_t i
     cdef ends_t ends
     ends.least, ends.most = INFINITY, -INFINITY
@@ -218,12 +219,12 @@ cdef inline double score_at_margin(const dual_t* d, double y, double off) noexce
 
 
 cdef inline double margin_of(const dual_t* d, double off_positive, double off_negative) noexcept nogil:
-    """r"""
+    """The margin r of nu-SVC."""
     return 0.5 * (score_at_margin(d, 1, off_positive) - score_at_margin(d, -1, off_negative))
 
 
 cdef inline double to_margin(dual_t* d, double off_positive, double off_negative, double r) noexcept nogil:
-    """Divide by r: the problem of SVC, f = Kb - y; returns the intercept."""
+    """Divide b and the bounds by r, which makes the problem one of SVC with f = Kb - y; returns the intercept."""
     cdef Py_ssize_t i
     cdef double middle = 0.5 * (score_at_margin(d, 1, off_positive) + score_at_margin(d, -1, off_negative))
     for i in range(d.n):

@@ -1,17 +1,17 @@
-# The choice of a working set: half of it are the rows that violate optimality most, on both sides; the other half stays
-# from the working set before.
+# The choice of a working set: half of its rows are those that violate optimality most, from both sides; the other half
+# comes from the working set before.
 from libc.stdint cimport int64_t
 
-# The rows with the largest keys among those offered. The caller sets n to 0, and `offer` changes the rest.
+# The rows with the largest keys among those offered. The caller sets n to 0; `offer` changes n, key and row.
 ctypedef struct heap_t:
-    Py_ssize_t n         # entries
-    Py_ssize_t most      # the most entries that it keeps: those with the largest keys, of equal keys the first offered
-    double* key          # (most,); with `most` entries a heap, whose entry 0 is the next to be replaced
+    Py_ssize_t n         # the number of entries
+    Py_ssize_t most      # the most entries; of equal keys the first offered stays
+    double* key          # (most,), the key of each entry; once full, a heap whose entry 0 is replaced first
     int64_t* row         # (most,), the row of each entry
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:
-    """Whether entry a is to be replaced before an entry of this key and row."""
+    """Whether entry a is replaced before an entry with this key and row."""
     return heap.key[a] < key or (heap.key[a] == key and heap.row[a] > row)
 
 
@@ -34,7 +34,7 @@ cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
-    """Keep the row if its key is among the largest."""
+    """Add the row if its key is among the `most` largest so far."""
     cdef Py_ssize_t at
     if heap.n == heap.most:
         if key > heap.key[0]:
@@ -51,10 +51,10 @@ cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
 cdef inline Py_ssize_t gather_set(
     const heap_t* rise, const heap_t* fall, unsigned char* taken, int64_t* rows, Py_ssize_t n_before, Py_ssize_t most
 ) noexcept nogil:
-    """Write into `rows` the rows of both heaps in turn, then those of the set before, each once; returns their number.
+    """Write the rows of both heaps in turn, then those of the set before, each row once; returns the number of rows.
 
-    rows: of shape (2 most,), begins with the n_before rows of the set before. taken: of shape (n,), zeros before and
-    after.
+    rows: of shape (2 most,); begins with the n_before rows of the set before, and gets the result. taken: of shape
+    (n,), zeros before and after the call.
     """
     cdef Py_ssize_t i, n = 0, first = most
     for i in range(n_before):
