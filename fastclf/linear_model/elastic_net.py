@@ -1,8 +1,8 @@
-"""Logistic regression with an L1 term: proximal Newton steps, of which coordinate descent finds the direction.
+"""Logistic regression with an L1 term, by proximal Newton steps whose direction comes from coordinate descent.
 
-Each step takes the columns that are in use or ought to be, by the gradient, and minimises the second-order model of the
-loss with the penalty as it is (Friedman, Hastie, Tibshirani 2010; Yuan, Ho, Lin 2012). All coefficients that are 0 at
-the optimum are exactly 0.
+Each step has the columns with a coefficient other than 0 and those whose gradient is close to giving them one. It
+minimises the second-order model of the loss plus the exact penalty (Friedman, Hastie, Tibshirani 2010; Yuan, Ho, Lin
+2012). All coefficients that are 0 at the optimum are exactly 0.
 """
 
 from typing import NamedTuple
@@ -16,38 +16,40 @@ from .minimisers import sample_optimum
 
 kernels = _simd.load("linear_model._elastic_net")
 
-# The most parameters whose second derivatives are made as a matrix.
+# The most parameters whose second derivatives are computed as a matrix.
 _MOST_PARAMETERS = 2048
-# The number of multiplications in a call of a kernel: about 5 ms.
+# The number of multiplications in one call of compiled code, about 5 ms.
 _CALL_WORK = 1 << 23
-# Columns with this share of the gradient that would bring them into use are taken along.
+# A step has the unused columns whose |gradient| is above this share of the value at which a coefficient leaves 0.
 _NEAR = 0.9
-# So few columns are all taken.
+# Up to this number of columns a step has all of them.
 _FEW = 64
-# A direction's violation, as a share of that of the point where it begins.
+# The direction is found when the norm of the violations is this share of the norm at the start of the step.
 _SHARE = 0.05
-# Rows for each parameter that second derivatives are made of.
+# The matrix of second derivatives is computed from this number of rows for each parameter.
 _ROWS_PER_PARAMETER = 16
-# The number of step lengths that are tried, and the error of the objective by rounding, as a share of it.
+# _TRIALS: the most step lengths that are tried.
+# _ROUNDING: the relative rounding error of the objective.
 _TRIALS, _ROUNDING = 40, 1e-13
-# The number of sweeps that second derivatives may cost to be worth it, and the most sweeps of a step.
+# _WORTH_SWEEPS: second derivatives are computed as a matrix if they cost at most as much as this number of sweeps.
+# _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
 _WORTH_SWEEPS, _MOST_SWEEPS = 30, 2000
-# The number of sweeps after which the zeros are taken as found, and the rest is solved.
+# If the zeros have not changed after this number of sweeps, the other coefficients come from a linear system.
 _TRUSTED_SWEEPS = 16
 
 
 class Model(NamedTuple):
     """The second-order model of the objective at theta, in the columns `taken`."""
 
-    problem: object  # a Likelihood of these columns
-    taken: np.ndarray  # (p,) their numbers, ascending
-    theta: np.ndarray  # (K, p + 1)
-    gradient: np.ndarray  # (K, p + 1) of the smooth part
-    edge: np.ndarray  # (p + 1,) factor of |theta|
+    problem: object  # a Likelihood of the taken columns
+    taken: np.ndarray  # (p,), the numbers of the taken columns, ascending
+    theta: np.ndarray  # (K, p + 1), the parameters, with the intercept last
+    gradient: np.ndarray  # (K, p + 1), the gradient of the objective without the L1 term
+    edge: np.ndarray  # (p + 1,), the factor of |theta| in the L1 term
 
 
 def proximal_points(problem, theta, tol, every=1):
-    """The start and its successors by proximal Newton steps, on every `every`-th panel of rows."""
+    """The points of proximal Newton steps, beginning with the start, computed on every `every`-th panel of rows."""
     theta = sample_optimum(problem, theta, proximal_points) if every == 1 else theta
     point = problem.evaluate(theta, every)
     yield point
@@ -58,7 +60,7 @@ def proximal_points(problem, theta, tol, every=1):
 
 
 def _next_point(problem, point, every):
-    """The point after a step, or None where rounding allows no better one."""
+    """The point after a step, or None if rounding allows no better one."""
     taken = _wanted_columns(problem, point)
     of_taken = np.append(taken, problem.d)
     model = Model(
@@ -76,7 +78,7 @@ def _next_point(problem, point, every):
 
 
 def _wanted_columns(problem, point):
-    """The numbers of the columns that are in use or would be by their gradient, ascending."""
+    """The numbers of the columns in a step, ascending: those in use, and those that the gradient may bring into use."""
     d = problem.d
     if d <= _FEW:
         return np.arange(d)
@@ -100,13 +102,13 @@ def _is_matrix_faster(model):
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
     if problem.sparse:  # centring the matrix takes two products
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
-    # whole vectors against one entry after the other
+    # second derivatives of dense rows come from whole vectors, while sweeps take one entry after another
     speed = 2 if problem.sparse else 12
     return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
 
 
 def _by_matrix(model, tol, every):
-    """The minimum of the model, from a matrix of second derivatives, of a sample of the rows if they are many."""
+    """The minimum of the model, from a matrix of second derivatives; if there are many rows, from a sample of them."""
     problem, theta = model.problem, model.theta
     wanted = _ROWS_PER_PARAMETER * theta.size
     step = max(every, len(problem.codes) // max(wanted, 1 << 14))
@@ -127,12 +129,12 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """(u, gradient) at the minimum where no sign changes, or as they were if there a sign would change."""
+    """(u, gradient) at the minimum with fixed signs; if a sign changed on the way, the given values."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
         return u, G
-    # of coordinates that stay 0 the step is -start
+    # the step of a coordinate that stays 0 is -start
     away = np.where(sign == 0, -start, 0.0)
     away[free] = 0
     wanted = -(g + H @ away + edge * sign)[free]
@@ -149,13 +151,13 @@ def _solved(H, g, edge, start, u, G):
 
 
 def _by_columns(model, tol, every):
-    """The minimum of the model by sweeps over the columns, whose second derivatives are never made."""
+    """The minimum of the model by sweeps over the columns, without the matrix of second derivatives."""
     problem, K, p = model.problem, model.problem.K, len(model.taken)
     columns, mean = _columns(problem)
     n = len(problem.codes)
     share = _probabilities(problem, model.theta)
     weight = np.broadcast_to(1.0, n) if len(problem.weights) == 0 else problem.weights
-    if every > 1:  # the sample's panels alone
+    if every > 1:  # use only the panels of the sample
         panel = np.arange(n) // likelihood_kernels.PANEL
         weight = np.where(panel % every == 0, weight, 0.0)
     weight = share * weight / (problem.total if every == 1 else problem.sum_of_weights(every) or 1.0)
@@ -167,9 +169,9 @@ def _by_columns(model, tol, every):
     first = max(1, _CALL_WORK // per_column)
     for start, stop in ranges(0, bend.size, first):
         kernels.bends(*state, bend, start, stop)
-    # the second derivative by the intercept need not vanish with the last row that is in doubt
+    # second derivatives must stay above 0, even if all probabilities are close to 0 or 1
     bend += problem.pull + 1e-10 * max(bend.max(), 1e-300)
-    # sweeps move columns that are not centred: the intercept is that of X as it is
+    # sweeps use columns that are not centred, so the last parameter is the intercept for X itself
     g = model.gradient.copy()
     g[:, :-1] += g[:, -1:] * mean
     u = model.theta.copy()
@@ -184,7 +186,7 @@ def _by_columns(model, tol, every):
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
-            order = np.ascontiguousarray(everything)  # those that were left out are asked once more
+            order = np.ascontiguousarray(everything)  # all coordinates are visited once more before the end
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything
@@ -193,7 +195,7 @@ def _by_columns(model, tol, every):
 
 
 def _columns(problem):
-    """((starts, rows, entries) of scaled columns as kernels take them, by how much each is off its mean)."""
+    """((starts, rows, entries) of the scaled columns, as kernels take them; the mean of each of these columns)."""
     X, d = problem.X, problem.d
     if not problem.sparse:
         dense = np.empty((d, len(X)))
@@ -205,7 +207,7 @@ def _columns(problem):
 
 
 def entries_by_column(X, factor):
-    """(starts, rows, entries times the factors of their columns) of a Csr, column by column."""
+    """(starts, rows, entries times the factor of their column) of a Csr, column by column."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
     ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
     for start, stop in ranges(0, len(X), max(1, _CALL_WORK * len(X) // (X.size + 1))):
@@ -214,7 +216,7 @@ def entries_by_column(X, factor):
 
 
 def _probabilities(problem, theta):
-    """p of each class and row, of shape (K, n)."""
+    """The probability p of each class and row, of shape (K, n); for two classes (1, n)."""
     scores = problem.scores(theta)
     if problem.K == 1:
         return np.ascontiguousarray((0.5 * (1 + np.tanh(0.5 * scores))).T)
@@ -223,9 +225,9 @@ def _probabilities(problem, theta):
 
 
 def _move(problem, point, direction, every):
-    """A point along `direction` whose objective falls by a share of what the model promises, or None.
+    """A point along `direction` whose objective falls by enough of what the model predicts, or None.
 
-    Near the optimum differences of the objective are rounding; there a smaller violation proves that a point is better.
+    Near the optimum, differences of the objective are rounding errors; there a smaller violation shows a better point.
     """
     slope = float(np.sum(point.gradient * direction))
     slope += float(np.sum(problem.edge * (np.abs(point.theta + direction) - np.abs(point.theta))))

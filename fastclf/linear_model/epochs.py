@@ -19,7 +19,8 @@ from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
 
-# Multiplications in the first range of an epoch (1 ms), and the largest number of samples in a range with a log.
+# _FIRST_PRODUCTS: the number of multiplications in the first range of an epoch, which takes about 1 ms.
+# _LOGGED_SAMPLES: the most samples in a range whose mistakes are logged.
 _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 
@@ -28,14 +29,14 @@ _LOGGED_SAMPLES = 1 << 16
 class Plan:
     """The checked parameters of a training."""
 
-    order: str  # "cyclic", "shuffled", "random" or "batch"
+    order: str  # "cyclic", "shuffled", "random" or "batch": the order of the samples
     eta: float
     intercept: bool
     joint: bool
     average: str
-    penalty: tuple | None  # (alpha, l1_ratio)
+    penalty: tuple | None  # (alpha, l1_ratio), or None without a penalty
     max_iter: int
-    tol: float  # -inf: training stops only by max_iter
+    tol: float  # -inf if only max_iter ends the training
     n_iter_no_change: int
     until_clean: bool  # whether training stops after the first epoch without a mistake
     seed: int
@@ -43,28 +44,28 @@ class Plan:
 
 @dataclass(slots=True)
 class Samples:
-    """Rows and the order of their visits, for the kernels; made by `as_samples`."""
+    """Rows and the order of their visits, for compiled code; made by `as_samples`."""
 
     data: np.ndarray  # float32 or float64: the n * d numbers of dense rows, or the entries of sparse rows
     d: int
-    indptr: np.ndarray | None  # (n + 1,), int64, the first entry of each sparse row; None: the rows are dense
+    indptr: np.ndarray | None  # (n + 1,), int64, the first entry of each sparse row; None if rows are dense
     indices: np.ndarray | None  # (n_entries,), int32, the column of each entry
-    ones: bool  # whether every entry of sparse rows is 1
+    ones: bool  # whether every entry of the sparse rows is 1
     codes: np.ndarray  # (n,), int32, the class of each row
-    cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None: 1
-    refuse: Callable | None  # refuse() checks X, which has not been checked yet, and raises if it is not finite
-    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None: all rows, first to last
+    cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None if all are 1
+    refuse: Callable | None  # refuse() raises an error if X, not yet checked, is not finite
+    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None for all rows in order
 
     def __len__(self):
         """The number of samples."""
         return len(self.codes) if self.order is None else len(self.order)
 
     def first_range(self, n_hyperplanes):
-        """The number of samples whose scores take about a millisecond, for the first range."""
+        """The number of samples whose scores take about a millisecond; used for the first range of an epoch."""
         return 1 + _FIRST_PRODUCTS * len(self.codes) // (n_hyperplanes * (len(self.data) + 1))
 
     def matrix(self):
-        """The rows, as a matrix or a Csr."""
+        """The rows, as a dense matrix or a Csr."""
         if self.indptr is None:
             return self.data.reshape(-1, self.d)
         return Csr(self.indptr, self.indices, self.data, self.d)
@@ -72,63 +73,63 @@ class Samples:
 
 @dataclass(slots=True)
 class Hyperplanes:
-    """Separating hyperplanes, which the kernels read and write."""
+    """Separating hyperplanes (w, b), which compiled code reads and changes."""
 
     w: np.ndarray  # (n, d), float64
     b: np.ndarray  # (n,), float64
     positive: np.ndarray  # (n,), int32, the class on the positive side of each hyperplane
-    up: np.ndarray  # (n,), float64, a factor of steps on rows of the positive class; in joint learning of class k
-    down: np.ndarray  # (n,), float64, a factor of steps on all other rows
+    up: np.ndarray  # (n,), float64, the factor of steps on positive rows (joint: on rows of class k)
+    down: np.ndarray  # (n,), float64, the factor of steps on all other rows
 
 
 @dataclass(slots=True)
 class Epoch:
-    """State of an epoch of n learners with m hyperplanes, for the kernels."""
+    """The state of an epoch of n learners with m hyperplanes, for compiled code."""
 
     joint: bool
     intercept: bool
     eta: float
-    to_w: np.ndarray  # (m, d) and (m,), to which steps are added: the weights themselves, or the sum of a batch
-    to_b: np.ndarray
-    lag_w: np.ndarray | None  # (m, d) and (m,), sums of steps times their sample's number; None: without average
-    lag_b: np.ndarray | None
+    to_w: np.ndarray  # (m, d), where steps are added: w itself, or the sum of a batch
+    to_b: np.ndarray  # (m,), the same for b
+    lag_w: np.ndarray | None  # (m, d), sum of step * sample number; None without an average
+    lag_b: np.ndarray | None  # (m,), the same for b
     loss: np.ndarray  # (n,), the sums of -y f over the mistakes
     margin: np.ndarray  # (n,), the least y f over the correct samples
-    mistakes: np.ndarray  # (n,), int64
+    mistakes: np.ndarray  # (n,), int64, the number of mistakes
     since: np.ndarray  # (n,), int64, the number of the first sample after the last mistake
-    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None: kernels do not report its end
+    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None if the ends of runs do not matter
     square: np.ndarray | None  # (1,), the largest squared norm of a row; None once an epoch has found it
     t: int  # the number of the next sample, counted from the start of the training
-    n_logged: int = 0  # the number of mistakes that the last range has logged
-    log_sample: np.ndarray | None = None  # the number of each mistake's sample, with its row and step; None: no log
-    log_row: np.ndarray | None = None
-    log_step: np.ndarray | None = None
+    n_logged: int = 0  # the number of mistakes in the log of the last range
+    log_sample: np.ndarray | None = None  # the sample number of each mistake; None without a log
+    log_row: np.ndarray | None = None  # the row of each mistake
+    log_step: np.ndarray | None = None  # the length of the step for each mistake
 
     def begin_log(self, size):
         self.log_sample, self.log_row = np.empty((2, size), np.int64)
         self.log_step = np.empty(size)
 
     def logged(self):
-        """(sample numbers, rows, steps) of the mistakes since the log was begun."""
+        """(sample numbers, rows, steps) of the mistakes since `begin_log`."""
         found = slice(0, self.n_logged)
         return self.log_sample[found], self.log_row[found], self.log_step[found]
 
 
 @dataclass(slots=True)
 class Shrinking:
-    """State of the penalty of n hyperplanes, written by kernels: w is `scale` times the stored weights."""
+    """The state of the penalty of n hyperplanes, changed by compiled code; w is `scale` times the stored weights."""
 
     alpha: float
     l1_ratio: float
-    scale: np.ndarray  # (n,)
+    scale: np.ndarray  # (n,), the ratio of w to the stored weights
     square: np.ndarray  # (n,), the squared norms of the stored weights
     size: np.ndarray  # (n,), the sums of the absolute values of the stored weights
-    due: np.ndarray  # (n,), the sum of the L1 cuts that are due for every coordinate so far
+    due: np.ndarray  # (n,), the sum of all L1 cuts so far, which are due for every coordinate
     paid: np.ndarray  # (n, d), the sum of the cuts already applied to each coordinate
 
 
 def as_samples(X, codes, cost, refuse=None):
-    """The Samples of X; `refuse()` checks X, which has not been checked yet, and raises if it is not finite."""
+    """The `Samples` of X; refuse() raises an error if X, not yet checked, is not finite."""
     sparse = isinstance(X, Csr)
     return Samples(
         data=X.data if sparse else X.reshape(-1),
@@ -163,9 +164,9 @@ class Learner:
 
 
 def train(samples, members, held_out, plan, learners, threads, progress):
-    """Train the learners on the rows `members` (None: all); returns the largest squared norm of a row.
+    """Train the learners on the rows `members`, None for all rows; returns the largest squared norm of a row.
 
-    `held_out`: rows whose error replaces the loss in the stopping rule, or None.
+    held_out: the rows whose error replaces the loss in the stopping rule, or None.
     """
     size = 1 if plan.average in ("pocket", "voted") else -(-len(learners) // threads)
     groups = [learners[i : i + size] for i in range(0, len(learners), size)]
@@ -179,10 +180,10 @@ def train(samples, members, held_out, plan, learners, threads, progress):
 
 
 def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=False):
-    """Generator that returns (weight of the rows `judged` that w, b predict wrongly, least y f over them).
+    """A generator that returns (the weight of the rows `judged` that (w, b) predicts wrongly, the least y f over them).
 
-    It may end early, once the weight has reached `limit`. With `by_class` a row's weight is multiplied by its class's
-    factor.
+    It may end early, when the weight has reached `limit`. With `by_class` the weight of a row is multiplied by the
+    factor of its class.
     """
     samples = replace(samples, order=judged)
     up, down = (learner.up, learner.down) if by_class else np.ones((2, len(w)))
@@ -247,7 +248,7 @@ class _Group:
                     setattr(learner, name, getattr(self.shrinking, name)[part].copy())
 
     def train(self):
-        """Generator that runs epochs until every learner has stopped."""
+        """A generator: run epochs until every learner has stopped."""
         plan, epoch = self.plan, self.epoch
         for n_iter in range(1, plan.max_iter + 1):
             stopped = yield from self._make_epoch(n_iter)
@@ -286,7 +287,7 @@ class _Group:
             learner.reason = f"epoch {n_iter} had no mistake"
             return True
         over = learner.must_stop(value, plan)
-        # further epochs would change nothing: they are counted, but not run
+        # as further epochs would change nothing, they are counted, but not run
         while fixed and not over and learner.n_iter < plan.max_iter:
             learner.n_iter += 1
             learner.t += self.n
@@ -299,7 +300,7 @@ class _Group:
         return over or learner.n_iter == plan.max_iter
 
     def _make_epoch(self, n_iter):
-        """Generator of one epoch, a visit of each sample; returns whether the callback has ended the training."""
+        """A generator: run one epoch; returns whether the callback has ended the training."""
         plan, epoch, hyperplanes, samples = self.plan, self.epoch, self.hyperplanes, self.samples
         samples.order = self._order()
         epoch.loss[:], epoch.margin[:], epoch.mistakes[:] = 0, np.inf, 0
@@ -324,7 +325,7 @@ class _Group:
             if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
                 samples.refuse()
             epoch.square = None
-            # a sum is finite only if every term is finite
+            # a finite sum shows that all terms are finite
             total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
             if not math.isfinite(total) and not (
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
@@ -335,9 +336,9 @@ class _Group:
         return stopped
 
     def _learn(self, start, stop):
-        """Generator that learns samples start to stop.
+        """A generator: learn samples start to stop.
 
-        At the end of every longest run it compares the weights with the pocket's.
+        At the end of each longest run without a mistake, the weights are compared with those in the pocket.
         """
         samples, hyperplanes, epoch = self.samples, self.hyperplanes, self.epoch
         if self.plan.penalty is not None:
@@ -350,14 +351,14 @@ class _Group:
                 yield from self._consider(self.learners[0])
 
     def _consider(self, learner):
-        """Replace the learner's pocket by its weights if these make fewer errors than the weights in the pocket."""
+        """A generator: put the learner's weights into its pocket if they make fewer errors than those in the pocket."""
         weights = learner.w, learner.b
         wrong, _ = yield from count_wrong(self.samples, self.members, self.plan, learner, *weights, learner.best, True)
         if wrong < learner.best:
             learner.best, learner.pocket = wrong, weights
 
     def _order(self):
-        """The rows of an epoch's samples; None: all rows, first to last."""
+        """The row of each sample of an epoch, or None for all rows in order."""
         members, order = self.members, self.plan.order
         if order in ("cyclic", "batch"):
             return members
@@ -369,7 +370,7 @@ class _Group:
 
 
 def make_learners(plan, w, b, weight):
-    """The learners with the given first weights and class factors."""
+    """The learners with the given first weights and class weights."""
     n = len(w)
     if n == 1:
         return [Learner(np.ones(1, np.intc), w, b, weight[1:], weight[:1])]
@@ -387,7 +388,7 @@ def share_out(learners, name, array):
 
 
 def hold_out(codes, members, fraction, seed):
-    """(training rows, held-out rows): a share of each class is held out, but never the whole class."""
+    """(training rows, held-out rows): a share of each class is held out, but never all rows of a class."""
     rows = np.arange(len(codes)) if members is None else members
     deck = np.random.default_rng([seed, 2]).permutation(rows)
     held_out = []
@@ -403,7 +404,7 @@ def hold_out(codes, members, fraction, seed):
 
 
 def between_centroids(samples, n_hyperplanes):
-    """w = p - n, b = (|n|^2 - |p|^2) / 2 for each class; p is its (weighted) mean, n the mean of the others."""
+    """For each class w = p - n and b = (|n|^2 - |p|^2) / 2, where p is its (weighted) mean and n that of the rest."""
     n_classes = max(2, n_hyperplanes)
     total, count = np.zeros((n_classes, samples.d)), np.zeros(n_classes)
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
@@ -426,7 +427,7 @@ def between_centroids(samples, n_hyperplanes):
 
 
 def weights_kept(learner, plan):
-    """(w, b), the result of a learner's training."""
+    """The weights (w, b) that result from a learner's training."""
     if plan.average == "averaged":
         t = max(learner.t, 1)
         return (t * learner.w - learner.lag_w) / t, (t * learner.b - learner.lag_b) / t
@@ -436,7 +437,7 @@ def weights_kept(learner, plan):
 
 
 def least_margin(samples, members, plan, learner, w, b):
-    """The least y f over the rows `members`."""
+    """The least y f of the hyperplane (w, b) over the rows `members`."""
     judging = count_wrong(samples, members, plan, learner, np.ascontiguousarray(w), np.ascontiguousarray(b))
     while True:
         try:
@@ -446,7 +447,7 @@ def least_margin(samples, members, plan, learner, w, b):
 
 
 def voters(samples, plan, learners, before):
-    """All weights of the training and the number of samples that each met, after those of an earlier state."""
+    """The voters of the training, with the number of samples that each was used for, after the voters of `before`."""
     weights, intercepts, begun = [], [], []
     earlier = [np.empty(0, np.int64)] * len(learners) if before is None else first_samples(before)
     for k, learner in enumerate(learners):

@@ -12,29 +12,30 @@ from ..sums.moments import products
 from .row_gram import Centred, Unsure, solved
 from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
 
-# The normal equations are solved if the condition of their matrix, after its columns are scaled to length 1, is at most
-# this; then ten digits of the solution are right. Otherwise X itself is factored.
+# The normal equations are solved if the condition number of their matrix, after its columns are scaled to length 1, is
+# at most this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
 
-# Number of rows whose mean is the origin of the sums.
+# The number of rows whose mean is subtracted before sums of squares are made.
 _SAMPLE = 256
 
-# Number of entries of a temporary array of rows.
+# The number of entries of a temporary array of rows.
 _BLOCK_NUMBERS = 1 << 20
 
-# Sparse rows stay sparse if they have more columns than _MANY_COLUMNS or than there are rows. If their products leave
-# the rank uncertain, rows of at most _DENSE_NUMBERS values are made dense.
+# _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.
+# _DENSE_NUMBERS: sparse rows of up to this size are made dense if products of rows leave the rank uncertain.
 _MANY_COLUMNS, _DENSE_NUMBERS = 4096, 1 << 26
 
 _EPS = np.finfo(float).eps
 
-# Columns and singular values below this count as 0, because their squares underflow.
+# Columns with a smaller norm, and smaller singular values, count as 0, because their squares underflow.
 _TINY = 1e-150
 
-# A row with 1 - h below this is left out by a new fit, and so is a fold whose 1 - H has such an eigenvalue.
+# A left-out row is predicted by a new fit if 1 - h, with its leverage h, is below this. A left-out fold is if an
+# eigenvalue of 1 - H, with its hat matrix H, is below this.
 _ALONE = 1e-6
 
-# If scores (of targets 1 and -1) differ by less than this, a new fit without the fold decides.
+# If the two best scores of a left-out row (for targets 1 and -1) differ by less, a new fit without its fold decides.
 _TIE = 1e-7
 
 
@@ -165,7 +166,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         self._become(**columns, **fitted)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    # Shortcut: one fit for each alpha gives the answers for all folds.
+    # Shortcut: the predictions for all folds come from one fit for each alpha.
 
     _path_parameters = ("alpha",)
 
@@ -175,9 +176,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return [model._predict_folds(X, y, fold) for model in variants(self, name, values)]
 
     def _predict_folds(self, X, y, fold):
-        """The label of each row by the fit to all rows of other folds, which together have all classes.
+        """The predicted label of each row by the fit without its fold; all classes must occur outside of each fold.
 
-        Without the rows of a fold their residuals e become (1 - H)^-1 e, where H = ZZ' is the hat matrix of these rows.
+        If a fold is left out, the residuals e of its rows become (1 - H)^-1 e, where H = ZZ' is their hat matrix.
         """
         _, rows, codes, classes, *_ = self._checked(X, y, None)
         fitted, inverse, mean = self._solved(rows, codes, classes, None)
@@ -202,10 +203,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return classes[found]
 
     def _checked(self, X, y, sample_weight):
-        """(columns, rows, codes, classes, weight, row numbers or None), for the rows with weight above 0."""
+        """(columns, rows, codes, classes, weight, row numbers or None) of the rows with weight above 0."""
         name = type(self).__name__
         require_number("alpha", self.alpha, 0, finite=True)
-        # a dense X is checked by its sums, which are finite only if X is
+        # NaN or infinity in a dense X shows in the sums over its rows
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
@@ -257,12 +258,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
         if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
-        # a constant column is set to 0 where rounding has left a remainder
+        # a column that differs from its mean by rounding only counts as constant; its coefficient is 0
         length = np.sqrt(gram.diagonal())
         used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
-        # powers of 2, because this scaling is exact
+        # scaling by powers of 2 is exact
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
         values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
         if values[-1] <= _CONDITION * values[0]:
@@ -277,7 +278,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, X, used, codes, n_classes, weight, mean, level):
-        """(R, Q't) with QR = [the used columns of X minus its mean; sqrt(alpha) I], by blocks of rows."""
+        """(R, Q't) of QR = [the used columns of X, centred; sqrt(alpha) I] for targets t, block by block of rows."""
         n, d = len(X), len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
@@ -323,7 +324,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """The results of `_in_row_space`, except L, without dense rows."""
+        """Like `_in_row_space`, but without L, and without making the rows dense."""
         n, d = X.shape
         used = np.unique(X.indices[: X.size])
         w = np.ones(n) if weight is None else weight
@@ -381,7 +382,7 @@ def _left_out(Z, error):
         inverse = np.linalg.inv(np.eye(len(product)) - product)
     except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    # the norm of the inverse is at least the inverse of the smallest eigenvalue
+    # 1 / (the smallest eigenvalue) is at most the norm of the inverse
     if not np.linalg.norm(inverse) < 1 / _ALONE:
         return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))
@@ -399,21 +400,21 @@ def _targets(codes, n_classes):
 
 
 def _of_classes(sums, total):
-    """Sums of targets times rows, from the sums of the rows of each class."""
+    """The sums over rows of target times row, from the sums of the rows of each class."""
     if len(sums) == 2:
         return sums[1:] - sums[:1]
     return 2 * sums - sums.sum(axis=0)
 
 
 def _only(X, used):
-    """The used columns of a Csr."""
+    """A Csr with only the used columns, which must include all columns that have entries."""
     return Csr(X.indptr, np.searchsorted(used, X.indices).astype(np.int32), X.data, len(used))
 
 
 def _least_norm(root, moment, scale, longest):
-    """(coef, rank, condition, L) for the w of least norm that minimises |root w - moment|.
+    """(coef, rank, condition, L) of the minimiser of |root w - moment| with the least norm.
 
-    The rank is of scaled columns.
+    The rank is computed after scaling the columns.
     """
     U, values, Vt = aside(np.linalg.svd, root * scale)
     rank = int((values > values[0] * longest * _EPS).sum())

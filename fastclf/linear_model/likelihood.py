@@ -1,4 +1,4 @@
-"""The penalised likelihood of logistic regression as a function of the coefficients of standardised columns."""
+"""The penalised likelihood of logistic regression, as a function of the coefficients of standardised columns."""
 
 import copy
 from typing import NamedTuple
@@ -15,15 +15,15 @@ from .scores import linear_scores
 kernels = _simd.load("linear_model._likelihood")
 columns = _simd.load("linear_model._elastic_net")
 
-# Number of multiplications in a kernel's first call, before any call has been timed.
+# The number of multiplications in the first call of compiled code, before any call was timed.
 _FIRST_WORK = 1 << 22
-# Number of sparse entries whose moments are computed at a time.
+# The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# A smaller gradient norm is a rounding error, even if the objective is small.
+# A gradient norm below this is taken as a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
-# In sums over rows that are not centred, a column's mean may be at most this number of standard deviations from 0.
+# Sums use rows that are not centred if the mean of each column is within this number of standard deviations of 0.
 _FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
@@ -33,18 +33,18 @@ _NONE = np.empty(0)
 
 
 class Point(NamedTuple):
-    """The objective and its derivatives at parameters theta, from one pass over the rows."""
+    """The objective and its derivatives at the parameters theta."""
 
     theta: np.ndarray  # (K, d + 1), with the intercept last
     objective: float
     loss: float
     gradient: np.ndarray  # (K, d + 1), without the L1 term
-    norm: float  # Euclidean norm of the gradient; with an L1 term of the shortest subgradient
+    norm: float  # the norm of the gradient; with an L1 term, of the smallest subgradient
     margin: float  # the least margin of all rows if there is no penalty, else -inf
-    curvature: np.ndarray | None  # second derivatives of the kind that `evaluate` was asked for
+    curvature: np.ndarray | None  # second derivatives of the kind requested from `evaluate`
 
     def is_optimal(self, tol):
-        """Whether the gradient's norm is at most `tol` times the objective, as a share of its value log K at theta = 0.
+        """Whether the gradient norm is at most tol times the ratio of the objective to log K, its value at theta = 0.
 
         The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
         """
@@ -53,10 +53,10 @@ class Point(NamedTuple):
 
 
 class Pass:
-    """State of a pass over panels of rows of a Likelihood, for the kernels.
+    """The state of a pass over panels of rows of a Likelihood, for compiled code.
 
-    The fields are described by `pass_t` of the kernel. The pass adds to `sums`, `grad` and `hess`; the fields in the
-    last line of `__slots__` are scratch space.
+    The fields are described by `pass_t` in `_likelihood.pyx`. The pass adds to `sums`, `grad` and `hess`; the fields in
+    the last line of `__slots__` are scratch space.
     """
 
     __slots__ = (
@@ -116,11 +116,11 @@ class Likelihood:
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
         self.total = self.sum_of_weights(1)
-        self.margins = False  # of the passes that find the moments
+        self.margins = False  # margins are not computed while moments are
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
-        self.curvature = None  # the last full second derivatives, of all rows or of a sample
+        self.curvature = None  # the last "full" second derivatives, of all rows or of a sample
         self._penalise(penalty, l1)
 
     def _measure(self):
@@ -132,11 +132,11 @@ class Likelihood:
     def _penalise(self, penalty, l1=0.0):
         self.penalty, self.l1, self.margins = penalty, l1, penalty == 0 and l1 == 0
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
-        self.scale[self.scale == 0] = 1  # a constant column, with coefficient 0
+        self.scale[self.scale == 0] = 1  # the column is constant, and its coefficient stays 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
-        self.edge = np.append(l1 * self.factor, 0)  # l1 |w| is that much |u|
-        # for two classes rows need not be centred if this costs no digits
+        self.edge = np.append(l1 * self.factor, 0)  # l1 |w| = edge |u|
+        # with two classes rows need not be centred, if this costs no digits
         self._plain = (
             self.K == 1
             and not self.sparse
@@ -145,9 +145,9 @@ class Likelihood:
         )
 
     def at(self, penalty, point):
-        """(problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
+        """(the problem with another penalty above 0, `point` as a Point of that problem), without a pass over the rows.
 
-        The curvature of the new problem is that of this one, with the penalty's part replaced.
+        The curvature of the new problem is that of this one, with the penalty's part exchanged.
         """
         other = copy.copy(self)
         other._penalise(penalty)
@@ -167,13 +167,13 @@ class Likelihood:
         )
 
     def penalised(self, penalty, l1, theta):
-        """(the problem with other penalties, `theta` as parameters of that problem)."""
+        """(the problem with other penalties, theta converted for that problem)."""
         other = copy.copy(self)
         other._penalise(penalty, l1)
         return other, other.parameters(*self.coefficients(theta))
 
     def of_columns(self, taken):
-        """The problem in some columns, whose ascending numbers are given, without a look at their moments."""
+        """The problem with only the columns `taken`, in ascending order; moments of columns are not computed again."""
         if len(taken) == self.d:
             return self
         other = copy.copy(self)
@@ -195,13 +195,13 @@ class Likelihood:
 
     @property
     def diagonal(self):
-        """Approximate second derivatives at theta = 0 with respect to each number of a row of theta."""
+        """An approximate diagonal of the second derivatives at theta = 0, for one class."""
         at_0 = 0.25 if self.K == 1 else (self.K - 1) / self.K**2
         return at_0 * (1 - self.pull) + self.pull
 
     @property
     def fits_row_space(self):
-        """Whether a `RowSpace` has fewer parameters for the same solution."""
+        """Whether a `RowSpace` has fewer parameters and the same solution."""
         n = len(self.X)
         worth = n < self.d and n * n * self.d <= _QR_WORK and self.l1 == 0
         return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
@@ -232,10 +232,10 @@ class Likelihood:
         return np.hstack([gradient[:, :-1] * self.scale + gc * self.mean, gc])
 
     def largest_curvature(self):
-        """An upper bound, for all theta, of the second derivatives of f with respect to coefficients and intercepts.
+        """An upper bound of the second derivatives of f by coefficients and intercepts, for all theta.
 
-        With two classes they are largest at 0: a quarter of the mean of xx'. With K classes the second derivatives of a
-        row's loss with respect to its scores are at most 1/2 (I - 11'/K).
+        With two classes the second derivatives are largest at theta = 0: a quarter of the mean of xx'. With K classes
+        the second derivatives of a row's loss with respect to its scores are at most 1/2 (I - 11'/K).
         """
         squares = (self.scale**2 - self.penalty + self.mean**2).sum() + self.bias
         return (0.25 if self.K == 1 else 0.5) * squares + self.penalty
@@ -250,11 +250,11 @@ class Likelihood:
         return float(sum(weights[i :: kernels.PANEL * step].sum() for i in range(kernels.PANEL)))
 
     def n_blocks(self, curvature):
-        """The number of blocks (d + 1, d + 1) of second derivatives of a kind; `evaluate` lists the kinds."""
+        """The number of (d + 1, d + 1) blocks in second derivatives of a kind; see `evaluate` for the kinds."""
         return {None: 0, "shared": 1, "diagonal": self.K, "full": self.K * (self.K + 1) // 2}[curvature]
 
     def evaluate(self, theta, step=1, curvature=None):
-        """The Point at theta, from every step-th panel of rows.
+        """The Point at theta, computed from every step-th panel of rows.
 
         `curvature` is None; "full" for the second derivatives, of shape (K (d + 1), K (d + 1)); "diagonal" for the
         diagonal blocks of the classes, (K, d + 1, d + 1); or "shared" for the mean of these blocks, (1, d + 1, d + 1).
@@ -301,7 +301,7 @@ class Likelihood:
         )
 
     def _assembled(self, sums, curvature):
-        """Second derivatives of f, from the kernel's sums, which fill only the upper half of each block."""
+        """The second derivatives of f, from the sums of a `Pass`, of which only the upper half of each block is set."""
         D = self.d + 1
         blocks = sums[:, :, :D]
         blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
@@ -318,21 +318,21 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """Second derivatives, (K, D, K, D), plus `times` the second derivatives of the penalty."""
+        """Second derivatives (K, D, K, D) plus `times` the second derivatives of the penalty."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # an equal change of all classes changes no probability: a curvature in this direction holds it at 0; with
-            # an L1 term that is needed for the intercepts alone
+            # an equal change of all classes changes no probability; an added curvature in this direction holds it at 0;
+            # with an L1 term only the intercepts need that
             held = [self.d] if self.l1 else range(D)
             full[:, held, :, held] += times / self.K
         return full
 
     def _over_panels(self, kernel, begin, work, doubles, step=1):
-        """The states from begin(), to which the kernel adds every step-th panel of rows, in a fixed order.
+        """The states from begin(), after `kernel` has added every step-th panel of rows to them, in a fixed order.
 
-        A row takes `work` multiplications, and a state has `doubles` numbers.
+        A row takes `work` multiplications; a state has `doubles` numbers.
         """
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
         work *= kernels.PANEL
@@ -358,8 +358,8 @@ class Likelihood:
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
             mean = total / self.total
             variance = squares / self.total - mean**2
-            # the variance of a constant column is exactly 0, for sparse rows too, which are not shifted; sizes without
-            # a finite inverse count as 0
+            # the variance of a constant column is exactly 0, also for sparse rows, which are not shifted; values whose
+            # inverse overflows count as 0
             most[most < 1e-300] = 0
             variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
@@ -372,7 +372,7 @@ class Likelihood:
         return found
 
     def _sums(self, shift, factor):
-        """(weighted sum, weighted sum of squares, largest size) of each column, shifted and scaled."""
+        """(weighted sum, weighted sum of squares, largest absolute value) of each column after shift and scaling."""
         if self.sparse:
             total, squares, most = np.zeros((3, self.d))
             step = max(1, _ENTRIES // self.length)
@@ -423,7 +423,7 @@ class RowSpace(Likelihood):
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
-        # the norm of a gradient gv with respect to v is |gv Q' / t|, as for the columns of X
+        # the norm of a gradient gv by v is |gv Q' / t|, as it is for the columns of X
         self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
 
     @property
@@ -444,7 +444,7 @@ class RowSpace(Likelihood):
 
 
 def _columns_of(X, taken):
-    """The columns of a Csr whose ascending numbers are given."""
+    """A Csr with only the listed columns of X, in ascending order."""
     place = np.full(X.n_columns, -1, np.int32)
     place[taken] = np.arange(len(taken))
     n = len(X)

@@ -25,10 +25,10 @@ _NEWTON = ("newton-cholesky", "newton-cg")
 SOLVERS = ("auto", "lbfgs", *_NEWTON, "liblinear", "sag", "saga", "gradient")
 _PENALTIES = ("l2", "l1", "elasticnet", None)
 
-# The largest number of parameters whose second derivatives are factorised.
+# Newton's method is used up to this number of parameters.
 _NEWTON_PARAMETERS = 1024
 
-# How scikit-learn begins to say that max_iter was too small, by solver.
+# The beginning of scikit-learn's warning that max_iter was too small, for each solver.
 _SLOW = {
     "lbfgs": "lbfgs failed to converge after {} iteration(s). Increase the number of iterations.",
     "newton-cg": "newton-cg failed to converge at the last step. Increase the number of iterations.",
@@ -176,7 +176,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         self._take(locals())
 
     def _check_parameters(self):
-        """(1 / C times the share of the L2 penalty, 1 / C times that of the L1 penalty)."""
+        """Check the parameters; returns the factors of |w|_2^2 / 2 and of |w|_1, where the losses have the factor 1."""
         require_choice("solver", self.solver, SOLVERS)
         require_number("tol", self.tol, 0)
         require_integer("max_iter", self.max_iter, 0)
@@ -212,7 +212,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @staticmethod
     def _fit_each(models, X, y, sample_weight=None):
-        """Fit models that differ only in C, each starting from the result of the one before."""
+        """Fit models that differ only in C; each fit starts from the result of the one before."""
         first, strengths = models[0], [model._check_parameters() for model in models]
         name = type(first).__name__
         rows = X if is_native(X) else as_rows(X, name)
@@ -238,7 +238,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return models
 
     def _coefficient_dtype(self, X, rows):
-        """float32 where X itself, not what small integers become, is float32."""
+        """The dtype of coefficients: float32 if the X of the user is float32 (not if integers were converted to it)."""
         given = getattr(X, "dtype", rows.dtype)
         return np.float32 if rows.dtype == given == np.float32 and self.solver != "liblinear" else np.float64
 
@@ -247,13 +247,13 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
         theta = problem.parameters(as_dense(coef, np.float64), np.asarray(self.intercept_, np.float64))
-        if problem.K > 1:  # adding a constant to all classes changes no probability
+        if problem.K > 1:  # the same constant in all classes changes no probability
             held = slice(-1, None) if problem.l1 else slice(None)
             theta[:, held] -= theta[:, held].mean(axis=0)
         return theta
 
     def _maximise(self, points, progress):
-        """(the last point, number of steps over all rows, whether the point separates the rows)."""
+        """(the last point, the number of steps over all rows, whether the point separates the rows)."""
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
@@ -280,7 +280,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return point, n_iter, False
 
     def _points(self, problem, theta):
-        """The start, evaluated on all rows, and the solver's successive points."""
+        """A generator of the solver's points, beginning with the start, evaluated on all rows."""
         if problem.l1:
             return proximal_points(problem, theta, self.tol)
         if self.solver == "gradient":
@@ -317,14 +317,14 @@ def _log_shares(scores):
 
 
 def is_native(X):
-    """Whether `as_rows` would return X itself if it is finite; the first pass over the rows checks that too."""
+    """Whether `as_rows` would return X itself; the first pass over the rows finds NaN and infinity."""
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size and X.dtype in _FLOATS and X.flags.c_contiguous
 
 
 def penalty_of(penalty, l1_ratio, unpenalised):
-    """(scikit-learn's name of the penalty that the parameters mean, its share of L1).
+    """(scikit-learn's name of the penalty that the parameters describe, its share of L1).
 
-    `penalty` None means none, and so does 'deprecated' where C is infinite: `unpenalised`.
+    unpenalised: whether C is infinite, which means no penalty for penalty='deprecated' and 'l2'.
     """
     if penalty != "deprecated" and (penalty not in _PENALTIES):
         raise ValueError(f"penalty is {penalty!r}; 'l2', 'l1', 'elasticnet' or None is wanted")
@@ -346,7 +346,7 @@ def penalty_of(penalty, l1_ratio, unpenalised):
 
 
 def check_solver(solver, penalty, dual):
-    """Refuse a solver with a penalty that scikit-learn's of this name does not know; 'auto' knows all."""
+    """Refuse combinations of solver, penalty and dual that scikit-learn refuses; 'auto' allows all."""
     if solver not in ("auto", "liblinear", "saga") and penalty not in ("l2", None):
         raise ValueError(f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty.")
     if dual and solver not in ("auto", "liblinear"):
@@ -358,12 +358,12 @@ def check_solver(solver, penalty, dual):
 
 
 class Fit(NamedTuple):
-    """What `path_of` finds for one model."""
+    """The result of `path_of` for one model."""
 
     problem: Likelihood
     point: object  # the last Point
     n_iter: int
-    separated: bool  # whether the rows are perfectly separated, and nothing is penalised
+    separated: bool  # whether a hyperplane separates the rows, and there is no penalty
     coef: np.ndarray  # float64
     intercept: np.ndarray
 
@@ -376,7 +376,7 @@ class Fit(NamedTuple):
         }
 
     def rounded(self, dtype):
-        """(coefficients, intercepts) in a dtype, unless its range is too small; the score of the mean row stays."""
+        """(coefficients, intercepts) in a dtype if its range suffices; the score of the mean row does not change."""
         coef, intercept = self.coef, self.intercept
         with np.errstate(over="ignore", under="ignore"):
             small = coef.astype(dtype)
@@ -386,9 +386,9 @@ class Fit(NamedTuple):
 
 
 def path_of(models, strengths, rows, codes, n_classes, weights):
-    """Yield the Fit of each of some models, which differ in their penalties, `strengths`, alone.
+    """Yield the `Fit` of each model; models differ only in their penalties, which are `strengths`.
 
-    Each starts from where the one before ends.
+    Each fit starts from the result of the one before.
     """
     first = models[0]
     threads = n_threads(first.n_jobs)
@@ -414,13 +414,13 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
             points = model._points(problem, model._start(problem))
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # else they are those of the model before
+        if before is None or not np.array_equal(point.theta, before):  # else the last model's coefficients stay
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 
 
 def _centred(coef, intercept, unpenalised):
-    """(coefficients, intercepts) of more classes with mean 0 where no penalty says what is added to all classes."""
+    """(coefficients, intercepts); for more than two classes, shifted to a mean of 0 where the penalty allows it."""
     if len(coef) == 1:
         return coef, intercept
     return coef - coef.mean(axis=0) if unpenalised else coef, intercept - intercept.mean()

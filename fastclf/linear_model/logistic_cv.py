@@ -12,10 +12,10 @@ from ..model_selection.folds import as_folds
 from .logistic import SOLVERS, LogisticRegression, check_solver, is_native, path_of, penalty_of
 from .routed_scores import RoutedScores, refuse_params, routes, with_labels
 
-# The largest number of values of C that `Cs` makes: each is a fit of every fold.
+# The largest number of values of C for an integer `Cs`; each value is a fit in each fold.
 _MOST_CS = 10_000
 
-# Parameters that every LogisticRegression on the way has.
+# The parameters that are passed on to each LogisticRegression.
 _SHARED = ("dual", "tol", "fit_intercept", "intercept_scaling", "solver", "max_iter", "n_jobs", "callback")
 
 
@@ -193,7 +193,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return self._become(classes_=labels.classes, Cs_=Cs, l1_ratios_=np.array(l1_ratios), **fitted | told, **columns)
 
     def _grid(self):
-        """(Cs, shares of L1, the name of the penalty), the parameters checked."""
+        """(Cs, shares of L1, the name of the penalty), after checks of the parameters."""
         require_choice("solver", self.solver, SOLVERS)
         if isinstance(self.Cs, (int, np.integer)) and not isinstance(self.Cs, bool):
             Cs = np.logspace(-4, 4, require_integer("Cs", self.Cs, 1, _MOST_CS))
@@ -229,7 +229,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return [LogisticRegression(C=C, verbose=max(0, self.verbose - 1), **shared) for C in Cs]
 
     def _stub(self, classes, coef, **penalty):
-        """A fitted LogisticRegression with coefficients (K, d + 1) of a path, (K, d) without intercept."""
+        """A fitted LogisticRegression with coefficients (K, d + 1) of a path, or (K, d) without intercept."""
         model, d = LogisticRegression(n_jobs=self.n_jobs, **penalty), coef.shape[1] - bool(self.fit_intercept)
         intercept = coef[:, -1] if self.fit_intercept else np.zeros(len(coef))
         return model._become(
@@ -237,20 +237,20 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         )
 
     def _best(self, scores):
-        """Positions in Cs and in l1_ratios of the best scores: of the means over the folds, or of each fold."""
-        by_C = scores.transpose(0, 2, 1)  # of equal scores the first C
+        """Indices in Cs and in l1_ratios of the best scores: of the mean over folds, or with refit=False of each."""
+        by_C = scores.transpose(0, 2, 1)  # C varies slowest, so that of equal scores the smallest index of C wins
         best = by_C.sum(axis=0).argmax() if self.refit else by_C.reshape(len(by_C), -1).argmax(axis=1)
         return np.unravel_index(best, by_C.shape[1:])
 
     def _refitted(self, C, l1_ratio, penalty, data):
-        """The attributes of the fit of the best parameters to `data`: rows, codes, number of classes, weights."""
+        """The attributes of the fit with the best parameters to data = (rows, codes, number of classes, weights)."""
         models = self._models([C], penalty, l1_ratio)
         [fit] = path_of(models, [models[0]._check_parameters()], *data)
         chosen = {"C_": float(C), "l1_ratio_": l1_ratio}
         return fit.attributes() | chosen | {"coef_": fit.coef, "intercept_": fit.intercept}
 
     def _mean_of_folds(self, Cs, l1_ratios, best, paths, classes):
-        """The attributes of the mean of the folds' best fits."""
+        """The attributes for refit=False: means over the folds' best fits."""
         i, share = best
         mean = self._stub(classes, paths[np.arange(len(paths)), share, i].mean(axis=0))
         return {
@@ -264,7 +264,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         }
 
     def _attributes(self, classes, C, l1_ratio, paths, scores, steps):
-        """What `use_legacy_attributes` decides on."""
+        """The attributes whose form depends on `use_legacy_attributes`."""
         if self.use_legacy_attributes is False:
             return {"coefs_paths_": paths, "scores_": scores, "n_iter_": steps}
         K = paths.shape[3]
@@ -282,14 +282,12 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
             "n_iter_": np.ascontiguousarray(steps),
         }
 
-    # Scores
-
     _hands_on_score = True
 
     def _scorer(self, classes, weights, params):
-        """The function (model, rows, targets, test) that scores a fold; `params` are those that were routed."""
+        """A function (model, rows, targets, test) that scores a fold; params: the scorer's arguments if routed."""
         scoring = self._scoring()
-        if params is not None:  # scikit-learn is loaded, and its scorers are routed to
+        if params is not None:  # metadata routing is on, so scikit-learn's scorer is used
             scoring = self._get_scorer()
         if hasattr(scoring, "_score_func"):
             scoring = with_labels(scoring, classes)
@@ -335,7 +333,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
 
 def _path(models, Cs, rows, codes, weights, n_classes):
-    """(coefficients (n_Cs, K, d + 1) in the order of Cs, steps), each fit from the optimum of the next smaller C."""
+    """(coefficients (n_Cs, K, d + 1) in the order of Cs, steps); each fit starts from that of the next smaller C."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each")
     order = np.argsort(Cs, kind="stable")

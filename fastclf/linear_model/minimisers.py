@@ -1,7 +1,7 @@
 """Minimisers of a smooth convex function that is a sum over many rows: Newton, L-BFGS and plain gradient descent.
 
-Each minimiser is a generator of its successive points. It ends at a point that is optimal to `tol`, or where rounding
-allows no further step. The caller may stop at any point.
+Each minimiser is a generator of successive points. The last point is optimal to `tol`, or rounding allows no further
+step. The caller may stop at any point.
 """
 
 from itertools import islice
@@ -10,19 +10,20 @@ import numpy as np
 
 from .._threads import aside
 
-# Number of step lengths that are tried before the function is considered flat.
+# The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
 # The relative rounding error of the objective.
 _ROUNDING = 1e-13
-# A sample has this number of rows for each parameter, and at least _LEAST_ROWS.
+# _ROWS_PER_PARAMETER: the number of rows in a sample for each parameter.
+# _LEAST_ROWS: the least number of rows in a sample.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# The largest number of columns, and of parameters, of a matrix of second derivatives that is factorised.
+# Second derivatives are factorised up to this number of columns, and of parameters.
 _MOST_COLUMNS = 1024
-# Number of steps until L-BFGS computes second derivatives again; the number then doubles each time.
+# The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
-# The largest number of steps to the optimum of a sample.
+# The most steps towards the optimum of a sample.
 _SAMPLE_STEPS = 100
-# Multiplications that take as long as a Python call apart from its kernels: 50 us.
+# The number of multiplications that take as long as the Python code of a call, 50 us.
 _CALL = 1 << 20
 
 
@@ -54,11 +55,11 @@ def move(evaluate, point, direction):
 def inverted(matrices):
     """The inverses of positive semidefinite matrices (..., D, D).
 
-    Diagonals are raised until the matrices are regular.
+    The diagonals are increased until the matrices can be inverted.
     """
     size = matrices.shape[-1]
     ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
-    while np.max(ridge) < np.inf:  # this ends the loop if a matrix holds NaN
+    while np.max(ridge) < np.inf:  # the loop ends if a matrix holds NaN
         try:
             half = np.linalg.inv(np.linalg.cholesky(matrices + ridge))
             return np.swapaxes(half, -1, -2) @ half
@@ -83,7 +84,7 @@ def inverse_of(curvature):
 
 
 def newton(evaluate, point, tol):
-    """The points of Newton's method. The first point and those of `evaluate(theta)` must have a curvature."""
+    """The points of Newton's method. `point`, and the points that evaluate(theta) returns, must have a curvature."""
     while not (point is None or point.is_optimal(tol)):
         point = move(evaluate, point, -inverse_of(point.curvature)(point.gradient))
         if point is not None:
@@ -131,7 +132,7 @@ def _two_loops(gradient, history, precondition):
 
 
 def newton_points(problem, theta, tol):
-    """The start and its successors by Newton's method on all rows."""
+    """The points of Newton's method on all rows, beginning with the start."""
 
     def evaluate(theta):
         return problem.evaluate(theta, 1, "full")
@@ -142,10 +143,10 @@ def newton_points(problem, theta, tol):
 
 
 def quasi_newton_points(problem, theta, tol, every=1):
-    """The start and its successors by L-BFGS, preconditioned by second derivatives on a sample of the rows.
+    """The points of L-BFGS, beginning with the start; the preconditioner is second derivatives on a sample of the rows.
 
-    If there are many rows, the optimum of a sample is the start. With `every` above 1 only every such panel of rows is
-    used.
+    If there are many rows, the start is the optimum of a sample. With `every` above 1 only every `every`-th panel of
+    rows is used.
     """
 
     def evaluate(theta):
@@ -156,7 +157,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at theta = 0 the blocks of all classes are equal
+        kind = "shared"  # at theta = 0 all classes have the same block
     n_steps, history = _STEPS, []
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
@@ -171,7 +172,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
 
 
 def _affordable(problem, every=1):
-    """(kind, step): such second derivatives on every step-th panel cost as much as a few passes over the rows."""
+    """(kind, step) of second derivatives, on every step-th panel, that cost no more than a few passes over the rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
@@ -186,31 +187,31 @@ def _affordable(problem, every=1):
 
 
 def _sample_step(problem):
-    """The step with which every step-th panel of rows is a sample large enough for all parameters."""
+    """The step with which every step-th panel of rows is a sample that is large enough for all parameters."""
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
 
 def sample_optimum(problem, theta, points):
-    """The optimum of a sample of the rows, if the sample is much smaller than all rows; otherwise theta.
+    """The optimum of a sample of the rows if the sample is much smaller than all rows; otherwise theta.
 
-    points(problem, theta, tol, every) are those of a minimiser on every `every`-th panel of rows.
+    points(problem, theta, tol, every): the points of a minimiser on every `every`-th panel of rows.
     """
     n, size, last = len(problem.codes), theta.size, _sample_step(problem)
-    # the larger sample starts at the optimum of a smaller one, unless theta is an earlier fit
+    # the larger sample starts at the optimum of a smaller one, unless theta is from an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta
     for step in steps:
         # the error of a gradient from m rows is about sqrt(size / m)
         for point in islice(points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
-            if point.margin > 0:  # the sample is separated, and so has no optimum
+            if point.margin > 0:  # a separated sample has no optimum
                 return theta
         theta = point.theta
     return theta
 
 
 def newton_is_faster(problem):
-    """Whether Newton's method is likely to be faster than L-BFGS; about 7 of its steps replace 22."""
+    """Whether Newton's method is likely to be faster than L-BFGS, if 7 of its steps replace 22 of L-BFGS."""
     n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
     one_pass = _CALL + n * K * (2 * length + 20)
     newton = 7 * (one_pass + n * length**2 * K * (K + 1) // 4 + (K * D) ** 3)
@@ -221,10 +222,10 @@ def newton_is_faster(problem):
 
 
 def continued_points(problem, point, tol):
-    """A point, which is the optimum for another penalty, and its successors for this one.
+    """The points of L-BFGS that begin with `point`, the optimum for another penalty.
 
-    `problem.curvature`, computed for the other penalty, preconditions L-BFGS. If L-BFGS is slow, second derivatives are
-    computed again, on more rows each time.
+    The preconditioner is `problem.curvature`, computed for the other penalty. If L-BFGS is slow, second derivatives are
+    computed again, each time on more rows.
     """
     yield point
     n, size = len(problem.codes), point.theta.size
@@ -244,10 +245,10 @@ def continued_points(problem, point, tol):
 
 
 def gradient_points(problem, theta, tol, length):
-    """The start and its successors by w <- w - length * gradient, with the coefficients of X itself.
+    """The points of w <- w - length * gradient, beginning with the start; w are the coefficients for X itself.
 
-    Without a length it is 1 / L, where L bounds the second derivatives: with two classes those at 0; with K classes K /
-    2 times that, because (diag(p) - pp') <= 1/2 (I - 11'/K) (Boehning 1992).
+    If length is None, it is 1 / L, where L bounds the second derivatives: with two classes those at 0; with K classes K
+    / 2 times that, because (diag(p) - pp') <= 1/2 (I - 11'/K) (Boehning 1992).
     """
     if length is None:
         length = 1 / problem.largest_curvature()

@@ -34,7 +34,7 @@ from .epochs import (
 from .scores import SparsifiableClassifier, as_dense, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# The largest number of scores of rows by voters that are computed at a time.
+# The most scores by voters that are computed at a time.
 _VOTE_NUMBERS = 1 << 20
 
 
@@ -164,7 +164,7 @@ class Perceptron(SparsifiableClassifier):
         t_=Value(require_numbers, "iu"),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
-        _samples_met_=Array("int64", "n_learners"),  # the number of samples that each learner has met so far
+        _samples_met_=Array("int64", "n_learners"),  # the number of samples that each learner has seen
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
@@ -172,7 +172,7 @@ class Perceptron(SparsifiableClassifier):
             voter_intercepts_=Array("float64", "n_voters"),
             voter_starts_=Starts("n_planes", "n_voters", full=True),  # the index of the first voter of each hyperplane
         ),
-        # 'averaged': the weights after the last sample, and the sums of each step times the number of its sample
+        # for average='averaged': the weights after the last sample, and the sums of each step times its sample's number
         **where(
             has("_last_coef_"),
             _last_coef_=Array("float64", "n_planes", "n_features"),
@@ -290,9 +290,9 @@ class Perceptron(SparsifiableClassifier):
         return self._become(**columns, classes_=classes, **trained)
 
     def _train(self, samples, members, held_out, plan, learners, threads, before=None, *, proves):
-        """Train the learners and return the attributes of the result, which continue the state `before`.
+        """Train the learners; returns the attributes of the result, which continue the state `before`.
 
-        `proves` says whether Novikoff's bound holds.
+        proves: whether Novikoff's bound on the number of mistakes holds.
         """
         n = len(samples.codes) if members is None else len(members)
         with Progress(plan.max_iter * n * len(learners), "perceptron", self.verbose, self.callback) as progress:
@@ -356,9 +356,9 @@ class Perceptron(SparsifiableClassifier):
         return chosen(self._scores(X)) if hasattr(self, "votes_") else super()._chosen(X)
 
     def _plan(self):
-        """The checked parameters as a Plan.
+        """The checked parameters as a `Plan`.
 
-        `class_weight` and others that depend on the data are checked with the rows.
+        `class_weight` and other parameters that depend on the data are checked later.
         """
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
@@ -406,9 +406,9 @@ class Perceptron(SparsifiableClassifier):
         )
 
     def _samples(self, X, y, sample_weight, known=None, reset=True):
-        """(Samples, Labels, attributes of the columns); `known`: the classes in `partial_fit`."""
+        """(Samples, Labels, attributes of the columns); known: the classes given to `partial_fit`, or None."""
         name = type(self).__name__
-        # an epoch over all rows also finds NaN and infinity
+        # an epoch over all rows would find NaN and infinity, so that no other check is needed
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
@@ -423,7 +423,7 @@ class Perceptron(SparsifiableClassifier):
         return as_samples(array, codes, labels.weight, refuse), labels, columns
 
     def _first_weights(self, samples, plan, classes, coef_init, intercept_init):
-        """(w, b) at the start of the training."""
+        """The weights (w, b) at the start of the training."""
         n = n_planes(classes)
         rng = np.random.default_rng([plan.seed, 1])
         if self.start == "random":
@@ -442,7 +442,7 @@ class Perceptron(SparsifiableClassifier):
 
 
 def _given(name, values, shape):
-    """First weights given by the user, as finite float64 of a shape."""
+    """First weights from the user, as a finite float64 array of the given shape."""
     try:
         array = np.array(as_array(values, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -455,6 +455,6 @@ def _given(name, values, shape):
 
 
 def _norm(v):
-    """|v|, without overflow or underflow at any scale."""
+    """The norm |v|, without overflow or underflow."""
     largest = np.abs(v).max()
     return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0

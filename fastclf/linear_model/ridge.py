@@ -1,4 +1,4 @@
-"""Ridge regression of a class's indicator, and the choice of its penalty by leaving rows out."""
+"""Ridge regression on the indicators of the classes, and the choice of its penalty by leaving rows out."""
 
 from numbers import Real
 
@@ -17,21 +17,21 @@ from .least_squares import LeastSquaresClassifier
 from .routed_scores import RoutedScores, with_labels
 from .scores import Coefficients, ScoreClassifier, counted
 
-# An inverse is trusted where the condition is at most this: ten digits of the solution are right.
+# An inverse is used if the condition number is at most this: then ten digits of the solution are right.
 _CONDITION = 1e5
-# Rows whose mean sums are taken about.
+# The number of rows whose mean is subtracted before sums of squares are made.
 _SAMPLE = 256
 
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
-# Numbers of rows that are made dense, or turned, at a time.
+# The number of entries in a block of rows that are made dense, or rotated, at a time.
 _BLOCK_NUMBERS = 1 << 20
-# The number of multiplications in a call of a kernel.
+# The number of multiplications in one call of compiled code.
 _CALL_WORK = 1 << 23
 
 
 class RidgeCoefficients(Coefficients):
-    """In a table of state, coefficients whose first axis two classes do not have."""
+    """In a table of state: coefficients that have no first axis if there are two classes."""
 
     def require(self, name, value, sizes, entries):
         super().require(name, np.atleast_2d(value) if isinstance(value, np.ndarray) else value, sizes, entries)
@@ -145,7 +145,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return self._become(**columns, **self._solved_fast(rows, codes, classes, weight))
 
     def _solved_fast(self, rows, codes, classes, weight):
-        """The attributes of the fit, from an inverse where that is exact enough."""
+        """The attributes of the fit, from an inverse matrix if that is accurate enough."""
         found = None
         if self.alpha > 0 and not isinstance(rows, Csr):
             with np.errstate(all="ignore"):
@@ -155,7 +155,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, X, codes, n_classes, weight):
-        """(coefficients, intercepts), or None where the condition may be above _CONDITION or numbers are not finite."""
+        """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
         n, d = X.shape
         share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         target = _targets(codes, n_classes)
@@ -165,7 +165,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
             mean = _mean(X, share) if self.fit_intercept else np.zeros(d)
             A = (np.asarray(X, np.float64) - mean) * root[:, None]
             matrix = aside(np.matmul, A, A.T)
-            if self.fit_intercept:  # the roots are an eigenvector of 0, and orthogonal to the target: it may be any
+            if self.fit_intercept:  # the eigenvalue 0 of root, orthogonal to targets, may change
                 matrix += np.outer(root, root) * (np.trace(matrix) / n / np.sum(root**2))
             moment = ((target - level) * root[:, None]).T
         else:
@@ -193,7 +193,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
     def _answers_without(self, name, values, X, y, fold):
-        # classes that are weighed are weighed anew in each fold
+        # class weights would have to be computed anew for each fold
         return None if self.class_weight is not None else super()._answers_without(name, values, X, y, fold)
 
     def _become(self, **attributes):
@@ -203,7 +203,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
 
 
 def _moments(X, codes, n_classes, weight, intercept, n_jobs, progress):
-    """(mean row or 0, Gram matrix of the rows less it, sums of targets times these), of dense rows."""
+    """(mean row or 0, Gram matrix of the centred rows, sums of target times centred row), for dense rows."""
     shift = np.zeros(X.shape[1])
     if intercept:
         shift = np.asarray(X[:: -(-len(X) // _SAMPLE)], np.float64).mean(axis=0)
@@ -218,7 +218,7 @@ def _moments(X, codes, n_classes, weight, intercept, n_jobs, progress):
 
 
 def _of_classes(sums):
-    """The sums over rows of targets times numbers, of the sums of these numbers over each class."""
+    """The sums over rows of target times number, from the sums of these numbers over each class."""
     return sums[1:] - sums[:1] if len(sums) == 2 else 2 * sums - sums.sum(axis=0)
 
 
@@ -228,23 +228,23 @@ def _targets(codes, n_classes):
 
 
 def _inverse(matrix):
-    """The inverse of a positive definite matrix, or None where its condition may be above _CONDITION."""
+    """The inverse of a positive definite matrix, or None if its condition number may exceed _CONDITION."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
         return None
-    # by powers of 2, as that is exact
+    # scaling by powers of 2 is exact
     scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
     scaled = matrix * scale * scale[:, None]
     try:
         inverse = aside(np.linalg.inv, scaled) if len(scaled) > 200 else np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
         return None
-    # the largest sum of sizes in a row bounds the largest eigenvalue
+    # the largest sum of absolute values in a row bounds the largest eigenvalue
     bound = np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
     return inverse * scale * scale[:, None] if bound <= _CONDITION else None
 
 
 def _weighed(class_weight, classes, codes, weight):
-    """Weights of rows times the factors of their classes."""
+    """The weights of the rows times the factors of their classes."""
     if class_weight is None:
         return weight
     factor = class_factors(class_weight, classes, np.bincount(codes, weight, len(classes)))
@@ -252,13 +252,13 @@ def _weighed(class_weight, classes, codes, weight):
 
 
 def _flat(attributes):
-    """Attributes with the one row of coefficients of two classes as a vector, as scikit-learn has it."""
+    """The attributes, with the coefficients of two classes as a vector, as in scikit-learn."""
     coef = attributes["coef_"]
     return attributes | {"coef_": coef[0] if coef.ndim == 2 and len(coef) == 1 else coef}
 
 
 class _LeftOut(ScoreClassifier):
-    """A classifier whose X are the scores themselves."""
+    """A classifier that takes X as its scores."""
 
     def __init__(self, classes):
         self.classes_ = classes
@@ -394,7 +394,7 @@ class RidgeClassifierCV(RoutedScores):
         )
 
     def _left_out_each(self, rows, codes, classes, weight, alphas):
-        """The attributes that each row left out for itself decides on."""
+        """The choice of alpha by leaving out each row for itself, as attributes."""
         scorer = None
         if self.scoring is not None:
             scorer = self._as_scorer(self.scoring, classes)
@@ -425,7 +425,7 @@ class RidgeClassifierCV(RoutedScores):
         return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
 
     def _by_folds(self, cv, X, rows, y, sample_weight, alphas, params, classes):
-        """The attributes that folds decide on."""
+        """The choice of alpha by folds, as attributes."""
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
         targets = np.asarray(y)
@@ -456,10 +456,11 @@ class RidgeClassifierCV(RoutedScores):
 
 
 def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
-    """Yield (start, stop, residuals) of blocks of rows, each row left out for itself, times the roots of the weights.
+    """Yield (start, stop, residuals) of blocks of rows; each row is left out for itself.
 
-    Residuals are of shape (n_alphas, rows, K). With A = root (X - mean) = U s V', the fit's residuals are
-    r - U s^2 / (s^2 + alpha) U'r, r being the centred target, and the leverages the squares of U times that share.
+    Residuals have the shape (n_alphas, rows, K) and are multiplied by root, the square roots of the weights. Let A =
+    root (X - mean) = U s V', and r the centred targets times root. The residuals of the fit are r - U s^2 / (s^2 +
+    alpha) U'r, and the leverages are the sums of U^2 s^2 / (s^2 + alpha) over columns.
     """
     n, d = rows.shape
     share = root**2 / np.sum(root**2)
@@ -518,7 +519,7 @@ def _long_mean(rows, share):
 
 
 def _centred(rows, centre, root, size=None):
-    """Yield (start, stop, root (X - centre)) of blocks of rows, dense, in float64."""
+    """Yield (start, stop, root (X - centre)) for blocks of rows, as dense float64."""
     size = size or max(1, _BLOCK_NUMBERS // rows.shape[1])
     for start in range(0, len(rows), size):
         stop = min(start + size, len(rows))
@@ -528,7 +529,7 @@ def _centred(rows, centre, root, size=None):
 
 
 def _row_products(rows, centre, root, threads):
-    """A A' of A = root (X - centre); sparse rows stay sparse."""
+    """A A' for A = root (X - centre); sparse rows stay sparse."""
     n, d = rows.shape
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]

@@ -1,4 +1,4 @@
-"""Estimators that cross-validate inside of `fit`, and scikit-learn's metadata routing to their folds and scores."""
+"""Estimators that cross-validate in `fit`, and scikit-learn's metadata routing to their splitters and scorers."""
 
 import inspect
 import sys
@@ -7,20 +7,20 @@ from .scores import LinearClassifier
 
 
 class RoutedScores(LinearClassifier):
-    """A linear classifier with the parameters `cv` and `scoring`, of which None is the accuracy."""
+    """A linear classifier with the parameters `cv` and `scoring`; scoring=None is the accuracy."""
 
     def _scoring(self):
         chosen = isinstance(self.scoring, str) and self.scoring == "warn"
         return "accuracy" if chosen or self.scoring is None else self.scoring
 
     def _get_scorer(self):
-        """scikit-learn's scorer, which its metadata routing asks for."""
+        """scikit-learn's scorer object for `scoring`, which metadata routing needs."""
         from sklearn.metrics import get_scorer
 
         return get_scorer(self._scoring())
 
     def get_metadata_routing(self):
-        """scikit-learn's MetadataRouter of this estimator, for its metadata routing alone."""
+        """scikit-learn's MetadataRouter for this estimator."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
         scores = MethodMapping().add(caller="fit", callee="score")
@@ -30,11 +30,11 @@ class RoutedScores(LinearClassifier):
         router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router.add(scorer=self._get_scorer(), method_mapping=scores)
 
-    # Whether `score` is the scorer's.
+    # Whether the method `score` uses the scorer.
     _hands_on_score = False
 
     def _routed(self, X, y, sample_weight, params):
-        """(cv, arguments of the scorer or None), by scikit-learn's metadata routing if it is switched on."""
+        """(cv, arguments of the scorer), by scikit-learn's metadata routing; (cv, None) if routing is off."""
         if not routes():
             refuse_params(params, self, "fit")
             return self.cv, None
@@ -64,7 +64,7 @@ def refuse_params(params, owner, method):
 
 
 def with_labels(scorer, classes):
-    """scikit-learn's scorer with the labels of all rows, some of which a fold may lack, if its function takes them."""
+    """The scorer with the labels of all rows as its `labels`, if it takes them; a fold may lack some labels."""
     from sklearn.metrics import make_scorer
 
     known = inspect.signature(scorer._score_func).parameters

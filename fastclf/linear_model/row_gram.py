@@ -1,11 +1,11 @@
-"""Least squares on sparse rows that stay sparse, by the products of the rows, or of the columns if those are fewer.
+"""Least squares on sparse rows that stay sparse, from the matrix of products of rows, or of columns if they are fewer.
 
     A = root(s) (X - 1 mean'),    w = A' z with (AA' + alpha I) z = t,    or    (A'A + alpha I) w = A' t
 
-A itself is never stored. The matrix of products has a Cholesky factor. Iterative refinement, with residuals from A
-itself, reduces the relative error from about the squared condition number of A to about the condition number (Bjorck
-1996, Numerical methods for least squares problems, 6.6). Where refinement does not converge, because A lacks full rank,
-the eigenvectors are used.
+A itself is never stored. The matrix of products has a Cholesky factor. Iterative refinement, with residuals from A,
+reduces the relative error from about the squared condition number of A to about the condition number (Bjorck 1996,
+Numerical methods for least squares problems, 6.6). Where refinement does not converge, because A lacks full rank,
+eigenvectors are used.
 """
 
 from typing import NamedTuple
@@ -17,35 +17,34 @@ from .._exceptions import warn
 from .._threads import aside
 from .scores import linear_scores
 
-# The largest number of rows of a matrix of products: 1.2 GB. Larger problems are solved by conjugate gradients.
+# The largest number of rows of a matrix of products (1.2 GB). Larger problems are solved by conjugate gradients.
 MOST = 12_000
 
-# Matrices of at most this number of rows are solved by their eigenvectors, which also give the rank and the condition.
+# Matrices of up to this number of rows are solved by eigenvectors, which also give the rank and the condition number.
 _FEW = 512
 
-# Columns with entries in more than this share of the rows are multiplied as dense ones, with this number of values at a
-# time.
+# _DENSE: columns with entries in more than this share of the rows are multiplied as dense columns.
+# _NUMBERS: the number of values that are made dense at a time.
 _DENSE, _NUMBERS = 1 / 32, 1 << 22
 
 _BLOCK = 256
 
-# Shares of the largest eigenvalue: an eigenvalue below the first counts as 0; between the two limits this is not
-# certain.
+# An eigenvalue below _ZERO times the largest one counts as 0. Between _ZERO and _CERTAIN this is uncertain.
 _ZERO, _CERTAIN = 1e-13, 1e-10
 
 _STEPS = 20_000
 
 
 class Solution(NamedTuple):
-    """The result of `solved`."""
+    """The result of `solved`: coefficients, rank and condition number."""
 
     coef: np.ndarray  # (n_outputs, d)
     rank: int
-    condition: float  # of A'A + alpha I
+    condition: float  # the condition number of A'A + alpha I
 
 
 class Unsure(Exception):
-    """The products of rows or columns do not determine the rank."""
+    """Raised if the matrix of products does not determine the rank."""
 
 
 def transposed(X):
@@ -56,7 +55,7 @@ def transposed(X):
 
 
 class Centred:
-    """The operator A = root (X - 1 mean') for a Csr X."""
+    """The operator A = root (X - 1 mean') for a Csr X, without storing A."""
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
@@ -72,7 +71,7 @@ class Centred:
         return linear_scores(self.turned, R.T, np.zeros(R.shape[1]), self.n_jobs) - np.outer(self.mean, R.sum(axis=0))
 
     def products(self):
-        """AA', or A'A if A has fewer columns than rows."""
+        """The matrix AA', or A'A if A has fewer columns than rows."""
         n, d = self.X.shape
         if n <= d:
             middle = linear_scores(self.X, self.mean[None], np.zeros(1), self.n_jobs)[:, 0]
@@ -110,7 +109,7 @@ def products_of(X, turned):
         stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + (1 << 20))))
         part = turned[rare[start:stop]]
         counts = length[rare[start:stop]]
-        # all pairs of entries of the same column
+        # all pairs of entries in the same column
         left = np.repeat(np.arange(part.size), np.repeat(counts, counts))
         first = np.repeat(part.indptr[:-1], counts * counts)
         place = np.arange(len(left)) - np.repeat(np.cumsum(counts * counts) - counts * counts, counts * counts)
@@ -135,7 +134,7 @@ class Factor:
         self.inverses = [np.linalg.inv(self.L[block, block]) for block in self.blocks]
 
     def forward(self, B):
-        """The product of the inverse of L and B."""
+        """L^-1 B."""
         x = np.array(B)
         for block, inverse in zip(self.blocks, self.inverses):
             x[block] = inverse @ (x[block] - self.L[block, : block.start] @ x[: block.start])
@@ -149,7 +148,7 @@ class Factor:
 
 
 class _Eigen:
-    """The inverse of the matrix of products plus alpha I, restricted to eigenvectors with eigenvalues other than 0."""
+    """The inverse of (matrix of products + alpha I), restricted to eigenvectors with eigenvalues other than 0."""
 
     def __init__(self, gram, alpha, longest, exact):
         values, self.V = aside(np.linalg.eigh, gram)
@@ -166,7 +165,7 @@ class _Eigen:
 
 
 def solved(A, target, alpha, exact):
-    """The Solution of min |A w - target|^2 + alpha |w|^2 with the least |w|.
+    """The `Solution` of min |A w - target|^2 + alpha |w|^2 with the least |w|.
 
     Raises Unsure if refinement does not converge or, unless `exact`, if an eigenvalue leaves the rank uncertain.
     """
@@ -192,13 +191,13 @@ def solved(A, target, alpha, exact):
 
 
 def _by_factor(A, target, alpha, gram, largest):
-    """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
+    """The `Solution` by a Cholesky factor, or None if there is no factor or the solution is not accurate enough."""
     n, d = A.X.shape
     wide = n <= d
     lost = 0
     matrix = gram.copy()
     if wide and A.mean.any():
-        # centred rows are orthogonal to u, and so are the targets: the matrix is made regular along u
+        # centred rows and targets are orthogonal to u; adding a multiple of uu' makes the matrix regular
         lost = 1
         u = A.root / np.linalg.norm(A.root)
         matrix += largest * np.outer(u, u)
@@ -221,7 +220,7 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """w by iterative refinement until a step changes nothing; None if the refinement does not converge."""
+    """The solution w by iterative refinement until steps change nothing; None if that does not converge."""
     n, d = A.X.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
@@ -247,7 +246,7 @@ def _refined(A, target, alpha, solve):
 
 
 def _largest(times, n, digits=1e-10):
-    """An estimate from below of the largest eigenvalue of a matrix of products, by subspace iteration."""
+    """A lower estimate of the largest eigenvalue of a symmetric matrix, by subspace iteration."""
     v = np.linalg.qr(np.random.default_rng(0).standard_normal((n, min(n, 4))))[0]
     value = 0.0
     for _ in range(60):
@@ -260,7 +259,7 @@ def _largest(times, n, digits=1e-10):
 
 
 def _by_gradients(A, target, alpha):
-    """The Solution by conjugate gradients on the normal equations (CGLS), for all targets together."""
+    """The `Solution` by conjugate gradients on the normal equations (CGLS), for all targets together."""
     n, d = A.X.shape
     w, rest = np.zeros((d, target.shape[1])), target.copy()
     slope = A.back(rest)

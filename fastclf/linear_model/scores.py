@@ -1,4 +1,4 @@
-"""The base of linear classifiers: scores and labels of dense or sparse rows."""
+"""Base classes of linear classifiers: scores and labels of dense or sparse rows."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
 
-# Scores that overflow are computed again from rows and weights that are multiplied by this.
+# Scores that overflow are computed again from rows and weights multiplied by this.
 _SCALE = 2.0**-600
 
 
 def counted(rows, labels, owner):
-    """(rows, weights or None) for the rows with weight above 0; the other rows are checked to be finite, too."""
+    """(rows, weights or None) of the rows with weight above 0; the other rows are checked for NaN and infinity, too."""
     if labels.rows is None:
         return rows, labels.weight
     if not isinstance(rows, Csr):
@@ -25,7 +25,7 @@ def counted(rows, labels, owner):
 
 
 def _arrays(X):
-    """The arrays of rows, dense or Csr. The arrays of a Csr have at least one entry, so that their address exists."""
+    """The arrays of dense or sparse rows; empty arrays of a Csr get an entry, so that they have an address."""
     if not isinstance(X, Csr):
         return (X,)
     if len(X.indices) == 0:
@@ -34,7 +34,7 @@ def _arrays(X):
 
 
 def _rows(X):
-    """The rows, in the form of a kernel's first arguments."""
+    """The rows as the first arguments of compiled functions."""
     return (X, X.data) if isinstance(X, Csr) else (X,)
 
 
@@ -43,7 +43,7 @@ def _parameters(coef, intercept):
 
 
 def as_dense(coef, dtype=None):
-    """Coefficients as a contiguous array, also those of `sparsify`."""
+    """Coefficients, dense or sparse, as a contiguous dense array."""
     return np.ascontiguousarray(coef.toarray() if is_sparse(coef) else coef, dtype)
 
 
@@ -56,7 +56,7 @@ def _sums(X, coef, intercept, n_jobs=None):
 
 
 def _small_sums(X, coef, intercept):
-    """Scores times _SCALE^2, which are finite."""
+    """Scores times _SCALE^2, which cannot overflow."""
     if isinstance(X, Csr):
         X = Csr(X.indptr, X.indices, X.data * np.float64(_SCALE), X.n_columns)
     else:
@@ -67,8 +67,9 @@ def _small_sums(X, coef, intercept):
 def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     """X @ coef.T + intercept of shape (n_samples, len(coef)), summed in float64; X is dense or Csr.
 
-    If `owner`, the name of an estimator, is given, NaN or infinity in X is refused in its name. A sum that overflows on
-    the way is computed again at another scale: a score is infinite only if float64 cannot represent it, and never NaN.
+    owner: the name of an estimator, or None; with a name, NaN or infinity in X is refused in its name. A sum that
+    overflows on the way is computed again at another scale: a score is infinite only if float64 cannot represent it,
+    and never NaN.
     """
     coef, intercept = _parameters(coef, intercept)
     scores, odd = _sums(X, coef, intercept, n_jobs)
@@ -82,7 +83,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
-    """The same as `chosen(linear_scores(...))`, without an array of all scores."""
+    """chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _parameters(coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes = np.empty(len(X), np.intp)
@@ -93,7 +94,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
-        # rows with infinite scores are compared at a scale at which these are finite
+        # rows with infinite scores are compared at a scale where the scores are finite
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)
@@ -102,7 +103,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def chosen(scores):
-    """The code of each row's class: the first largest score; for a single column, whether the score is above 0."""
+    """The class code of each row: the first class with the largest score; with one column, whether it is above 0."""
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
@@ -112,7 +113,7 @@ def n_planes(classes):
 
 
 class ScoreClassifier(Classifier):
-    """A classifier by scores; a subclass defines `_scores(X)`, of shape (n_samples, 1 or n_classes).
+    """A classifier by scores; subclasses define `_scores(X)`, of shape (n_samples, 1 or n_classes).
 
     With two classes a positive score means `classes_[1]`; otherwise the first class with the largest score wins.
     """
@@ -132,7 +133,7 @@ class ScoreClassifier(Classifier):
 
 
 class Coefficients(Array):
-    """In a table of state, coefficients: an array, of any strides, or what `sparsify` makes of it."""
+    """In a table of state: coefficients, as an array of any strides or as the sparse matrix from `sparsify`."""
 
     def require(self, name, value, sizes, entries):
         if is_sparse(value) or isinstance(value, np.ndarray):
@@ -162,7 +163,7 @@ class LinearClassifier(ScoreClassifier):
         return tags
 
     def _linear(self, function, X):
-        """The result of `linear_scores` or `linear_codes` for new rows."""
+        """function(X, ...) for new rows X, where function is `linear_scores` or `linear_codes`."""
         self._require_fitted()
         X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)

@@ -10,14 +10,14 @@ def ascending(models):
 
 
 class WarmPath:
-    """The shortcut along C for a classifier with a method `_fit_each(models, X, y)`.
+    """A shortcut for fits along C, for a classifier with a method `_fit_each(models, X, y)`.
 
-    `_fit_each` fits models that differ only in C, each starting from the result of the one before.
+    `_fit_each` fits models that differ only in C; each fit starts from the result of the one before.
     """
 
     _path_parameters = ("C",)
 
-    # Whether a warm start saves time without changing the result of a fit.
+    # Whether a start from another fit saves time without changing the result.
     _starts_warm = True
 
     def _fit_path(self, name, values, X, y, shared=None):
