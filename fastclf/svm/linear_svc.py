@@ -26,8 +26,7 @@ from .l1_margin import L1Newton
 from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
-# _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Dense data with more
-# columns
+# _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Data with more columns
 # but at most this number of rows are reduced by a QR decomposition to as many columns as rows.
 # _QR_NUMBERS: the most matrix entries for that QR decomposition.
 _NEWTON_SIZE = 1024

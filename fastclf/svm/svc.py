@@ -170,8 +170,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         return self._fit_each([self], X, y, sample_weight)[0]
 
     # Shortcuts for model selection: each C starts from the alphas of the C before, each fold from those of all rows. A
-    # row
-    # that is no support vector can be left out without a change.
+    # row that is no support vector can be left out without a change.
 
     @property
     def _starts_warm(self):

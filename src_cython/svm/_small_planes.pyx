@@ -2,8 +2,8 @@
 #
 #     min |w|^2 / 2 + sum_i cost_i max(0, z_i)^2,   z_i = 1 - y_i w.x_i,
 #
-# where the rows x_i are doubles that include the bias column and are padded with zeros to whole vectors. A row is active
-# if z_i > 0 and cost_i > 0. Newton's point w + p solves (1 + 2 sum cost x x') (w + p) = 2 sum cost y x over the active
+# where the rows x_i are doubles, with the bias column, and are padded with zeros to whole vectors. Rows with z_i > 0
+# and cost_i > 0 are active. Newton's point w + p solves (1 + 2 sum cost x x') (w + p) = 2 sum cost y x over the active
 # rows. If its active rows are the same, it is the optimum; else a line search along p finds the least objective.
 #
 # The matrix is updated when rows become active or inactive; the last step uses a matrix that is summed anew.
