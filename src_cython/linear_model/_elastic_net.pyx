@@ -1,16 +1,16 @@
-# Coordinate descent on a quadratic function with an L1 term: what a step of proximal Newton minimises.
+# Coordinate descent on a quadratic function with an L1 term, the model that a proximal Newton step minimises.
 #
 #     min over u    1/2 (u - u0)' H (u - u0) + g (u - u0) + sum_j edge_j |u_j|,      edge >= 0, H positive semidefinite
 #
-# A step takes one coordinate to its minimum, u_j <- soft(u_j - G_j / H_jj, edge_j / H_jj), G being the gradient of the
-# smooth part. `descend` has H in memory. `sweep` has the columns of X in memory, and the second derivatives of the loss
-# of logistic regression by the scores s = W x of each row, with probabilities p and row weights a:
+# A step takes one coordinate to its minimum, u_j <- soft(u_j - G_j / H_jj, edge_j / H_jj), where G is the gradient of
+# the smooth part. `descend` has H in memory. `sweep` has the columns of X in memory; H are the second derivatives of
+# the loss of logistic regression at the scores W x of each row, with probabilities p and row weights a:
 #
 #     two classes:  H = sum_i a_i p_i (1 - p_i) x_i x_i'
 #     K classes:    H_(k,j),(m,l) = sum_i a_i p_ik ([k = m] - p_im) x_ij x_il
 #
-# The violation of a coordinate is the length of its shortest subgradient: |G_j + edge_j sign(u_j)|, and at u_j = 0
-# max(0, |G_j| - edge_j).
+# The violation of a coordinate is the absolute value of its smallest subgradient: |G_j + edge_j sign(u_j)|, and at u_j
+# = 0 max(0, |G_j| - edge_j).
 from cython cimport floating
 from libc.math cimport fabs, sqrt
 
@@ -27,7 +27,7 @@ cdef inline double violation_of(double u, double G, double edge) noexcept nogil:
 
 
 cdef inline double minimum(double u, double G, double h, double edge) noexcept nogil:
-    """The minimum along a coordinate of second derivative h > 0, which is exactly 0 within the edges."""
+    """The minimum along a coordinate, with second derivative h > 0; it is exactly 0 if |gradient at 0| <= edge."""
     cdef double z = h * u - G
     if z > edge:
         return (z - edge) / h
@@ -39,9 +39,9 @@ cdef inline double minimum(double u, double G, double h, double edge) noexcept n
 def descend(
     const double[:, ::1] H, const double[::1] edge, double[::1] u, double[::1] G, double tol, Py_ssize_t n_sweeps
 ):
-    """At most n_sweeps sweeps over all coordinates, until the Euclidean norm of the violations is at most tol.
+    """Take at most n_sweeps sweeps over all coordinates, until the Euclidean norm of the violations is at most tol.
 
-    Changes u and G, the gradient of the smooth part at u; returns the norm.
+    Changes u, and G, the gradient of the smooth part at u; returns the norm of the violations.
     """
     cdef Py_ssize_t m = u.shape[0], j, i, sweep
     cdef double step, total = 0
@@ -67,22 +67,23 @@ def descend(
     return sqrt(total)
 
 
-# Columns of X and what a sweep knows of the rows; K is the number of rows of W. Column p, the last, is 1 in all rows.
+# The state of sweeps over K (p + 1) coordinates: columns of X, and numbers of each row. Column p, the last, is 1 in all
+# rows.
 cdef struct state_t:
     Py_ssize_t n
     Py_ssize_t p
     Py_ssize_t K
-    const long long* starts  # (p + 1,) column j has the entries starts[j] to starts[j + 1]; NULL: dense columns
+    const long long* starts  # (p + 1,) the first entry of each sparse column, and the end; NULL: dense columns
     const int* rows          # the row of each entry
-    const double* x          # the entries; of dense columns (p, n)
-    const double* weight     # (K, n) a p (1 - p), or with K > 1 a p
-    const double* share      # (K, n) p, of K > 1
-    double* s                # (K, n) X (u - u0)
-    double* mean             # (n,) sum_k p_k s_k, of K > 1
+    const double* x          # the entries of sparse columns, or dense columns (p, n)
+    const double* weight     # (K, n) a p (1 - p); with K > 1 a p
+    const double* share      # (K, n) the probabilities p; used with K > 1
+    double* s                # (K, n) X (u - u0); changed
+    double* mean             # (n,) sum_k p_k s_k, changed; used with K > 1
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """H (u - u0) at coordinate (k, j)."""
+    """The entry (k, j) of H (u - u0)."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* s = t.s + k * n
@@ -109,7 +110,7 @@ cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
 
 
 cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexcept nogil:
-    """Coordinate (k, j) by a step: s_k += step x_j."""
+    """Change coordinate (k, j) by `step`: s_k += step x_j."""
     cdef Py_ssize_t e, i, n = t.n
     cdef double* s = t.s + k * n
     cdef const double* x = t.x + j * n
@@ -155,7 +156,7 @@ cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil
 cdef state_t state_of(
     columns, const double[:, ::1] weight, const double[:, ::1] share, double[:, ::1] s, double[::1] mean
 ) except *:
-    """A state of (starts, rows, entries), with starts None of dense columns (p, n), and the arrays of `state_t`."""
+    """A state_t; columns: (starts, rows, entries) or (None, None, dense columns (p, n)); the rest as in `state_t`."""
     cdef const long long[::1] starts
     cdef const int[::1] rows
     cdef const double[::1] entries
@@ -180,7 +181,7 @@ cdef state_t state_of(
 
 
 def bends(columns, weight, share, s, mean, double[:, ::1] out, Py_ssize_t start, Py_ssize_t stop):
-    """Write the second derivatives of the loss by coordinates [start, stop) of (K, p + 1), flattened."""
+    """Write the second derivatives of the loss by coordinates start to stop of (K, p + 1), flattened."""
     cdef state_t t = state_of(columns, weight, share, s, mean)
     cdef Py_ssize_t c, D = t.p + 1
     require(out.shape[0] == t.K and out.shape[1] == D)
@@ -189,17 +190,17 @@ def bends(columns, weight, share, s, mean, double[:, ::1] out, Py_ssize_t start,
             out[c // D, c % D] = bend_of(&t, c // D, c % D)
 
 
-# Arguments: arrays that the caller allocates once for all sweeps, and reads afterwards.
+# The arguments are arrays that the caller allocates once for all sweeps, and reads afterwards.
 def sweep(
     columns, weight, share, s, mean, const double[:, ::1] bend, const double[:, ::1] g, const double[::1] pull,
     const double[::1] edge, const double[:, ::1] u0, double[:, ::1] u, const int[::1] order, Py_ssize_t start,
     Py_ssize_t stop, unsigned char[::1] kept
 ):
-    """Take the coordinates order[start:stop], numbered as in (K, p + 1), to their minima.
+    """Take the coordinates order[start:stop], numbered as in (K, p + 1), to their minima one after another.
 
-    bend has the second derivatives with the penalty's, pull, and g the gradient of the smooth part at u0. Changes u, s
-    and mean; `kept` tells for each coordinate of the order whether it is not 0 or has moved. Returns the sum of squares
-    of the violations that were met.
+    bend: the second derivatives of loss and penalty; pull: those of the penalty; g: the gradient of the smooth part at
+    u0. Changes u, s and mean, and sets kept[i] to whether coordinate order[i] is not 0 or has moved. Returns the sum of
+    squared violations, each before its coordinate moved.
     """
     cdef state_t t = state_of(columns, weight, share, s, mean)
     cdef Py_ssize_t at, c, k, j, D = t.p + 1
@@ -227,9 +228,9 @@ def take_columns(
     X, const floating[::1] data, const int[::1] place, long long[::1] indptr, int[::1] indices, floating[::1] out,
     Py_ssize_t start, Py_ssize_t stop
 ):
-    """Rows [start, stop) of a `Csr` X with its `data`, of the columns whose place is not negative.
+    """Copy those columns of a `Csr` X, with its `data`, whose place is not negative, for rows [start, stop).
 
-    Writes indptr[start + 1] to indptr[stop], and the entries from indptr[start] on.
+    Writes indptr[start + 1] to indptr[stop], and the entries from number indptr[start] on.
     """
     cdef csr_t rows = csr_of(X)
     cdef Py_ssize_t i, e, at = indptr[start]
@@ -248,9 +249,9 @@ def by_column(
     X, const floating[::1] data, const double[::1] factor, long long[::1] ends, int[::1] rows, double[::1] out,
     Py_ssize_t start, Py_ssize_t stop
 ):
-    """Put the entries of rows [start, stop) of a `Csr` X, times the factors of their columns, into columns.
+    """Sort the entries of rows [start, stop) of a `Csr` X by column, multiplied by the factors of their columns.
 
-    ends[j] is where the next entry of column j goes.
+    ends[j]: where the next entry of column j is written; changed.
     """
     cdef csr_t X_ = csr_of(X)
     cdef Py_ssize_t i, e

@@ -34,43 +34,44 @@ from _vector cimport (
 )
 
 cdef enum:
-    ROWS = 48  # number of rows of a panel, a multiple of three vectors at every level, and of six
+    ROWS = 48  # the number of rows in a panel, a multiple of six and of three vectors at every SIMD level
 PANEL = ROWS
 LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # one block: the mean of the diagonal blocks over the classes
+    SHARED  # one block for all classes: the mean of the diagonal blocks
     DIAGONAL  # a block for each class
     FULL  # a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
-# State of a pass over rows: the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up to whole
-# vectors. For sparse rows W and grad are stored by column, so that all numbers that an entry needs are side by side.
+# The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up
+# to whole vectors. For sparse rows W and grad are stored by column, so that all numbers that an entry needs are
+# adjacent.
 cdef struct pass_t:
-    Py_ssize_t n               # number of rows of X
-    Py_ssize_t d               # number of columns of X
+    Py_ssize_t n               # the number of rows of X
+    Py_ssize_t d               # the number of columns of X
     Py_ssize_t ld
-    Py_ssize_t n_classes       # number of classes, but 1 for two classes
+    Py_ssize_t n_classes       # the number of classes, but 1 for two classes
     Py_ssize_t width           # for sparse rows: K, rounded up to whole vectors unless it is 1
     const int* codes           # (n,) the class of each row
-    const double* weights      # (n,) or NULL: all 1
-    double bias                # the value of the intercept's column: 1, or 0 without intercept
-    const double* shift        # shift and factor: (d,), for dense rows
-    const double* factor
-    const double* W            # (K, ld); for sparse rows (d + 1, width)
+    const double* weights      # (n,) the weight of each row, or NULL if all are 1
+    double bias                # the value of the bias column: 1, or 0 without intercept
+    const double* shift        # (d,) subtracted from each dense row
+    const double* factor       # (d,) multiplies each dense row after that
+    const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin, in pass_plain the derivative by the intercept]
-    double* grad               # same shape as W
-    double* hess               # (blocks, d + 1, ld)
+    double* sums               # [loss, least margin, derivative by the intercept]; the last one by `pass_plain` alone
+    double* grad               # the gradient, with the shape of W
+    double* hess               # (blocks, d + 1, ld) the second derivatives
     # scratch space
-    double* s                  # (K, ROWS) scores, then r
-    double* weight             # (ROWS,) 0 beyond the last row
-    double* bend               # (ROWS,) for two classes weight times a; for more 1 / weight, or 0 for a row of weight 0
-    double* z                  # (ROWS, ld) the panel; for sparse rows one row of `width` numbers
-    double* zt                 # (ld, ROWS) the panel, transposed
-    double* az                 # (d + 1, ROWS) the panel times a, transposed
+    double* s                  # (K, ROWS) the scores, then r
+    double* weight             # (ROWS,) the weights; 0 beyond the last row
+    double* bend               # (ROWS,) weight times a for two classes; for more 1 / weight, or 0 if the weight is 0
+    double* z                  # (ROWS, ld) a panel z; for sparse rows one row of `width` numbers
+    double* zt                 # (ld, ROWS) the panel z, transposed
+    double* az                 # (d + 1, ROWS) weight times a times z, transposed
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
@@ -102,7 +103,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # levels with fewer than four lanes in a vector
+            else:  # SIMD levels with fewer than four lanes in a vector
                 transpose_rest(p, i, j)
 
 
@@ -184,7 +185,7 @@ cdef void add_rows(
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For two classes: replace the scores by r, add the losses to sums[0], and store the curvature in `bend`."""
+    """For two classes: replace the scores by r, add the losses to sums[0], and store weight times a in `bend`."""
     cdef double sign[ROWS]
     cdef Py_ssize_t i
     cdef vec_d m, loss, q, a, y, weight, total = spread_d(0)
@@ -206,9 +207,9 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
-@cdivision(True)  # off: the debug build's check of divisors is not for vectors
+@cdivision(True)  # the debug build's check of divisors does not work on vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For more classes: replace the scores by weight times probability, and add the losses to sums[0]."""
+    """For more than two classes: replace the scores by weight times probability, and add the losses to sums[0]."""
     cdef double most[ROWS]
     cdef double total[ROWS]
     cdef double correct[ROWS]
@@ -243,7 +244,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """az = weight a_km z, transposed, for a panel; s[k] must hold weight times the probability of class k."""
+    """Set az = weight a_km z, transposed, for a panel; s[k] must hold weight times the probability of class k."""
     cdef Py_ssize_t j, v
     cdef double a[ROWS]
     for v in range(ROWS // LANES_D):
@@ -253,9 +254,9 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
             (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
 
 
-@cdivision(True)  # off: the debug build's check of divisors is not for functions that return vectors
+@cdivision(True)  # the debug build's check of divisors cannot be in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """weight a_km for the rows of vector v of a panel; with SHARED the mean over k of weight a_kk."""
+    """weight a_km for the rows in vector v of a panel; with SHARED the mean over k of weight a_kk."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -273,7 +274,7 @@ cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_s
 
 
 cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Whether there is a block of second derivatives for classes k <= m."""
+    """Whether hess has a block for the classes k <= m."""
     return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
 
 
@@ -290,7 +291,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Load the weights of a panel's rows, add their losses, and replace their scores by r or probabilities."""
+    """Load the weights of a panel's rows, add the losses, and replace the scores by r or (K > 1) by probabilities."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -306,7 +307,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Replace probabilities by r = weight (probability - [class of the row]), once the curvature does not need them."""
+    """For K > 1: replace weighted probabilities by r = weight (probability - [class of the row])."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -316,7 +317,7 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels start, start + step, ... before stop to the sums, with rows centred and scaled."""
+    """Add panels start, start + step, ... before stop to the sums; their rows are centred and scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
@@ -340,14 +341,14 @@ cdef void pass_dense(
         panel += step
 
 
-# A vector at the end of a row extends into the next row. Its values there are finite, W is 0 there, and grad is ignored
-# there. The last panels, which have no next row, are copied.
+# The last vector of a row may extend into the next row. Its values there are finite, W is 0 there, and grad there is
+# ignored. The last panels, which have no next row, are copied first.
 cdef void pass_plain(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels like `pass_dense`, for two classes and without second derivatives; W and grad belong to X itself.
+    """`pass_dense` for two classes without second derivatives; rows are not copied, and W and grad belong to X itself.
 
-    `bias` is the intercept here, and sums[2] the derivative with respect to it.
+    p.bias is the intercept here, and sums[2] the derivative by the intercept.
     """
     cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors = (p.d + LANES_D - 1) // LANES_D
     cdef double total
@@ -375,7 +376,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """The same as `add_curvature`, for a panel of sparse rows."""
+    """`add_curvature` for a panel of sparse rows."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -410,7 +411,7 @@ cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels start, start + step, ... before stop of sparse rows to the sums."""
+    """`pass_dense` for sparse rows, which are neither centred nor scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -457,13 +458,13 @@ cdef void add_moments(pass_t* p, double* total, double* squares, double* most) n
 
 
 cdef double* doubles(array):
-    """The address of an array's first number, NULL for an empty array. The caller keeps the array alive."""
+    """The address of the first number of an array, NULL for an empty array. The caller keeps the array alive."""
     cdef const double[::1] flat = array.reshape(-1)
     return <double*> &flat[0] if flat.shape[0] else NULL
 
 
 cdef pass_t pass_of(state, Py_ssize_t n) except *:
-    """The pass_t of a `Pass` of `likelihood.py`, over n rows. The caller keeps the `Pass` alive."""
+    """The pass_t of a `Pass` over n rows. The caller keeps the `Pass` alive."""
     cdef pass_t p
     cdef const int[::1] codes = state.codes
     require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
@@ -486,7 +487,7 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """The same as `dense`, for two classes and rows that are neither centred nor scaled (shift 0, factor 1)."""
+    """`dense` for two classes and rows that are neither centred nor scaled (shift 0, factor 1)."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.n_classes == 1)
     with nogil:
@@ -494,7 +495,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """The same as `dense`, for a `Csr` X with its `data`."""
+    """`dense` for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
@@ -503,7 +504,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
-    """Update `found`, (3, ld), with panels start to stop: sum, sum of squares and largest size of each column."""
+    """Update found (3, ld), the sum, sum of squares and largest |x| of each column, by panels start to stop."""
     cdef pass_t p = pass_of(state, X.shape[0])
     cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)

@@ -32,40 +32,41 @@ from linear_model._samples cimport (
 )
 from _status cimport FASTCLF_OK
 
-# State of an epoch of n learners, from `Epoch` of `epochs.py`: a learner is one hyperplane, or all of them jointly.
+# The state of an epoch of n learners, from an `Epoch` of `epochs.py`. A learner is one hyperplane, or all of them in
+# joint learning.
 ctypedef struct epoch_t:
     bint intercept
     double eta
-    double* to_w           # (hyperplanes, d) to which steps are added: w and b themselves, or gradients
-    double* to_b           # (hyperplanes,)
+    double* to_w           # (hyperplanes, d) where steps are added: w itself, or the sum of a batch
+    double* to_b           # (hyperplanes,) the same for b
     # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is T w - lag_w
     double* lag_w
     double* lag_b          # (hyperplanes,) the same for b, or NULL
     double* loss           # (n,) sums of -y f over the mistakes
     double* margin         # (n,) the least y f over the correct samples
-    int64_t* mistakes      # (n,)
+    int64_t* mistakes      # (n,) the number of mistakes
     int64_t* since         # (n,) the number of the first sample after the last mistake
-    int64_t* record        # (n,) longest run without a mistake, if its end is to be reported; or NULL
-    double* square         # the largest |x|^2 so far; NULL: not wanted
+    int64_t* record        # (n,) the longest run without a mistake; NULL if the ends of runs do not matter
+    double* square         # the largest |x|^2 so far; NULL if not wanted
     int64_t t              # the number of the next sample, counted from the start of the training
     int64_t n_logged       # the number of mistakes in the log
-    int64_t* log_sample    # the number t of the sample of each mistake, with its row and step; NULL: no log
-    int64_t* log_row
-    double* log_step
+    int64_t* log_sample    # the sample number t of each mistake; NULL without a log
+    int64_t* log_row       # the row of each mistake
+    double* log_step       # the length of the step for each mistake
 
-# State of the penalty of n hyperplanes, from `Shrinking` of `epochs.py`.
+# The state of the penalty of n hyperplanes, from a `Shrinking` of `epochs.py`.
 ctypedef struct shrinking_t:
     double alpha
     double l1_ratio
     double* scale          # (n,) the ratio of w to the stored weights
     double* square         # (n,) |w|^2 for the stored weights
     double* size           # (n,) |w|_1 for the stored weights
-    double* due            # (n,) sum of the L1 cuts that are due for every coordinate so far
+    double* due            # (n,) the sum of all L1 cuts so far, which are due for every coordinate
     double* paid           # (n, d) sum of the cuts already applied to each coordinate
 
 
 cdef enum:
-    # |x|^2 is computed for this number of rows at a time, just before they are learned, so that they stay in a cache
+    # |x|^2 is computed for this number of rows at a time, just before they are learned from, while they are in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # a table instead of a branch, because labels are not predictable
@@ -82,7 +83,7 @@ cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil
 cdef inline double note_mistake(
     const rows_t* r, epoch_t* s, Py_ssize_t k, double z, double weight, Py_ssize_t row
 ) noexcept nogil:
-    """Record a mistake of learner k at the present sample, with y f = z; returns the length of its step."""
+    """Record a mistake of learner k on the current sample, with y f = z; returns the length of the step."""
     cdef double step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
     s.loss[k] -= z
     s.mistakes[k] += 1
@@ -98,7 +99,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Add step x to hyperplane k, and t times that to its lag."""
+    """Add step x to hyperplane k, and t step x to its lag."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -109,7 +110,7 @@ cdef inline void take_step(
 
 
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
-    """Raise the largest |x|^2 to that of a row, if it is wanted. Once a row has NaN it stays NaN."""
+    """Raise `square` to |x|^2 if that is larger, unless `square` is NULL. NaN stays."""
     cdef double size
     if square != NULL:
         size = dot_dense(x, x, n)
@@ -120,9 +121,9 @@ cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noex
 cdef Py_ssize_t learn(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn samples start to stop, each hyperplane for its class against the rest.
+    """Learn from samples start to stop, each hyperplane for its class against the rest.
 
-    Returns `stop`, or the first sample that is not learned yet, because its mistake ends a longest run.
+    Returns `stop`, or a sample that is not learned yet, because its mistake ends a longest run of correct samples.
     """
     cdef Py_ssize_t sample, row, n, k
     cdef const int* index
@@ -150,7 +151,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """The same as `learn`, for one hyperplane and dense rows, without lags, records and logs: fast for correct rows."""
+    """`learn` for one hyperplane and dense rows, without lags, records and logs; fast for correct rows."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -196,7 +197,7 @@ cdef void learn_dense(
 cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """The same as `learn`, for one hyperplane and sparse rows, without lags, records and logs."""
+    """`learn` for one hyperplane and sparse rows, without lags, records and logs."""
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -231,7 +232,7 @@ cdef void learn_sparse(
 cdef Py_ssize_t learn_each(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """The same as `learn`; one hyperplane without lags, records and logs is learned by a faster loop."""
+    """`learn`, by a faster loop for one hyperplane without lags, records and logs."""
     cdef Py_ssize_t sample, row, n, end
     cdef const int* index
     cdef const floating* x
@@ -258,7 +259,7 @@ cdef double best_rival(
 ) noexcept nogil:
     """The score of class `target` minus the best score of the other classes.
 
-    `rival` is the first class with that score.
+    rival: out, the first class with that best score.
     """
     cdef Py_ssize_t k
     cdef double f, score = 0, best = 0
@@ -276,7 +277,7 @@ cdef double best_rival(
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """The same as `learn`, with the hyperplanes of all classes as one joint learner."""
+    """`learn` with the hyperplanes of all classes as one joint learner."""
     cdef Py_ssize_t sample, row, n, target, rival
     cdef const int* index
     cdef const floating* x
@@ -303,9 +304,9 @@ cdef void judge(
     const rows_t* r, const hyperplanes_t* p, bint joint, const floating* data, Py_ssize_t start, Py_ssize_t stop,
     double* wrong, double* margin,
 ) noexcept nogil:
-    """For each learner k, add the weights of wrongly predicted samples to wrong[k].
+    """Add the weights of samples that learner k predicts wrongly to wrong[k], for each learner k.
 
-    Also lower margin[k] to the least y f of the samples.
+    Also lower margin[k] to the least y f of these samples.
     """
     cdef Py_ssize_t sample, row, n, k, rival
     cdef const int* index
@@ -317,7 +318,7 @@ cdef void judge(
         cost = 1 if r.cost == NULL else r.cost[row]
         for k in range(1 if joint else p.n):
             if joint:
-                # a tie is predicted as the first class
+                # the first class wins a tie
                 z = best_rival(r, p, x, index, n, r.code[row], &rival)
                 right = z > 0 or (z == 0 and r.code[row] < rival)
                 weight = p.up[r.code[row]]
@@ -329,13 +330,13 @@ cdef void judge(
                 weight = p.up[k] if positive else p.down[k]
             if not right:
                 wrong[k] += weight * cost
-            # NaN: the comparison is false, and the margin becomes NaN
+            # if z is NaN, the comparison is false, and the margin becomes NaN
             if not z >= margin[k]:
                 margin[k] = z
 
 
 cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double value) noexcept nogil:
-    """Set a stored weight of hyperplane k, and update |w|^2 and |w|_1."""
+    """Set a stored weight of hyperplane k, and update |w|^2 and |w|_1 of the stored weights."""
     cdef double before = w[0]
     w[0] = value
     c.square[k] += value * value - before * before
@@ -343,7 +344,7 @@ cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double valu
 
 
 cdef inline void decay(shrinking_t* c, Py_ssize_t k, double* w, Py_ssize_t d, double eta) noexcept nogil:
-    """Apply the L2 penalty of one sample: the scale of w shrinks; before it underflows, w is multiplied by it."""
+    """Apply the L2 penalty of one sample: the scale of w shrinks, and multiplies w before the scale underflows."""
     cdef Py_ssize_t j
     c.scale[k] *= max(0, 1 - (1 - c.l1_ratio) * eta * c.alpha)
     if c.scale[k] < 1e-9:
@@ -357,8 +358,8 @@ cdef inline void decay(shrinking_t* c, Py_ssize_t k, double* w, Py_ssize_t d, do
 cdef inline void cut(
     shrinking_t* c, Py_ssize_t k, double* w, double* paid, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Apply the L1 penalty of one sample: each coordinate of its row moves towards 0, not beyond, by the cuts due
-    and not yet applied (Tsuruoka, Tsujii, Ananiadou 2009)."""
+    """Apply the L1 penalty of one sample to the coordinates of its row: each moves towards 0, not beyond, by the cuts
+    that are due and not yet applied (Tsuruoka, Tsujii, Ananiadou 2009)."""
     cdef Py_ssize_t j, at
     cdef double before, after
     for j in range(n):
@@ -378,7 +379,7 @@ cdef void learn_shrinking(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, shrinking_t* c, const floating* data, Py_ssize_t start,
     Py_ssize_t stop,
 ) noexcept nogil:
-    """Learn samples start to stop with a penalty, each hyperplane for its class against the rest.
+    """Learn from samples start to stop with a penalty, each hyperplane for its class against the rest.
 
     The loss is summed over all samples, and includes the penalty before each sample.
     """
@@ -415,7 +416,7 @@ cdef void learn_shrinking(
 
 
 cdef double* doubles(array):
-    """The address of an array's first number, NULL for None. The caller keeps the array alive."""
+    """The address of the first number of an array, NULL for None. The caller keeps the array alive."""
     if array is None:
         return NULL
     cdef double[::1] flat = array.reshape(-1)
@@ -423,7 +424,7 @@ cdef double* doubles(array):
 
 
 cdef int64_t* integers(array):
-    """The address of the first number of an array of int64, NULL for None."""
+    """The address of the first number of an int64 array, NULL for None."""
     if array is None:
         return NULL
     cdef int64_t[::1] flat = array
@@ -431,7 +432,7 @@ cdef int64_t* integers(array):
 
 
 cdef object fill_rows(rows_t* r, samples):
-    """Fill in r from a `Samples`."""
+    """Fill r with the fields of a `Samples`."""
     cdef const int64_t[::1] order = samples.order
     cdef const int64_t[::1] indptr = samples.indptr
     cdef const int[::1] index = samples.indices
@@ -448,7 +449,7 @@ cdef object fill_rows(rows_t* r, samples):
 
 
 cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
-    """Fill in p from a `Hyperplanes`."""
+    """Fill p with the fields of a `Hyperplanes`."""
     cdef double[:, ::1] w = hyperplanes.w
     cdef const int[::1] positive = hyperplanes.positive
     p.n = w.shape[0]
@@ -460,7 +461,7 @@ cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
 
 
 cdef object fill_epoch(epoch_t* s, epoch):
-    """Fill in s from an `Epoch`, with an empty log."""
+    """Fill s with the fields of an `Epoch`, with an empty log."""
     s.intercept = epoch.intercept
     s.eta = epoch.eta
     s.to_w = doubles(epoch.to_w)
@@ -481,7 +482,7 @@ cdef object fill_epoch(epoch_t* s, epoch):
 
 
 cdef object fill_shrinking(shrinking_t* c, shrinking):
-    """Fill in c from a `Shrinking`."""
+    """Fill c with the fields of a `Shrinking`."""
     c.alpha = shrinking.alpha
     c.l1_ratio = shrinking.l1_ratio
     c.scale = doubles(shrinking.scale)
@@ -492,10 +493,10 @@ cdef object fill_shrinking(shrinking_t* c, shrinking):
 
 
 def learn_range(const floating[::1] data, samples, hyperplanes, epoch, Py_ssize_t start, Py_ssize_t stop):
-    """Learn samples start to stop.
+    """Learn from samples start to stop.
 
-    Returns the first sample that is not learned yet: `stop`, or the end of a longest run. `samples`, `hyperplanes` and
-    `epoch` are objects of the classes with these names in `epochs.py`.
+    Returns `stop`, or a sample that is not learned yet, because its mistake ends a longest run. `samples`,
+    `hyperplanes` and `epoch` are objects of the classes with these names in `epochs.py`.
     """
     cdef rows_t r
     cdef hyperplanes_t p
@@ -515,7 +516,7 @@ def learn_range(const floating[::1] data, samples, hyperplanes, epoch, Py_ssize_
 def learn_range_shrinking(
     const floating[::1] data, samples, hyperplanes, epoch, shrinking, Py_ssize_t start, Py_ssize_t stop
 ):
-    """Learn samples start to stop with the penalty of a `Shrinking`, each class against the rest."""
+    """Learn from samples start to stop with the penalty of a `Shrinking`, each class against the rest."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef epoch_t s
@@ -534,7 +535,7 @@ def count_wrong(
     const floating[::1] data, samples, hyperplanes, bint joint, Py_ssize_t start, Py_ssize_t stop,
     double[::1] wrong_out, double[::1] margin_out,
 ):
-    """Judge samples start to stop: add to `wrong_out`, lower `margin_out`; both have an entry for each learner."""
+    """Judge samples start to stop: add to wrong_out, and lower margin_out, both with an entry for each learner."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef const floating* x = &data[0] if data.shape[0] else NULL
@@ -544,14 +545,14 @@ def count_wrong(
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
 
 
-# Arguments: those of the C interface, `epoch_f` in `_model.pxd`.
+# The arguments are those of the C interface, `epoch_f` in `_model.pxd`.
 cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil:
-    """One epoch over n rows with codes 0 and 1, in `order` or, if it is NULL, first to last.
+    """One epoch over n rows with codes 0 and 1, in the given order, or first to last if `order` is NULL.
 
-    Updates w, b and mistakes.
+    Changes w and b, and adds to the number of mistakes.
     """
     cdef rows_t r
     cdef hyperplanes_t p

@@ -15,18 +15,18 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # a dense row is prefetched this number of samples ahead
+    AHEAD = 16  # a dense row is prefetched this number of samples before its turn
 
 ctypedef struct rows_t:
     Py_ssize_t d
     Py_ssize_t n_rows
-    const int64_t* order   # the row of each sample, or NULL: sample i is row i
-    # (n_rows + 1,) the first entry of each sparse row, and the end of the last; NULL: rows are dense
+    const int64_t* order   # the row of each sample; NULL: sample i is row i
+    # (n_rows + 1,) the first entry of each sparse row, and the end of the last one; NULL: rows are dense
     const int64_t* indptr
     const int* index       # the column of each entry of the sparse rows
     bint ones              # whether every entry of the sparse rows is 1
     const int* code        # (n_rows,) the class of each row
-    const double* cost     # (n_rows,) the factor c of each row's step; NULL: 1
+    const double* cost     # (n_rows,) the factor c of each row's step; NULL: all 1
 
 ctypedef fused number:  # the type of the weights; `floating` is the type of the rows
     float
@@ -35,10 +35,10 @@ ctypedef fused number:  # the type of the weights; `floating` is the type of the
 ctypedef struct hyperplanes_t:
     Py_ssize_t n           # 1, or the number of classes
     const int* positive    # (n,) the class on the positive side of each hyperplane
-    double* w              # (n, d)
-    double* b              # (n,)
-    const double* up       # (n,) class weight of `positive`; in joint learning of class k
-    const double* down     # (n,) the class weight of the other classes
+    double* w              # (n, d) the weights
+    double* b              # (n,) the intercepts
+    const double* up       # (n,) the class weight of `positive`; in joint learning, of class k
+    const double* down     # (n,) the class weight of all other classes
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:
@@ -49,7 +49,7 @@ cdef inline vec_d load(const number* x) noexcept nogil:
 
 
 cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
-    """w.x for a dense row; float weights with a row of doubles are not supported."""
+    """w.x for a dense row; float weights with double rows are not supported."""
     if number is double and floating is double:
         return dot_dd(w, x, n)
     elif number is double and floating is float:
@@ -59,7 +59,7 @@ cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) n
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w += step x; `index` is NULL for a dense row, and x is NULL for a sparse row of ones."""
+    """w += step x. For a dense row `index` is NULL; for a sparse row of ones x is NULL."""
     cdef Py_ssize_t j
     if x == NULL:
         for j in range(n):
@@ -104,7 +104,7 @@ cdef inline double dot(const double* w, const floating* x, const int* index, Py_
 
 
 cdef inline void prefetch_row(const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end) noexcept nogil:
-    """Prefetch the first 2 kB of a sample's dense row, if `sample` is before `end`."""
+    """Prefetch the first 2 kB of the dense row of a sample, if the sample is before `end`."""
     cdef const char* row
     cdef Py_ssize_t at
     if sample < end:
@@ -117,7 +117,7 @@ cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    """The numbers of a sample's row; also returns the row's number, its columns (NULL: dense) and its length."""
+    """The entries of a sample's row; row, index, n: out, the number, columns (NULL: dense) and length of the row."""
     row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
         prefetch_row(r, data, sample + AHEAD, end)

@@ -9,8 +9,8 @@
 # partial sums, which are added up, then the columns after the last whole vector, then b. Sparse row: its entries in
 # their order, then b.
 #
-# A row with NaN or infinity has no finite score, as 0 * inf is NaN. The entries return the number of scores that are
-# not finite, which makes a separate check of X unnecessary.
+# A row with NaN or infinity has no finite score, as 0 * inf is NaN. The functions return the number of scores that are
+# not finite, so that X needs no separate check.
 from cython cimport floating
 from _csr cimport csr_of, csr_t
 from _model cimport model_t, score_double_f, score_float_f
@@ -19,8 +19,9 @@ from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    ROWS = 4  # number of rows of a tile
-    # float32 is prefetched this number of values ahead: 15.4 GB/s instead of 13.2; not float64: 10.6 instead of 11.9
+    ROWS = 4  # the number of rows in a tile
+    # float32 is prefetched this number of values ahead, 15.4 GB/s instead of 13.2; for float64 prefetching slows: 10.6
+    # GB/s instead of 11.9
     AHEAD = 512
 
 TILE_ROWS = ROWS
@@ -36,7 +37,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 cdef inline double finish(
     vec_d s, const floating* x, const double* w, double b, Py_ssize_t whole, Py_ssize_t d
 ) noexcept nogil:
-    """A score, from the lanes' sums s over its first `whole` columns."""
+    """A score from the sums s over its first `whole` columns, one sum for each lane."""
     cdef double total = sum_d(s)
     cdef Py_ssize_t j
     for j in range(whole, d):
@@ -48,7 +49,7 @@ cdef void score_four_rows(
     const floating* x, const double* u, const double* v, double b_u, double b_v, Py_ssize_t d, double* out,
     Py_ssize_t stride
 ) noexcept nogil:
-    """out[r * stride + (0, 1)] for four rows from x on and two classes u and v; if u is v there is one class."""
+    """out[r * stride + (0, 1)] = scores of four rows, from x on, with the weights u and v; if u is v, with u alone."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, a, b, row
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = spread_d(0)
@@ -96,7 +97,7 @@ cdef inline double score_one(const floating* x, const double* w, double b, Py_ss
 cdef void score_row(
     const floating* x, const double* W, const double* b, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[k] for one row, four classes at a time."""
+    """Scores out[k] of one row, four classes at a time."""
     cdef vec_d s0, s1, s2, s3, row
     cdef Py_ssize_t j, k = 0, whole = d - d % LANES_D
     cdef const double* w
@@ -125,7 +126,7 @@ cdef void score_row(
 cdef void score_rows(
     const floating* X, const double* W, const double* b, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[n_rows, K] for at most ROWS rows."""
+    """Scores out[n_rows, K] of at most ROWS rows."""
     cdef Py_ssize_t k, last, r
     if n_rows < ROWS:
         for r in range(n_rows):
@@ -141,7 +142,7 @@ cdef void score_rows(
 cdef void score_sparse_row(
     const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """out[k] for a sparse row of X."""
+    """Scores out[k] of a sparse row of X."""
     cdef Py_ssize_t k, e
     cdef double total
     for k in range(K):
@@ -180,7 +181,7 @@ def choose(
 ):
     """Write the classes of rows [start, stop); returns the number of scores that are not finite.
 
-    scratch: (TILE_ROWS, K).
+    scratch: scratch space of shape (TILE_ROWS, K).
     """
     cdef Py_ssize_t d = X.shape[1], K = W.shape[0], row, n_rows, r, odd = 0
     with nogil:
@@ -199,7 +200,7 @@ def score_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """The same as `score`, for a `Csr` X with its `data`."""
+    """`score` for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t K = W.shape[0], row, odd = 0
@@ -214,7 +215,7 @@ def choose_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """The same as `choose`, for a `Csr` X with its `data`."""
+    """`choose` for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t K = W.shape[0], row, odd = 0
@@ -229,9 +230,9 @@ def choose_sparse(
 cdef int decide_rows(
     const model_t* model, const floating* X, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
-    """The scores of n rows. Status FASTCLF_OK means that all of them are finite. No scratch space is needed."""
+    """Write the scores of n rows; returns FASTCLF_OK if all of them are finite. Needs no scratch space."""
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
-    if n == 1 and K == 1:  # a short cut for a single score: 14 ns around the sum instead of 34
+    if n == 1 and K == 1:  # a shortcut for a single score: 14 ns beside the sum instead of 34
         out[0] = score_one(X, model.linear.coef, model.linear.intercept[0], d)
         return FASTCLF_OK if out[0] - out[0] == 0 else FASTCLF_BAD_VALUE
     while row < n:

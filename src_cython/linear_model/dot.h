@@ -14,7 +14,7 @@
 #define INLINED static inline
 #endif
 
-/* Names s0, s1, ... for the vectors of 16 lanes, since GCC would keep an array of them in memory. */
+/* Names s0, s1, ... for the vectors that have the 16 lanes, since GCC would keep an array of vectors in memory. */
 #define EACH_2(op) op(0) op(1)
 #define EACH_4(op) EACH_2(op) op(2) op(3)
 #define EACH_8(op) EACH_4(op) op(4) op(5) op(6) op(7)
@@ -38,7 +38,7 @@
 INLINED vec_d load_d(const double *x) { return *(const vec_d *)x; }
 INLINED vec_d load_f(const float *x) { return widen(x); }
 
-/* A mask of the first n > 0 lanes, or of all lanes if there are fewer. */
+/* A mask of the first n lanes, n > 0, or of all lanes if a vector has fewer. */
 #if LANES_D == 8 && defined(__AVX512VL__)
 #define FIRST(n) ((__mmask8)((n) >= 8 ? 255 : (1 << (n)) - 1))
 INLINED vec_d first_d(const double *x, ptrdiff_t n) { return _mm512_maskz_loadu_pd(FIRST(n), x); }
@@ -94,7 +94,7 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
 #define PART_df(v) PART(v, d, f)
 #define PART_ff(v) PART(v, f, f)
 
-/* w += step x, and at the same time w.z with the new w, without waiting for its store */
+/* w += step x, and at the same time the product w.z with the new w, which need not wait until w is stored. */
 #define ADD_AND_DOT(name, b)                                                                  \
     INLINED double name(double *w, double step, const b##_number *x, const b##_number *z, ptrdiff_t n) \
     {                                                                                         \
