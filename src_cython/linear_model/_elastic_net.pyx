@@ -9,8 +9,8 @@
 #     two classes:  H = sum_i a_i p_i (1 - p_i) x_i x_i'
 #     K classes:    H_(k,j),(m,l) = sum_i a_i p_ik ([k = m] - p_im) x_ij x_il
 #
-# The violation of a coordinate is the absolute value of its smallest subgradient: |G_j + edge_j sign(u_j)|, and at u_j
-# = 0 max(0, |G_j| - edge_j).
+# The violation of a coordinate is the absolute value of its smallest subgradient: |G_j + edge_j sign(u_j)| where u_j is
+# not 0, and max(0, |G_j| - edge_j) where it is.
 from cython cimport floating
 from libc.math cimport fabs, sqrt
 
