@@ -20,12 +20,12 @@ from .._validation import (
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
 from .joints import add_linear, decide, normalise, require_positive
 
-# The largest number of folds whose sums are merged: two merges per fold cost less than a fit to the other folds.
+# Up to this number of folds, the fits without a fold come from merged sums: two merges for each fold.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
-# Parts of the estimators' docstrings, which contain their names in braces.
+# Parts of docstrings that estimators share; a docstring has the name of a part in braces.
 _TEXTS = {
     "shared": """classes_ : ndarray of shape (n_classes,)
 n_features_in_ : int
@@ -55,7 +55,7 @@ def document(cls):
 
 
 def as_priors(name, values, n_classes):
-    """Prior probabilities as float64: one for each class, not negative, with the sum 1."""
+    """Prior probabilities from the user, as float64: one for each class, not negative, with the sum 1."""
     try:
         priors = np.array(values, np.float64)
     except (TypeError, ValueError):
@@ -84,7 +84,7 @@ def all_but_one(parts, merge):
 
 
 def rows_by_fold(folds, weight, n):
-    """The row numbers of each fold, ascending."""
+    """The numbers of the rows in each fold, ascending."""
     folds = as_array(folds, "folds")
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
@@ -95,7 +95,7 @@ def rows_by_fold(folds, weight, n):
 
 
 def among(weight, rows):
-    """The weights of some rows, or None if all weights are 1."""
+    """The weights of the listed rows, or None if all rows have the weight 1."""
     return None if weight is None else weight[rows]
 
 
@@ -131,14 +131,14 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """(codes, weight, classes); `classes`, unless None, has all labels that may occur in y."""
+        """(codes, weight, classes); classes: None, or an array of all labels that may occur in y."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """(rows, codes, weight, classes); with `more`, the rows must have the columns of the fit."""
+        """(rows, codes, weight, classes); more: whether the rows must have the columns of an earlier fit."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
@@ -278,13 +278,13 @@ class NaiveBayesBase(Classifier):
         return self._answer("predict_proba", self._ask(X))
 
     def _answer(self, method, joint):
-        """The result of a method, from the log joints of the rows, which may be overwritten."""
+        """The result of a prediction method, from the log joints of the rows, which may be overwritten."""
         if method == "predict":
             return self.classes_[decide(joint, self.n_jobs)]
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
 
-# The least alpha without force_alpha, as in scikit-learn.
+# With force_alpha=False a smaller alpha is replaced by this, as in scikit-learn.
 _LEAST_ALPHA = 1e-10
 
 
@@ -351,7 +351,7 @@ class DiscreteBayes(NaiveBayesBase):
         return alpha if alpha.ndim else float(alpha)
 
     def _threshold(self):
-        """The threshold above which an entry counts as 1; None: entries are used themselves."""
+        """The threshold above which an entry counts as 1, or None if entries are used as they are."""
 
     def _count(self, X, codes, weight, n_classes):
         threshold, name = self._threshold(), type(self).__name__
@@ -363,11 +363,11 @@ class DiscreteBayes(NaiveBayesBase):
         return {"feature_count_": sums}
 
     def _joint(self, X):
-        """The log joints, from `_linear`."""
+        """The log joints log P(x, class), from the `Linear` of a subclass."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)
-        # X must be checked if the sum is not finite; with a threshold NaN leaves no trace in the sum
+        # X is checked if the sum is not finite; with a threshold always, as NaN leaves no trace in the sum
         if threshold is not None or not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint

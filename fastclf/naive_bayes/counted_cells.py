@@ -10,9 +10,9 @@ from .mdl_cuts import mdl_cuts
 
 
 class CellCounts(Distribution):
-    """Counts of cells, with `alpha` added to each.
+    """The distribution by counts of cells, with `alpha` added to each count.
 
-    A value without a cell belongs to an additional cell with count 0.
+    A value outside of all cells belongs to an additional cell with the count 0.
     """
 
     @classmethod
@@ -29,7 +29,7 @@ class CellCounts(Distribution):
 
     @staticmethod
     def logs(count, total, m, alpha):
-        """The log probabilities of cells with these counts; there are m cells, with `total` counts in all."""
+        """The log probabilities of cells with the counts `count`, out of m cells with `total` counts."""
         return log_share(count + alpha, total + alpha * m)
 
     @classmethod
@@ -60,7 +60,7 @@ class CellCounts(Distribution):
 
 
 class Categorical(CellCounts):
-    """Categories of any sortable type; an unknown category has the count 0."""
+    """A categorical distribution of values of any type that can be sorted; an unknown category has the count 0."""
 
     @staticmethod
     def cells(x, codes, options):
@@ -85,7 +85,7 @@ class Categorical(CellCounts):
 
     @staticmethod
     def left_size(state, count):
-        """The number of categories in the rows without this one: one less if the row's category is in no other row."""
+        """The number of categories in the other rows, one less if none has the row's category; count: their counts."""
         return len(state["cells"]) - (count.sum(axis=1, keepdims=True) == 0)
 
     @staticmethod
@@ -108,7 +108,7 @@ class Categorical(CellCounts):
 
 
 class Bernoulli(Categorical):
-    """Two values, 0 and 1."""
+    """A distribution of the values 0 and 1."""
 
     @staticmethod
     def cells(x, codes, options):
@@ -149,9 +149,9 @@ class Bernoulli(Categorical):
 
 
 class Histogram(CellCounts):
-    """Bins between cuts, which the first fit determines.
+    """A histogram; the first fit determines the cuts between bins.
 
-    Values outside the cuts belong to the first bin or the last.
+    Values outside of all bins belong to the first bin or the last.
     """
 
     cut = "equal"
@@ -209,7 +209,7 @@ class MdlHistogram(Histogram):
 
 
 def _terms(cells, counts, h):
-    """(cells, counts, h, slack, constant) of a class, the arguments of the kernel `densities`."""
+    """The arguments (cells, counts, h, slack, constant) of the compiled function `densities`, for one class."""
     cells, counts = cells[counts > 0], counts[counts > 0]
     with np.errstate(divide="ignore"):
         slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42
@@ -217,11 +217,11 @@ def _terms(cells, counts, h):
 
 
 class Kernel(Categorical):
-    """The kernel density of each class: the mean of normal densities centred at its values.
+    """A kernel density for each class: the mean of normal densities centred at the values of its rows.
 
-    The standard deviation is s / sqrt(n), for n rows in the class and the standard deviation s of the column. John,
-    Langley (1995), Estimating continuous distributions in Bayesian classifiers, use 1 / sqrt(n), which depends on the
-    unit of the column.
+    The standard deviation of each normal density is s / sqrt(n), where s is the standard deviation of the column and n
+    the number of rows in the class. John, Langley (1995), Estimating continuous distributions in Bayesian classifiers,
+    use 1 / sqrt(n), which depends on the unit of the column.
     """
 
     left = None
@@ -232,7 +232,7 @@ class Kernel(Categorical):
 
     @staticmethod
     def widths(state):
-        """The standard deviation of the normal densities of each class."""
+        """The standard deviation of the normal densities, for each class."""
         count = state["counts"].sum(axis=0)
         if count.sum() == 0:
             return np.ones(len(state["counts"]))

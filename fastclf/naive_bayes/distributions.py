@@ -30,10 +30,10 @@ from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import Linear, add_gaussian, add_linear
 
-# Number of columns that are copied to a matrix at a time.
+# The number of columns that are copied to a matrix at a time.
 _BLOCK = 8
 
-# Number of rows that are processed at a time.
+# The number of rows that are processed at a time.
 _ROWS = 1 << 11
 
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
@@ -43,7 +43,7 @@ _BY_CLASS = Array("float64", "n_classes")
 
 
 class Options(NamedTuple):
-    """Parameters of `NaiveBayes`, and the numbers of the columns in X, for error messages."""
+    """Parameters of `NaiveBayes`, and the column numbers in X for error messages."""
 
     alpha: float
     var_smoothing: float
@@ -55,7 +55,7 @@ class Options(NamedTuple):
 def side_by_side(columns):
     """Columns as a matrix of floats.
 
-    They are copied some rows at a time, since columns of a matrix may share cache lines.
+    The copy is made in blocks of rows, so that the cache lines of a block stay in the cache.
     """
     dtype = np.float32 if all(x.dtype == np.float32 for x in columns) else np.float64
     block = np.empty((len(columns[0]), len(columns)), dtype)
@@ -71,37 +71,37 @@ def blocks_of(columns):
 
 
 def by_column(states, name):
-    """A statistic of several columns, stacked as (n_classes, columns, ...)."""
+    """A statistic of several columns as one array (n_classes, columns, ...)."""
     return np.stack([state[name] for state in states], axis=1)
 
 
 def ones_or(weight, x):
-    """The weights of rows; if None, an array of ones with the length of x."""
+    """The weights of rows; ones for each row of x if `weight` is None."""
     return np.ones(len(x)) if weight is None else weight
 
 
 def without(values, codes, less):
-    """For each row the statistics of all classes, (rows, n_classes), with `less` subtracted from its own class's."""
+    """The statistics `values` of all classes for each row, (rows, n_classes), minus `less` in the row's own class."""
     rest = np.tile(values, (len(codes), 1))
     rest[np.arange(len(codes)), codes] -= less
     return rest
 
 
 def log_share(part, whole):
-    """log(part / whole), and -inf if the part is 0, even if the whole is 0 too."""
+    """log(part / whole); -inf if the part is 0, even if the whole is 0 too."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(part > 0, np.log(part) - np.log(whole), -np.inf)
 
 
 class Distribution:
-    """A distribution of arbitrary values. A subclass that refuses some values has is_bad(x)."""
+    """The base of distributions. A subclass that does not allow all values has a method is_bad(x)."""
 
     wanted = ""  # the end of the message about a bad value; empty if all values are allowed
     left = None
 
     @classmethod
     def require(cls, columns, options):
-        """Refuse columns with a bad value."""
+        """Refuse columns that have a bad value."""
         for x, place in zip(columns, options.places) if cls.wanted else ():
             found = cls.is_bad(x)
             if found.any():
@@ -109,7 +109,7 @@ class Distribution:
 
 
 class Gaussian(Distribution):
-    """Mean and variance by maximum likelihood, plus a share of the column's variance over all classes."""
+    """A normal distribution: mean and variance by maximum likelihood, plus a share of the column's overall variance."""
 
     @staticmethod
     def learn(columns, codes, weight, n_classes, options):
@@ -132,7 +132,7 @@ class Gaussian(Distribution):
 
     @staticmethod
     def spread(state):
-        """The variance of the column over all classes."""
+        """The variance of the column over all classes together."""
         total, _, squares = pool(state["count"], state["mean"], state["squares"])
         return divide(squares, total)
 
@@ -156,7 +156,7 @@ class Gaussian(Distribution):
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
-        # if subtraction leaves less than half of the digits, the sum is computed again
+        # where subtraction leaves less than half of the digits, the sum is computed again
         for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
             others = (codes == codes[i]) & (rows != i)
             centre = np.average(x[others], weights=w[others])
@@ -175,9 +175,9 @@ class Gaussian(Distribution):
 
     @staticmethod
     def log_evidence(state, options):
-        """The log evidence; the conjugate prior is `alpha` rows with the mean and variance of the whole column.
+        """log P(column | classes); the prior is worth `alpha` rows with the mean and variance of the whole column.
 
-        A constant column has no information about the classes: its log evidence is 0.
+        A constant column has no information about the classes, and its log evidence is 0.
         """
         count, mean, squares = state["count"], state["mean"], state["squares"]
         alpha, (_, centre, _), spread = options.alpha, pool(count, mean, squares), Gaussian.spread(state)
@@ -192,7 +192,7 @@ class Gaussian(Distribution):
 
 
 class Rate(Distribution):
-    """A distribution that is determined by the mean of x; `alpha` rows of 1 are added to the rows of each class.
+    """A distribution given by the mean of x; `alpha` rows with x = 1 are added to each class.
 
     For Poisson this is the posterior mean of the rate under a gamma prior with shape and rate `alpha`. For the
     exponential distribution the same holds for its rate, the inverse of the mean.
@@ -227,7 +227,7 @@ class Rate(Distribution):
 
     @staticmethod
     def unshared(block):
-        """The part of each row's log density that does not depend on the class."""
+        """The part of each row's log density that is the same for all classes."""
         return 0.0
 
     @classmethod
@@ -255,7 +255,7 @@ class Rate(Distribution):
 
 
 class Poisson(Rate):
-    """Counts; the rate is their mean."""
+    """The Poisson distribution of counts; its rate is the mean."""
 
     statistics = Dict(count=_BY_CLASS, sum=_BY_CLASS, log_factorials=_BY_CLASS)
     wanted = ", which is no count; whole numbers from 0 up are wanted for distribution 'poisson'"
@@ -296,7 +296,7 @@ class Poisson(Rate):
 
 
 class Exponential(Rate):
-    """Positive numbers; 1 / rate is their mean."""
+    """The exponential distribution of numbers from 0 up; its mean is 1 / rate."""
 
     wanted = "; numbers from 0 up are wanted for distribution 'exponential'"
     draw = staticmethod(np.random.Generator.exponential)
@@ -325,7 +325,7 @@ _LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
 
 
 def log_factorial(x):
-    """log x! of whole numbers, exact to rounding: by a table below 256, by Stirling's series from there on."""
+    """log x! of whole numbers, accurate to rounding: by a table below 256, by Stirling's series from 256 up."""
     logs = _LOG_FACTORIALS[np.minimum(x, 255).astype(np.intp)]
     above = x > 255
     if above.any():
@@ -336,9 +336,9 @@ def log_factorial(x):
 
 
 class Multinomial(Rate):
-    """Counts in the columns of a group: each unit of a row is in one column; `alpha` is added to each count.
+    """A multinomial distribution over the columns of a group; `alpha` is added to the count of each column.
 
-    The multinomial coefficient, the same for all classes, is left out: the density is that of units in their order.
+    The multinomial coefficient, which is the same for all classes, is left out of the density.
     """
 
     wanted = "; counts from 0 up are wanted for distribution 'multinomial'"
@@ -381,7 +381,7 @@ class Multinomial(Rate):
 
     @classmethod
     def sample(cls, state, k, n, rng, options):
-        """n rows of class k; each has as many units as the class's rows have on average."""
+        """n random rows of class k; the sum of each is the mean sum of the class's rows."""
         p = np.exp(cls.logs(state["sum"][k], options.alpha))
         return rng.multinomial(round(float(divide(state["sum"][k].sum(), state["count"][k]))), p, n)
 
@@ -393,9 +393,9 @@ class Multinomial(Rate):
 
 
 def log_dirichlet(counts, alpha):
-    """log P of ordered units with these counts, by row.
+    """For each row of counts, log P of a sequence of draws with these counts.
 
-    Their probabilities have a Dirichlet prior with parameter `alpha`.
+    The prior of the cell probabilities is a Dirichlet distribution with parameter `alpha`.
     """
     whole = alpha * counts.shape[1]
     logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))

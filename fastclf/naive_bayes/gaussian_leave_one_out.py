@@ -1,4 +1,4 @@
-"""Leave-one-out of Gaussian naive Bayes by subtraction from one fit."""
+"""Leave-one-out of Gaussian naive Bayes: each row is subtracted from one fit to all rows."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from .joints import in_lanes, kernels, row_work
 
 
 class Gaussians:
-    """Gaussian classes fitted to all rows, for the kernel that leaves out one row after another.
+    """Gaussian classes fitted to all rows, for the compiled function that leaves out one row after another.
 
-    The fields are described by `gaussians_t` of the kernel. If a class has one row, some fields are not finite; the
-    kernel then finds the class without its shortcut.
+    Compiled code reads the fields as `gaussians_t`, which describes them. If a class has one row, some fields are not
+    finite; then the class of that row is found without the shortcut.
     """
 
     __slots__ = (
@@ -29,15 +29,15 @@ class Gaussians:
         self.top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
         far = (inverse * step**2).sum(axis=1)
         self.A, self.B, self.base = in_lanes(inverse), in_lanes(-2 * inverse * step), in_lanes(self.top - 0.5 * far)
-        # a log joint is a sum of 2 d products; each is bounded by a share of its square, and `far` bounds them together
+        # bound the rounding of a log joint, a sum of 2 d products: `far` bounds the sum of their absolute values
         self.off = 1e-9 + (inverse.shape[1] + 8) * 1e-15 * float(np.abs(self.top).max() + far.max())
 
 
 def left_out_codes(X, codes, learned, priors, smoothing, n_jobs):
-    """(codes, lost): for each row its class by a fit to all others.
+    """(codes, lost): the predicted class of each row by a fit to all other rows.
 
-    `lost` marks rows without an answer, as digits cancel. `learned`: the attributes of a GaussianNB fitted to X.
-    `priors`: with all rows, and without one row of the class.
+    `lost` marks rows without a prediction, because subtraction loses too many digits. `learned`: the attributes of a
+    GaussianNB fitted to X. `priors`: those with all rows, and those without one row of the class.
     """
     found, lost = np.empty(len(X), np.int32), np.empty(len(X), np.uint8)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Log joints of rows and classes: their sums, their conversion to probabilities, and decisions by them."""
+"""Log joints log P(x, class): their sums, their conversion to probabilities, and decisions."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ kernels = _simd.load("naive_bayes._joints")
 
 
 def require_positive(X, owner):
-    """Refuse negative counts. NaN is not refused: the caller finds it by its sums."""
+    """Refuse negative counts. NaN is not refused here: it shows in the caller's sums."""
     data = X.data[: X.size] if isinstance(X, Csr) else X
     if data.dtype.kind != "u" and data.size and data.min() < 0:
         raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
 
 
 def row_work(n_classes):
-    """The number of multiplications for each entry of X."""
+    """The number of multiplications for each entry of X, for the division of work."""
     return max(8, n_classes)
 
 
@@ -32,7 +32,7 @@ def in_lanes(by_class):
 
 
 def add_gaussian(joint, X, mean, variance, n_jobs):
-    """Add the log densities of independent normal columns; a variance of 0 is replaced by a very small one."""
+    """Add the log densities of independent normal columns to `joint`; a variance of 0 is replaced by 1e-300."""
     variance = np.maximum(variance, 1e-300)
     constant = in_lanes(-0.5 * np.log(2 * np.pi * variance).sum(axis=1))
     means, factors = in_lanes(mean), in_lanes(-0.5 / variance)
@@ -41,18 +41,18 @@ def add_gaussian(joint, X, mean, variance, n_jobs):
 
 
 class Linear(NamedTuple):
-    """log P(x | class) = constant + coef x, the form of products of Bernoulli, multinomial and Poisson distributions.
+    """log P(x | class) = constant + coef x, the form of products of Bernoulli, multinomial or Poisson distributions.
 
-    A class is impossible for a row with a 0 in a column that the class has `always`.
+    A class is impossible for rows that have a 0 in one of the columns marked in `always`.
     """
 
-    coef: np.ndarray  # (n_classes, n_features)
-    constant: np.ndarray | float = 0.0  # (n_classes,)
+    coef: np.ndarray  # (n_classes, n_features), float64
+    constant: np.ndarray | float = 0.0  # (n_classes,), float64
     always: np.ndarray | None = None  # (n_classes, n_features), bool: columns that are never 0 in the class
 
 
 def add_linear(joint, X, form, n_jobs, threshold=None):
-    """Add coef x of a Linear, where 0 times -inf is 0; with a threshold, x is 1 above it and 0 otherwise."""
+    """Add coef x to `joint`, where 0 times -inf is 0; with a threshold, x is replaced by 1 above it and else by 0."""
     coef = form.coef
     impossible = np.isneginf(coef)
     some = impossible.any()
@@ -68,7 +68,7 @@ def add_linear(joint, X, form, n_jobs, threshold=None):
 
 
 def _products(out, X, coef, n_jobs, threshold):
-    """Add X @ coef.T to `out`, and return it."""
+    """Add X @ coef.T to `out`, with x replaced by 0 or 1 if there is a threshold; returns `out`."""
     coef = in_lanes(coef)
     constant = np.zeros(coef.shape[1])
 
@@ -83,13 +83,13 @@ def _products(out, X, coef, n_jobs, threshold):
 
 
 def joined_tables(tables):
-    """(first, table), the arguments of `add_table`, from the table (n_classes, n_entries) of each column."""
+    """The arguments (first, table) of `add_table`, from one table (n_classes, n_entries) for each column."""
     first = np.concatenate([[0], np.cumsum([table.shape[1] for table in tables])])
     return first, in_lanes(np.concatenate(tables, axis=1))
 
 
 def add_table(joint, X, first, table, n_jobs):
-    """Add table[first[j] + x_ij] for every column j; the last entry of a column is for unknown categories."""
+    """Add table[first[j] + x_ij] to `joint` for all columns j; the last entry of a column is for unknown categories."""
     constant, work = np.zeros(table.shape[1]), row_work(joint.shape[1])
     over_rows(lambda i, j: kernels.entries(X, first, table, constant, i, j, joint), X, work, n_jobs)
 
@@ -97,14 +97,14 @@ def add_table(joint, X, first, table, n_jobs):
 def normalise(joint, n_jobs, log):
     """Convert log joints to (log) probabilities, in place.
 
-    If every class is impossible, all get equal probabilities.
+    If all classes are impossible, they get equal probabilities.
     """
     over_rows(lambda i, j: kernels.normalise(joint, i, j, log), joint, 8, n_jobs)
     return joint
 
 
 def decide(joint, n_jobs):
-    """The class of each row as a number, with the largest log joint; of equal ones the first."""
+    """The class code of each row, that with the largest log joint; of equal ones the first."""
     codes = np.empty(len(joint), np.int32)
     over_rows(lambda i, j: kernels.decide(joint, i, j, codes), joint, 8, n_jobs)
     return codes

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def mdl_cuts(x, codes):
-    """Ascending cuts between values of x, whose information about the classes exceeds the length of their description.
+    """Cuts between values of x, ascending, where the gain of information about classes exceeds the cost of a cut.
 
-    An interval of N rows is cut where the entropy E of the two sides is least, if
+    An interval of N rows is cut where the gain, by which the cut lowers the entropy, is largest, if
 
         gain > (log2(N - 1) + log2(3^k - 2) - k Ent + k1 Ent1 + k2 Ent2) / N,
 
-    where k, k1 and k2 are the numbers of classes in the interval and its sides. Costs O(n log n) for sorting and
-    O(distinct values) for each level of cuts.
+    where k, k1 and k2 are the numbers of classes in the interval and its two sides, and Ent, Ent1 and Ent2 their
+    entropies. Costs O(n log n) for sorting and O(distinct values) for each level of cuts.
     """
     values, place = np.unique(np.asarray(x, float), return_inverse=True)
     n_classes = int(codes.max()) + 1 if len(codes) else 1
@@ -37,6 +37,6 @@ def mdl_cuts(x, codes):
 
 
 def _entropy(counts):
-    """Entropy in bits of counts along the last axis."""
+    """The entropy, in bits, of counts along the last axis."""
     share = counts / counts.sum(axis=-1, keepdims=True)
     return -(share * np.log2(share, out=np.zeros_like(share), where=share > 0)).sum(axis=-1)

@@ -83,7 +83,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         class_count_=Array("float64", "n_classes"),
         class_prior_=Array("float64", "n_classes"),
         distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
-        # the columns of each factor, and the statistics of each factor's distribution
+        # the columns of each factor of the density, and the statistics of its distribution
         factors_=List("n_factors", Instance(list)),
         statistics_=List("n_factors", Instance(dict)),
     )
@@ -144,7 +144,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
-        """(the wanted distribution of each column, the groups of columns for one multinomial each)."""
+        """(the requested distribution of each column, groups of columns that share a multinomial distribution)."""
         wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):
@@ -169,7 +169,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return chosen, groups
 
     def _assigned(self, table, codes, rows):
-        """The table with its distributions and factors; rows `rows` decide about "auto"."""
+        """The table with distributions and factors; "auto" is decided by the listed rows alone."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
@@ -246,7 +246,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # the choice of "auto" may depend on any row; the columns that a dict does not name have "auto"
+        # "auto" may depend on each row; a dict leaves unnamed columns to "auto"
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None

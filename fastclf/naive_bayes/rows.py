@@ -1,4 +1,4 @@
-"""Rows for `NaiveBayes`: columns of mixed types, or sparse rows of counts, without conversion."""
+"""Rows for `NaiveBayes`, columns of mixed types or sparse rows of counts, without conversion of X."""
 
 import copy
 from itertools import chain
@@ -26,18 +26,18 @@ DISTRIBUTIONS = {
     "kernel": Kernel,
 }
 
-# The distributions for columns of sparse rows; their zeros cost nothing.
+# The distributions for columns of sparse rows: zeros take no time.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
-# Number of rows whose log densities are added at a time.
+# The number of rows whose log densities are added at a time.
 _ROWS = 1 << 12
 
-# Number of entries of sparse rows that are left out at a time.
+# The number of entries in a block of sparse rows that are left out one by one.
 _NUMBERS = 1 << 20
 
 
 class Rows:
-    """Rows and, after a call of `assign`, the distribution of each column and the factors, as in `NaiveBayes`.
+    """Rows; after `assign` also the distribution of each column and the factors, as in `NaiveBayes`.
 
     choose(kinds, codes, rows)               the kinds of distribution; these rows decide about "auto"
     require(kinds)                           refuses distributions that columns cannot have
@@ -59,9 +59,9 @@ class Rows:
         return assigned
 
     def batches(self):
-        """(distribution, numbers of factors, their columns) for factors that are processed together.
+        """(distribution, numbers of factors, their columns), for factors that are processed together.
 
-        A multinomial distribution, and a column with missing values, are processed alone.
+        A multinomial distribution is processed alone, and so is a column with missing values.
         """
         batches = {}
         for i, (first, *_) in enumerate(self.factors):
@@ -72,7 +72,7 @@ class Rows:
 
 
 class ColumnRows(Rows):
-    """The columns of X, and for each a mask of its missing values, or None."""
+    """Rows given as the columns of X, with a mask of missing values for each column, or None."""
 
     def __init__(self, columns, missing, names=None):
         self.columns, self.missing, self.names = columns, missing, names
@@ -82,7 +82,7 @@ class ColumnRows(Rows):
         return len(self.columns[0]), len(self.columns)
 
     def among(self, rows):
-        """The rows with the given indices."""
+        """The listed rows, as a new object."""
         chosen = copy.copy(self)
         chosen.columns = [column[rows] for column in self.columns]
         chosen.missing = [gone if gone is None else gone[rows] for gone in self.missing]
@@ -148,7 +148,7 @@ class ColumnRows(Rows):
         known = {}
 
         def statistics(kind, places):
-            """The statistics of a factor without each fold."""
+            """For each fold, the statistics of a factor over all other folds."""
             table = ColumnRows([self.columns[j] for j in places], [self.missing[j] for j in places])
             table = table.assign([kind] * len(places), [list(range(len(places)))])
 
@@ -187,7 +187,7 @@ class SparseRows(Rows):
         return chosen
 
     def choose(self, kinds, codes, rows):
-        """The kinds of distribution; all columns with "auto" get the same one."""
+        """The distribution of each column; all columns with "auto" get the same one."""
         if "auto" in kinds:
             some = self.rows[rows]
             auto = "bernoulli" if _is_binary(some.data[: some.size]) else "multinomial"
@@ -203,7 +203,7 @@ class SparseRows(Rows):
                 )
 
     def _entries(self):
-        """The positions of the entries of each distribution; bad values are refused."""
+        """The positions of the entries with each distribution, as a dict; bad values are refused."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])
@@ -216,7 +216,7 @@ class SparseRows(Rows):
         return entries
 
     def _sums(self, codes, weight, n_classes, options):
-        """(weights of the rows, sums of the columns) for each class."""
+        """(weight of the rows, sums of the columns), for each class."""
         count = class_counts(codes, weight, n_classes)[:, None]
         return count, column_sums(self.rows, codes, weight, n_classes, options.n_jobs)
 
@@ -249,7 +249,7 @@ class SparseRows(Rows):
         self._add_by_sums(joint, count, sums, options)
 
     def _add_by_sums(self, joint, count, sums, options):
-        """Add the log density of a row of zeros, and for each entry its difference from a zero."""
+        """Add the log density of a row of zeros, and for each entry the difference that it makes."""
         rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
         count, entries = np.broadcast_to(count, sums.shape), self._entries()
         for kind, _, places in sorted(self.batches()):
@@ -269,7 +269,7 @@ class SparseRows(Rows):
         return lambda joint, number, asked: asked.among(folds[number])._add_by_sums(joint, *sums[number], options)
 
     def add_left(self, joint, statistics, codes, weight, options):
-        """Add log densities: of a row's own class by its sums without the row, of all other classes by their sums."""
+        """Add log densities of the rows of a fit; a row's own class uses sums without the row."""
         count, sums = self._sums(codes, weight, joint.shape[1], options)
         prior = joint[np.arange(len(joint)), codes]
         self._add_by_sums(joint, count, sums, options)
@@ -280,7 +280,7 @@ class SparseRows(Rows):
             joint[np.arange(start, stop), codes[rows]] = prior[rows] + left
 
     def _left(self, count, sums, codes, weight, options):
-        """The log density of each row by its class without the row, from the sums of all rows."""
+        """The log density of each row in its own class, from the class's sums minus the row."""
         rows, alpha, w = self.rows, options.alpha, ones_or(weight, codes)
         row, column, x = rows.row_numbers(), rows.indices[: rows.size], rows.data[: rows.size].astype(np.float64)
         rest = count[codes, 0] - w
@@ -306,8 +306,8 @@ class SparseRows(Rows):
                     density += by_row(each, entries) - divide(whole, rest + alpha)
                 else:
                     density += by_row(logs, entries) - len(places) * np.log(rest + 2 * alpha)
-                    # the columns that are 0 in the row: the sum over all columns, which is the same for rows with the
-                    # same class and weight, minus the sum over the columns that are not 0 in the row
+                    # the log probabilities of the zeros of a row: their sum over all columns, which is the same for
+                    # rows with the same class and weight, minus the sum over the columns that are not 0
                     lacked = rest[row[entries]] - sums[codes[row[entries]], column[entries]] + alpha
                     density -= by_row(np.where(lacked > 0, np.log(lacked), 0), entries)
                     met = by_row(lacked <= 0, entries)
@@ -345,7 +345,7 @@ def _is_binary(x):
 
 
 def _learned_without(distribution, columns, codes, weight, n_classes, options):
-    """The log densities of each row by a fit to all other rows."""
+    """The log densities of each row by a fit to all other rows, one fit for each row."""
     joint = np.zeros((len(codes), n_classes))
     rows = np.arange(len(codes))
     for i in rows:

@@ -11,8 +11,9 @@ from .._validation import as_float64, as_list, as_matrix, encode_labels, require
 from .base import as_priors
 from .joints import normalise
 
-# The number of panels at the start of an integral, the most panels that are halved at a time, and the most terms of a
-# sum.
+# _PANELS: the number of panels at the start of an integral.
+# _MOST_PANELS: the most panels that are halved at a time.
+# _MOST_TERMS: the most terms in the sum for a discrete distribution.
 _PANELS = 512
 _MOST_PANELS = 1 << 14
 _MOST_TERMS = 1 << 20
@@ -158,7 +159,7 @@ class BayesClassifier:
             half = (stop - start) / 2
             x = (start + half)[:, None] + half[:, None] * nodes
             joint = np.exp(self.predict_joint_log_proba(x.ravel()))
-            joint[np.isinf(joint)] = 0  # a node at a pole, after rounding
+            joint[np.isinf(joint)] = 0  # rounding can put a node on a pole
             values = np.column_stack([(joint @ self.cost_matrix).min(axis=1), joint])
             return np.einsum("i,j,ijk->ik", half, weights, values.reshape(*x.shape, -1), order="C")
 
@@ -336,9 +337,9 @@ class BayesOptimalClassifier(Classifier):
 
     @staticmethod
     def _as_rows(X, owner):
-        """X in a form that all models take: a pandas table itself, since columns may have strings; a sparse matrix.
+        """X in a form that all models accept: a pandas table as it is, as columns may have strings; a sparse matrix.
 
-        Or an array.
+        Else an array.
         """
         return X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
 
@@ -351,7 +352,7 @@ class BayesOptimalClassifier(Classifier):
         for number in range(cv):
             out = fold == number
             proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
-        # a label with probability 0 would make the model impossible, whatever the other rows are
+        # a probability of 0 for one label would make the model impossible, whatever the other rows are
         return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
 
     def predict_proba(self, X):
@@ -368,7 +369,7 @@ class BayesOptimalClassifier(Classifier):
 
 
 def _by_class(model, X, classes):
-    """A model's probability of each of `classes`, 0 for classes that it does not know."""
+    """The model's probability of each of `classes`; 0 for classes that the model does not know."""
     known = np.isin(model.classes_, classes)
     proba = np.zeros((X.shape[0], len(classes)))
     proba[:, np.searchsorted(classes, model.classes_[known])] = model.predict_proba(X)[:, known]

@@ -142,7 +142,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
-# An entry of the table of state: one number for each class and feature.
+# An entry in a table of state: an array with one number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
 
 _LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)
@@ -228,7 +228,7 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        # the counts of all other classes, as sums over the classes before and after: without cancellation
+        # sums over the classes before and after each class, so that no subtraction loses digits
         before, behind = (np.cumsum(part, axis=0) for part in (counts[:-1], counts[:0:-1]))
         none = np.zeros((1, counts.shape[1]))
         others = np.concatenate([none, before]) + np.concatenate([behind[::-1], none]) + alpha
@@ -423,7 +423,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
 
     def _tables(self):
-        """The log probabilities of each column, (n_classes, n_categories + 1), the last for all unknown categories."""
+        """For each column the log probabilities (n_classes, n_categories + 1), the last for all unknown categories."""
         tables = []
         for count, known in zip(self.category_count_, self.feature_log_prob_):
             absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)
@@ -443,5 +443,5 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
 
 
 def _cells(counts):
-    """The statistics of a categorical distribution, from the counts of the categories 0, 1, ..."""
+    """The statistics of a `Categorical`, from the counts of the categories 0, 1, ..."""
     return {"cells": np.arange(counts.shape[1]), "counts": counts}

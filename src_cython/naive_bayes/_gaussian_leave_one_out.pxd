@@ -1,18 +1,19 @@
-# Leave-one-out of Gaussian classes by subtraction: without row x, of class c with n rows and squares M about mean m,
+# Leave-one-out of Gaussian classes by subtraction. Without row x, a class c with n rows, mean m and sum of squares M
+# about the mean has
 #
 #     m' = m - (x - m) / (n - 1),   M' = M - (x - m)^2 n / (n - 1)
 #
-# and likewise for all rows together, whose largest variance gives epsilon. If less than half of the digits of an M'
-# remain, `lost` is set, and the caller fits again without the row.
+# and the same holds for all rows together, whose largest variance gives epsilon. If less than half of the digits of an
+# M' remain, `lost` is set, and the caller fits again without the row.
 #
-# In the other classes only epsilon changes, by delta. The change of 1 / v and log v is computed to first order if delta
-# / v is so small that the second order is below rounding.
+# In the other classes only epsilon changes, by delta. The change of 1 / v and log v is computed to first order, if
+# delta over v is so small that the second order is below rounding.
 #
-# Most rows need none of this. The log joints with all rows, computed as
+# Most rows need none of this. The log joints with all rows in the fit, computed as
 #
 #     base_k - 1/2 sum_j t (A_jk t + B_jk),   t = x_j - centre_j,   A = 1 / v,   B = -2 (m - centre) / v
 #
-# decide if the best class leads by more than the removal of the row can change.
+# decide the class if the best class leads by more than the removal of the row can change.
 from cython cimport cdivision
 from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int32_t, uint8_t
@@ -24,36 +25,36 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef struct gaussians_t:
     Py_ssize_t d
     Py_ssize_t n_classes
-    Py_ssize_t widest        # the column with the largest squares of all rows
-    double smoothing         # epsilon is the largest variance times this
+    Py_ssize_t widest        # the column with the largest sum of squares over all rows
+    double smoothing         # epsilon divided by the largest variance
     double epsilon
-    double steepest          # the largest 1 / v
-    const double* count      # (n_classes + 1,) the last entry is for all classes together
-    const double* mean       # (n_classes + 1, d) the same
-    const double* squares    # (n_classes + 1, d) the same
-    const double* log_prior  # (2, n_classes) with all rows, then without one row of the class
+    double steepest          # the largest 1 / v of any class and column
+    const double* count      # (n_classes + 1,) the number of rows; the last entry is for all classes together
+    const double* mean       # (n_classes + 1, d) means; the last row is for all classes together
+    const double* squares    # (n_classes + 1, d) sums of squares about the mean; the last row likewise
+    const double* log_prior  # (2, n_classes) log priors with all rows, and without one row of the class
     const double* inverse    # (n_classes, d) 1 / v
     const double* sums       # (n_classes, 3) the sum of log v, the sum of 1 / v, the largest 1 / v
     Py_ssize_t width         # n_classes, rounded up to whole vectors
-    const double* A          # (d, width)
-    const double* B          # (d, width)
-    const double* base       # (width,)
-    const double* top        # (n_classes,) the log joint at the class's mean
+    const double* A          # (d, width) A as above
+    const double* B          # (d, width) B as above
+    const double* base       # (width,) base as above
+    const double* top        # (n_classes,) the log joint at the mean of the class
     double highest           # the largest entry of top
-    double off               # bound of the absolute rounding error of a log joint, in addition to a relative one
+    double off               # a bound of the absolute rounding error of a log joint; a relative error comes on top
 
 
-# The results for each row, from row 0.
+# The results, which begin with row 0.
 cdef struct left_out_t:
-    int32_t* code   # the best class
-    uint8_t* lost   # whether the class is unknown, because too few digits remain
+    int32_t* code   # the predicted class
+    uint8_t* lost   # whether too few digits remain for a prediction
 
 
 cdef inline void leave_out_rows(
     const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop, left_out_t* out,
     double* scratch
 ) noexcept nogil:
-    """Find the class of rows start to stop by the fit without the row; `scratch` has 4 (d + width) doubles."""
+    """Predict the class of each row from start to stop by the fit without it; `scratch` has 4 (d + width) doubles."""
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d
@@ -67,7 +68,7 @@ cdef inline void leave_out_rows(
         score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # the column with the largest squares bounds delta from both sides
+            # delta, of either sign, is bounded by the column with the largest sum of squares
             t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             out.lost[i] = 0
@@ -78,7 +79,7 @@ cdef inline void leave_out_rows(
 
 
 cdef inline void score_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
-    """Write the log joints of four rows, given relative to the centre, with all rows in the fit."""
+    """Write the log joints of four rows, with all rows in the fit; t: the rows minus the centre."""
     cdef Py_ssize_t d = g.d, j, k, v
     cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
     cdef const vec_d* base
@@ -104,13 +105,15 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 
 
 # The class that is certain to be the best after a row of class c with n rows is left out, or -1 if none is certain.
-# Without the row, the terms of c's log density change,
 #
-#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2:
+# Without the row, the terms of c's log density change:
 #
-# z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h for h = Q n / (n -
-# 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other classes are bounded
-# in the same way. The bound of a class is monotone in its log joint, so that the best two classes decide.
+#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2.
+#
+# z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h and
+# h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
+# classes are bounded in the same way. The bound of a class is monotone in its log joint, so the best two classes
+# decide.
 @cdivision(True)  # n may be 1
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
@@ -133,7 +136,7 @@ cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_
 
 
 cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
-    """The best class after row x of class c is left out; sets `lost` if too few digits remain."""
+    """The best class for row x of class c by the fit without x; sets `lost` if too few digits remain."""
     cdef Py_ssize_t d = g.d, all = g.n_classes, k
     cdef int32_t found = 0
     cdef double n, score, best = -INFINITY, left, delta
@@ -152,7 +155,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         else:
             score += distance_without(g, k, x, n, held, left, lost)
         score = g.log_prior[held * g.n_classes + k] - 0.5 * score
-        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of equal classes the first
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # the first of equal classes
             best = score
             found = k
     return found
@@ -161,7 +164,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
 cdef inline double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
-    """The largest M' of all rows together; sets `lost` if less than half of the digits of an M' remain."""
+    """The largest M' over columns, of all rows together; sets `lost` if an M' loses more than half of its digits."""
     cdef Py_ssize_t j = 0
     cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
     cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
@@ -187,7 +190,7 @@ cdef inline double largest_left(
 cdef inline double near_distance(
     const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
 ) noexcept nogil:
-    """The sum of (x - m)^2 / (v + delta), to first order in delta."""
+    """The sum of (x - m)^2 / (v + delta) over columns, to first order in delta."""
     cdef Py_ssize_t j = 0
     cdef double t, total
     cdef vec_d u, w, s = spread_d(0)
@@ -204,9 +207,10 @@ cdef inline double near_distance(
     return total
 
 
-# The sum of (x - m)^2 / v + log(v inverse) for class k, which has n rows without x; x is one more if it is
-# `held`. All ratios v inverse are above 1e-8, otherwise the row is lost: a product of 32 ratios does not underflow.
-@cdivision(True)  # off: the debug build's check of divisors is not for vectors
+# The sum of (x - m)^2 / v + log(v inverse) over columns for class k, which has n rows without x; `held` says whether x
+# is one of its rows in the fit. All ratios v inverse are above 1e-8, or the row is lost: so a product of 32 ratios does
+# not underflow.
+@cdivision(True)  # the debug build's check of divisors does not work on vectors
 cdef inline double distance_without(
     const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost
 ) noexcept nogil:

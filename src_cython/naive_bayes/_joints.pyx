@@ -1,10 +1,10 @@
-# Naive Bayes: log P(x, class) of rows, from the learned distributions.
+# Naive Bayes: log P(x, class) of rows for the learned distributions.
 #
 # in:      rows, dense of any type or CSR; parameters by (column, class), with classes padded to whole vectors: `width`
 # changed: joint, (rows, classes), to which the kernels add
 #
-# Classes are side by side in the lanes, and columns are added in their order. Dense rows are processed four at a time,
-# which hides the latency of the sums.
+# Classes are side by side in the lanes, and columns are added in order. Dense rows are processed four at a time, which
+# hides the latency of additions.
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -22,17 +22,17 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 LANES = LANES_D
 
 
-# The log joints of the rows of a call, to which its kernel adds.
+# The log joints to which a call adds, for rows start to stop.
 cdef struct joints_t:
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t n_classes
     Py_ssize_t width   # n_classes, rounded up to whole vectors
-    double* joint      # (rows, n_classes), from row 0
+    double* joint      # (rows, n_classes), beginning with row 0
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
-    """Add lanes to row i, for the classes k, k + 1, ... that exist."""
+    """Add the lanes of a to the classes k, k + 1, ... of row i, as far as these classes exist."""
     cdef double* out = to.joint + i * to.n_classes + k
     cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
     if n == LANES_D:
@@ -72,8 +72,8 @@ cdef void add_squares(
                 add_lanes(to, i + r, k, a[r])
 
 
-# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is replaced by 1 if it is above the
-# threshold and by 0 otherwise. `threshold` NULL: no threshold; `scratch` has 4 d doubles.
+# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is replaced by 1 if it is above, else by 0.
+# `threshold` is NULL if there is none; `scratch` has 4 d doubles.
 cdef void add_products(
     const rows_t* X, const joints_t* to, const double* coef, const double* constant, const double* threshold,
     double* scratch
@@ -102,7 +102,7 @@ cdef void add_products(
                 add_lanes(to, i + r, k, a[r])
 
 
-# The same as `add_products`, for sparse rows.
+# `add_products` for sparse rows.
 cdef void add_sparse_products(
     const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
     const double* threshold
@@ -143,25 +143,26 @@ cdef void add_entries(
 
 
 cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
-    """The entry in the table for category x of column j."""
+    """The index in the table for category x of column j."""
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
 
-# A sum of normal densities with standard deviation h, centred at cells.
+# A sum of normal densities with standard deviation h, centred at the cells.
 cdef struct density_t:
     const double* cell   # (m,), ascending
-    const double* count  # (m,), above 0: the number of values in each cell
+    const double* count  # (m,), the number of values in each cell, above 0
     Py_ssize_t m
     double h
     double slack         # log(the largest count) + log(m) + 42
-    double constant      # log of the divisor of the sum
+    double constant      # the logarithm of the divisor of the sum
 
 
 # log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
 #
-# Cells farther from x than a reach r are skipped. Their terms together are below 2^-60 of the nearest cell's term: r^2
-# / 2 h^2 = top + slack - log(count of the nearest cell), where -top is the exponent of its term.
+# The cells at a distance of more than r from x are skipped. All their terms together are below 2^-60 of the term of the
+# nearest cell, if r^2 / (2 h^2) = top + slack - log(count of the nearest cell), where -top is the exponent in that
+# term.
 cdef double log_density(const density_t* p, double x) noexcept nogil:
     cdef Py_ssize_t a, last
     cdef double t, top, reach, total, scale = -0.5 / (p.h * p.h)
@@ -201,7 +202,8 @@ cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) no
     return low
 
 
-# Convert log joints to (log) probabilities, in place; if every class is impossible, all get the same probability.
+# Convert log joints to probabilities or their logarithms, in place; if all classes are impossible, they get the same
+# probability.
 cdef void normalise_rows(
     double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
 ) noexcept nogil:
@@ -255,7 +257,7 @@ def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows start to stop of `joint`; threshold None: no threshold."""
+    """Add linear scores to rows start to stop of `joint`; threshold: a number, or None."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
@@ -269,7 +271,7 @@ def sparse_products(
     X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """The same as `products`, for a `Csr` X with its `data`."""
+    """`products` for a `Csr` X with its `data`."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
@@ -283,7 +285,7 @@ def entries(
     X, const int64_t[::1] first, const double[:, ::1] table, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add the table's entries for the categories of rows start to stop to `joint`."""
+    """Add the entries of the table for the categories of rows start to stop to `joint`."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, table.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(rows.d)
@@ -304,13 +306,13 @@ def densities(
 
 
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
-    """Convert log joints to (log) posterior probabilities, in place."""
+    """Convert log joints to posterior probabilities or their logarithms, in place."""
     with nogil:
         normalise_rows(&joint[0, 0], joint.shape[1], start, stop, log_wanted)
 
 
 def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] code):
-    """The class with the largest log joint of each row; of equal ones the first."""
+    """Write the class with the largest log joint for each row; of equal ones the first."""
     with nogil:
         decide_rows(&joint[0, 0], joint.shape[1], start, stop, &code[0])
 
@@ -318,9 +320,9 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
 def leave_out(
     X, const int32_t[::1] code, gaussians, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] left_code, uint8_t[::1] lost
 ):
-    """Write the class of rows start to stop by the fits without each row, and whether it is lost (too few digits).
+    """Predict the class of rows start to stop by the fits without each row, and write whether too few digits remain.
 
-    `gaussians` is a `Gaussians` of `gaussian_leave_one_out.py`.
+    gaussians: a `Gaussians` of `gaussian_leave_one_out.py`.
     """
     cdef const double[::1] count = gaussians.count, base = gaussians.base, top = gaussians.top
     cdef const double[:, ::1] mean = gaussians.mean, squares = gaussians.squares, log_prior = gaussians.log_prior
@@ -349,8 +351,9 @@ cdef inline bint has_negative(const real* X, Py_ssize_t n) noexcept nogil:
 cdef void rule_out(
     const model_t* model, const rows_t* x, const double* marked, const double* most, double* joint, double* scratch
 ) noexcept nogil:
-    """Give the impossible classes of a row -inf: those with a nonzero value in a marked column; or, where `most` is not
-    NULL, those with fewer nonzero values in marked columns than `most`. `scratch` has 4 d + n_outputs doubles."""
+    """Set the joints of impossible classes of a row to -inf: of classes with a nonzero value in a marked column; or, if
+    `most` is not NULL, of classes with fewer nonzero values in marked columns than `most`. `scratch` has 4 d +
+    n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, k
     cdef double* hits = scratch + 4 * d
