@@ -132,24 +132,24 @@ LABEL_CRITERIA = ("gini", "entropy", "misclassification")
 
 
 class Rule:
-    """The predictions of the nodes of a growing tree, and the costs of predictions.
+    """The predictions of the nodes of a tree, and the costs of these predictions; subclasses: for labels, for numbers.
 
     Attributes
     ----------
     criterion : str
     impurity_unit : float
-        The unit of the impurities that the kernels compute.
+        The impurities that compiled code computes are multiplied by this.
     """
 
     __slots__ = ()
     impurity_unit = 1.0
 
     def values(self, nodes, numbers):
-        """The values of nodes, from the arrays of a Part."""
+        """The values of nodes, from the arrays `nodes` and `numbers` of a `Part`."""
         raise NotImplementedError
 
     def risk(self, nodes):
-        """The risk of each node, for pruning; None: its impurity."""
+        """The risk of each node for pruning, or None if it is the impurity."""
         return
 
     def predictions(self, nodes):
@@ -162,12 +162,12 @@ class Rule:
 
 
 class PrunedTree(Estimator):
-    """A tree that is pruned by `ccp_alpha`, which is given or chosen by cross-validation.
+    """A tree that is pruned with `ccp_alpha`, which is given or chosen by cross-validation.
 
-    A subclass has `_n_classes`, a list with an entry for each output (1 for numbers), and its sum `_n_values`.
+    A subclass has `_n_classes`, a list with an entry for each output (1 for numbers), and their sum `_n_values`.
     """
 
-    # Whether splits without a gain are undone if ccp_alpha is 0.
+    # Whether splits that do not lower the risk are undone if ccp_alpha is 0.
     _always_pruned = False
 
     _state_table = declare(n_values=SizeOf(lambda tree: tree._n_values), _nodes=NODES)
@@ -193,18 +193,18 @@ class PrunedTree(Estimator):
             )
 
     def _fit_progress(self, n):
-        """The Progress of a fit to n rows."""
+        """The progress of a fit to n rows, as a `Progress`."""
         return Progress(n * (self.cv if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
 
     def _fold_risks(self, folds, alphas, data):
-        """(error, its standard error) of each alpha, from the FoldErrors of all folds."""
+        """(error, standard error of the error) for each alpha, from the `FoldErrors` of all folds."""
         return fold_risks(folds, alphas, data.total_weight(), len(data))
 
     def _fold_seed(self):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (lists, total weight, left-out rows or None): for all rows, then with 'cv' for each fold."""
+        """Yield (lists, total weight, left-out rows or None) for the tree of all rows, with 'cv' then for each fold."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
@@ -216,9 +216,9 @@ class PrunedTree(Estimator):
                 yield lists, data.total_weight(rows), np.flatnonzero(fold == number)
 
     def _pruned(self, trees, data):
-        """The fitted attributes of the first tree, pruned.
+        """The fitted attributes of the first tree after pruning.
 
-        With 'cv', the trees of the folds follow it. All trees are Judged.
+        trees: the `Judged` of the tree of all rows, followed with 'cv' by those of the folds' trees.
         """
         whole = next(trees)
         by_folds = self.ccp_alpha == "cv"
@@ -245,7 +245,7 @@ class DecisionTree(PrunedTree):
     _state_table = declare(
         **where(
             has("categories_"),
-            # an entry is None for a feature of numbers
+            # categories of each feature; None for a feature of numbers
             categories_=or_none(List("n_features", or_none(Array("any", None)))),
         ),
         features_with_missing_=Array("bool", "n_features"),
@@ -283,7 +283,7 @@ class DecisionTree(PrunedTree):
         return self._fit(X, y, sample_weight)
 
     def _limits(self, criterion, data):
-        """The checked parameters as Limits."""
+        """The checked parameters, as `Limits`."""
         n, d = len(data), data.X.shape[1]
         require_choice("splitter", self.splitter, ["best", "random"])
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
@@ -314,13 +314,13 @@ class DecisionTree(PrunedTree):
         )
 
     def _features(self, X):
-        """(X as a matrix, its categories or None), for a fit."""
+        """(X as a matrix, the categories of its features or None), for a fit."""
         name = type(self).__name__
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories
 
     def _grow(self, data, rule, orders):
-        """The fitted attributes of the grown and pruned tree; orders: None, or the Orders of X's columns."""
+        """The fitted attributes of the grown and pruned tree; orders: the `Orders` of the columns of X, or None."""
         threads = n_threads(self.n_jobs)
         limits = self._limits(rule.criterion, data)
         with self._fit_progress(len(data)) as progress:
@@ -334,12 +334,12 @@ class DecisionTree(PrunedTree):
             return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
 
     def _grown(self, lists, data, limits, threads, progress):
-        """Yield (Grown, left-out rows) for the tree of all rows, then with 'cv' for the tree of each fold."""
+        """Yield (`Grown`, left-out rows or None) for the tree of all rows, then with 'cv' for the tree of each fold."""
         for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The Judged of a Grown, which is consumed; left_out: the rows that it was not grown on, or None."""
+        """The `Judged` of a `Grown`, which is consumed; left_out: the rows that the tree was not grown on, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -350,22 +350,22 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether lists may leave out rows: `_plain_split.pxd` must have a loop for the criterion."""
+        """Whether lists may leave out rows of a common value, as `_plain_split.pxd` has a loop for the criterion."""
         if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
             return data.target.n_values == 1
         return criterion in ("gini", "entropy") and data.target.codes is not None
 
-    # Shortcuts: columns are sorted once for all folds; each fold's tree is grown in full once, then pruned for each
+    # Shortcuts: columns are sorted once for all folds, and the tree of a fold is grown once, then pruned for each
     # alpha.
 
     _path_parameters = ("ccp_alpha",)
 
     def _shared_columns(self, X, threads):
-        """The columns of a matrix as Packed, if trees on different rows can be grown from the same orders.
+        """The sorted columns of a matrix, as a `Packed`, from which trees on any subset of rows can be grown.
 
-        Otherwise None.
+        None if the parameters or X do not allow that.
         """
         criteria = ("gini", "entropy", "log_loss", "squared_error")
         weighted = getattr(self, "class_weight", None) is not None
@@ -409,7 +409,7 @@ class DecisionTree(PrunedTree):
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
-        """The risk of each node, for pruning; None: its impurity."""
+        """The risk of each node for pruning, or None if it is the impurity."""
         return
 
     def _asked(self, X):
@@ -463,7 +463,7 @@ class DecisionTree(PrunedTree):
 
 
 def _losses(nodes, rows, data, rule):
-    """The `losses` of a Judged, for the rows that its tree was not grown on."""
+    """The `losses` of a `Judged`, for rows that its tree was not grown on."""
     predicted = rule.predictions(nodes)
     sums = np.zeros((2, len(predicted)))
     for place, node in visits(nodes, data.X[rows if data.rows is None else data.rows[rows]]):

@@ -6,15 +6,15 @@ from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
-# Names of the types of categorical columns in pandas, polars and pyarrow.
+# The beginnings of names of categorical types in pandas, polars and pyarrow.
 _CATEGORICAL = ("category", "Categorical", "Enum", "dictionary")
 
 
 def as_features(X, owner, categories):
     """X as a matrix of floats (NaN: missing), in which codes replace categories.
 
-    categories: for each feature its sorted categories, or None; or None for all. An unknown category becomes a missing
-    value.
+    categories: None, or a list with the sorted categories of each feature, None for a feature of numbers. An unknown
+    category becomes a missing value.
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         X = X.toarray()
@@ -36,7 +36,7 @@ def as_features(X, owner, categories):
 
 
 def find_categories(X, categorical_features, owner):
-    """The categories for `as_features`: of the given features or, with 'from_dtype', of categorical columns."""
+    """The categories for `as_features`: of the given features, or with 'from_dtype' of categories and strings."""
     if categorical_features is None:
         return None
     if isinstance(categorical_features, str):
@@ -56,13 +56,13 @@ def find_categories(X, categorical_features, owner):
 
 def _column_types(X):
     """The names of the types of a table's columns; empty for an array."""
-    if hasattr(X, "column_names"):  # pyarrow
+    if hasattr(X, "column_names"):  # a pyarrow table
         return [str(field.type) for field in X.schema]
     return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
 
 
 def _chosen(X, given):
-    """A mask of the given columns: they are given as a mask, as indices or as names."""
+    """A mask of the columns that `given` lists as a mask, as indices or as names."""
     names = feature_names(X)
     d = len(names) if names is not None else as_array(X, "X").shape[-1]
     given = np.asarray(given)

@@ -106,7 +106,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return sum(len(labels) for labels in self._labels)
 
     def _fit(self, X, y, sample_weight=None, orders=None):
-        """Fit; orders: None, or the Orders of X's columns, if X is a matrix of numbers."""
+        """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
@@ -161,7 +161,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         leaf = self._leaves(X)
         value = self._nodes["value"]
         few = len(leaf) < len(value)
-        # a shortcut for few rows, where checks take most of the time
+        # a shortcut for few rows, where conversions take most of the time
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):
             return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)
@@ -195,9 +195,9 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
 
 
 def _shares(numbers, first):
-    """The shares of each output's classes in each node.
+    """The shares of the classes in each node, for each output; numbers: those of a `Part`.
 
-    Shares of the second class are clipped to the bounds, if there are any.
+    If there are bounds of the prediction, the share of the second class is clipped to them.
     """
     weights, bounds = numbers[:, VALUES : VALUES + first[-1]], numbers[:, VALUES + first[-1] :]
     shares = np.concatenate(
@@ -210,12 +210,12 @@ def _shares(numbers, first):
 
 
 class _Decision:
-    """The choice of a class from the shares of the classes in a node.
+    """The choice of a class from the shares of the classes in a node, by cost or by the largest share.
 
     Attributes
     ----------
     first : ndarray of shape (n_outputs + 1,), int
-        The values of output o are [first[o], first[o + 1]).
+        The values of output o have the indices [first[o], first[o + 1]).
     cost : ndarray of shape (n_classes, n_classes), float64, or None
     """
 
@@ -228,20 +228,20 @@ class _Decision:
         return [shares[:, a:b] for a, b in zip(self.first[:-1], self.first[1:])]
 
     def codes(self, shares):
-        """The codes of the chosen classes: a list with one array for each output."""
+        """The codes of the chosen classes, as a list with one array for each output."""
         if self.cost is not None:
             return [(shares @ self.cost).argmin(axis=1)]
         return [part.argmax(axis=1) for part in self._outputs(shares)]
 
     def risk(self, nodes):
-        """The mean cost of each node's prediction."""
+        """The mean cost of the prediction of each node, for the rows in the node."""
         if self.cost is not None:
             return (nodes["value"] @ self.cost).min(axis=1)
         return np.mean([1 - part.max(axis=1) for part in self._outputs(nodes["value"])], axis=0)
 
 
 class _LabelRule(Rule):
-    """The Rule of a tree for labels: a _Decision chooses a class for each output from the shares of its classes."""
+    """The `Rule` of a tree for labels: a `_Decision` chooses the class from the shares of the classes."""
 
     __slots__ = ("criterion", "decision", "risk_is_error", "true")
 

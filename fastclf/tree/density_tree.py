@@ -12,7 +12,7 @@ from .nodes import fill_nodes, leaves_of, new_nodes
 from .pruning import Judged, fold_risks, visits
 from .sorted_columns import NO_TARGET, Sorted, Training
 
-# The largest number of cells that are searched between two checks for Ctrl-C: each may be in another page of X.
+# The most cells that are searched between two checks for Ctrl-C; each cell may be in another page of memory.
 _MOST_CELLS = 1 << 20
 
 
@@ -99,7 +99,7 @@ class DensityTree(PrunedTree):
     _always_pruned = True
 
     def _box(self, X):
-        """The checked ends of the box, (2, n_features)."""
+        """The lower and upper ends of the box, (2, n_features), after checks."""
         if self.bounds is None:
             box = np.array([X.min(axis=0), X.max(axis=0)], np.float64)
         else:
@@ -155,7 +155,7 @@ class DensityTree(PrunedTree):
         return self._become(**state, **found, **self._fitted_columns(X, rows))
 
     def _fold_risks(self, folds, alphas, data):
-        """(error, its standard error): means over folds, because the errors are integrals, not sums over rows."""
+        """(error, standard error), as means over folds, since the errors are integrals, not sums over rows."""
         errors = np.array([fold_risks([fold], alphas, 1.0, 1)[0] for fold in folds])
         return errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
 
@@ -192,7 +192,7 @@ class DensityTree(PrunedTree):
 
 
 def _grown(growth, X, box, progress):
-    """The Grown of the tree of a `_density.Growth`; the root is the box with the ends (2, n_features)."""
+    """The `Grown` of a `_density.Growth`; box: the ends (2, n_features) of the root."""
     part = Part(VALUES + 1, 3, 1 + box.size)
     part.stack[0], part.waiting[0], part.n_waiting = (0, growth.n_rows, 0), np.concatenate([[1.0], *box]), 1
     for cells in part.budgets(_MOST_CELLS):
@@ -201,10 +201,10 @@ def _grown(growth, X, box, progress):
 
 
 def _judged(grown, left_out, data):
-    """The Judged of a Grown, which is consumed; its values are log densities in a box of volume 1.
+    """The `Judged` of a `Grown`, which is consumed; its values are log densities, in units where the box has volume 1.
 
-    left_out: rows not in the tree's training set, or None. The cost of a node is the integral of f^2, minus twice the
-    mean of f over the left-out rows in it.
+    left_out: the rows that the tree was not grown on, or None. The loss of a node is its part of the integral of f^2,
+    minus twice its part of the mean of f over the left-out rows.
     """
     nodes = new_nodes(grown, 1)
     for block, _, numbers in fill_nodes(nodes, grown, data):
@@ -220,5 +220,5 @@ def _judged(grown, left_out, data):
 
 
 def _shares(nodes):
-    """The share of the rows in each node."""
+    """The share of all rows that are in each node."""
     return nodes["weighted_n_node_samples"] / nodes["weighted_n_node_samples"][0]

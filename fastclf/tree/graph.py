@@ -120,7 +120,7 @@ def _html(name):
 
 
 def _nodes(texts, max_depth, filled, turn):
-    """The lines of the nodes, and of the edges from their parents."""
+    """The lines of the nodes and of the edges from their parents; turn: -1 if the tree is drawn from left to right."""
     tree = texts.tree
     for node, parent, depth in drawn_nodes(tree, max_depth):
         hidden = max_depth is not None and depth > max_depth
@@ -136,7 +136,7 @@ def _nodes(texts, max_depth, filled, turn):
 
 
 def _ranks(tree, max_depth):
-    """Lines that place the nodes of equal depth side by side, and all leaves and truncated nodes in one rank."""
+    """Lines that put nodes of equal depth into one rank, and all leaves and truncated nodes into another."""
     ranks = {}
     for node, _, depth in drawn_nodes(tree, max_depth):
         end = tree.children_left[node] < 0 or (max_depth is not None and depth > max_depth)

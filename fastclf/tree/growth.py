@@ -12,25 +12,25 @@ _grow = _simd.load("tree._grow")
 
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
-# Names of the columns of a part's nodes, numbers and stack, the same as in `_grow.pyx`.
+# Column numbers of a part's nodes, numbers and stack, the same as in `_grow.pyx`.
 FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# The largest number of nodes in one array; further nodes are in further arrays.
+# The most nodes in one array; more nodes are put into more arrays.
 _BLOCK = 1 << 12
 
-# A node with at least this number of cells is split by all threads together, each searching some features. A smaller
-# node and its subtree are grown by one thread.
+# A node with at least this number of cells is split by all threads together, each of which searches some features. The
+# subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# The same limit for a single thread, where it only makes Ctrl-C work.
+# The same limit if there is a single thread; there it only bounds the time between two checks for Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
-# The number of cells that are searched between two checks for Ctrl-C, at first and at most.
+# The number of cells that are searched between two checks for Ctrl-C: at first, and at most.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 22
 
-# The cost of a cell by these criteria, relative to the others.
+# The time for a cell with these criteria, relative to the other criteria.
 _COST = {"absolute_error": 32, "poisson": 4}
 
 
@@ -45,8 +45,8 @@ class Limits(NamedTuple):
     min_decrease: float
     max_features: int
     seed: int
-    monotonic: np.ndarray | None  # (n_features,), int8
-    drawn: bool = False  # whether a node tries a single cut of each feature, drawn at random
+    monotonic: np.ndarray | None  # (n_features,), int8, or None
+    drawn: bool = False  # whether a node tries a single random cut of each feature
 
 
 class Scratch:
@@ -57,9 +57,9 @@ class Scratch:
     sides : ndarray of shape (2 n_values,), float64
     items : ndarray of shape (n,), uint64
     groups : ndarray of shape (most_codes + 1, 3), float64
-        A `group_t` for each category.
+        A `group_t` of `_growth.pxd` for each category, and for missing values.
     losses : ndarray of shape (7 n,), float64
-        For absolute errors only; otherwise it has one entry.
+        For absolute errors; otherwise it has one entry.
     """
 
     __slots__ = ("groups", "items", "losses", "sides")
@@ -72,10 +72,10 @@ class Scratch:
 
 
 class Grown(NamedTuple):
-    """The nodes of a grown tree, in the format of the kernels."""
+    """The nodes of a grown tree, in the format of compiled code."""
 
-    blocks: list  # list of (nodes, numbers), as in Part, in pre-order
-    subsets: np.ndarray  # the same as in Part
+    blocks: list  # list of (nodes, numbers), as in `Part`; together in pre-order
+    subsets: np.ndarray  # as in `Part`
 
     @property
     def n_nodes(self):
@@ -83,12 +83,12 @@ class Grown(NamedTuple):
 
 
 class Part:
-    """A growing subtree, written by kernels and by Python: its nodes, and the nodes that wait to be split.
+    """A growing subtree, changed by compiled code and by Python: its nodes, and the nodes that wait to be split.
 
     Parameters
     ----------
     n_numbers, n_places, n_waiting : int
-        The number of columns of `numbers`, `stack` and `waiting`.
+        The number of columns of `numbers`, of `stack` and of `waiting`.
     most_words : int
         The number of words of the largest subset.
 
@@ -99,13 +99,13 @@ class Part:
     numbers : ndarray of shape (capacity, n_numbers), float64
         WEIGHT, IMPURITY and values of each node.
     stack : ndarray of shape (capacity, n_places), int64
-        Range, depth and other integers of each waiting node; the last one is split next.
+        Range, depth and other integers of each waiting node; the last node is split next.
     waiting : ndarray of shape (capacity, n_waiting), float64
         The numbers of each node on the stack.
     subsets : ndarray of shape (capacity,), uint64
-        Subsets of categories: for each the number of categories, then a bit for each category, 1 for left.
+        Subsets of categories, one after another: the number of categories, then a bit for each category, 1 for left.
     n_nodes, n_waiting, n_words : int
-        The number of used entries of nodes, stack and subsets.
+        The number of used entries of `nodes`, of `stack` and of `subsets`.
     blocks : list of (nodes, numbers)
         Earlier arrays of nodes and numbers, which are full.
     """
@@ -122,7 +122,7 @@ class Part:
         self.n_nodes = self.n_waiting = self.n_words = 0
 
     def extend(self):
-        """Make the arrays long enough for another node, two more waiting nodes, and another subset."""
+        """Make the arrays long enough for one more node, two more waiting nodes, and one more subset."""
         if self.n_nodes == len(self.nodes):
             self.blocks.append((self.nodes, self.numbers))
             size = min(2 * self.n_nodes, _BLOCK)
@@ -134,7 +134,7 @@ class Part:
             self.subsets = _longer(self.subsets, self.most_words)
 
     def budgets(self, most=_MOST_CELLS):
-        """Yield the number of cells to search next, at most `most`, until no node waits."""
+        """Yield the number of cells that may be searched next, at most `most`, until no node waits."""
         for cells in budgets(_CELLS, most):
             if not self.n_waiting:
                 return
@@ -142,20 +142,20 @@ class Part:
             yield cells
 
     def finished(self):
-        """The Grown of this part, without its scratch space."""
+        """The `Grown` of this part."""
         last = self.nodes[: self.n_nodes].copy(), self.numbers[: self.n_nodes].copy()
         return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
 class _TreePart(Part):
-    """A part for the kernels of `_grow.pyx`, with at most n rows.
+    """A part for `_grow.pyx`, with at most n rows.
 
     Attributes
     ----------
     children : ndarray of shape (2, n_numbers - 2), float64
         Scratch space for the values of two children.
     features : ndarray of shape (n_features,), int32
-        All features, in the order in which the kernel searches them.
+        All features, in the order in which compiled code searches them.
     scratch : Scratch
     """
 
@@ -169,24 +169,24 @@ class _TreePart(Part):
 
 
 def _longer(array, least=8):
-    """A copy of an array, with at least a quarter and `least` more entries."""
+    """A longer copy of an array, with at least a quarter and at least `least` more entries."""
     longer = np.empty((len(array) + len(array) // 4 + least, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
 
 class _Grower:
-    """Grows one tree, on lists that it overwrites.
+    """Grows one tree from sorted lists, which are overwritten.
 
     Attributes
     ----------
     growth : _grow.Growth
     cost : float
-        The cost of a cell, relative to a fast criterion.
+        The time for a cell, relative to a fast criterion.
     cells_a_row : float
-        The mean number of items of a row in all lists, times this cost.
+        The mean number of items in all lists for a row, times this cost.
     draws : bool
-        Whether each node draws the features that it searches; one thread then searches a node.
+        Whether each node draws the features that it searches; then a single thread searches a node.
     threads : int
     progress : Progress
     """
@@ -200,7 +200,7 @@ class _Grower:
         self.threads, self.progress = threads, progress
 
     def grow(self):
-        """(the Grown of the nodes above all parts, the list of the Growns of the parts)."""
+        """(the `Grown` of the nodes above all parts, a list with the `Grown` of each part)."""
         growth, pending = self.growth, []
         top = _TreePart(growth, growth.n_rows)
         _grow.open_root(growth, top)
@@ -240,9 +240,9 @@ class _Grower:
             yield
 
     def _split_large(self, part, n):
-        """Split the top of the part's stack, a node of n rows, by threads that take ranges of features.
+        """Split the node on top of the part's stack, which has n rows; each thread searches a range of features.
 
-        Returns whether it is split; otherwise it is written as a leaf.
+        Returns whether the node was split; otherwise it is written as a leaf.
         """
         growth, size = self.growth, 1 + _CELLS // (n * self.cost)
         blocks, found = blocks_of(growth.n_features, 1, self.threads), []
@@ -275,13 +275,13 @@ class _Grower:
 
 
 def grown_tree(lists, data, limits, total_weight, threads, progress):
-    """The Grown of the tree on the lists, which are overwritten; RuntimeError if the callback stops the growth."""
+    """The `Grown` of the tree on sorted lists, which are overwritten; RuntimeError if the callback stops growth."""
     top, parts = _Grower(lists, data, limits, total_weight, threads, progress).grow()
     return _joined(top, parts, data.n_codes) if parts else top
 
 
 def _joined(top, parts, n_codes):
-    """The Grown of the whole tree: the blocks of each part replace the node that marks its place."""
+    """The `Grown` of the whole tree: the nodes of each part replace the node that marks the place of the part."""
     blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
     for nodes, numbers in top.blocks:
         start = 0
@@ -298,6 +298,6 @@ def _joined(top, parts, n_codes):
 
 
 def by_subset(nodes, n_codes):
-    """Mask of the nodes that are split by a subset of categories."""
+    """A mask of the nodes that are split by a subset of categories."""
     feature = nodes[:, FEATURE]
     return (feature >= 0) & (n_codes[feature] > 0) if n_codes is not None else np.zeros(len(nodes), bool)

@@ -9,7 +9,7 @@ from .text import Conditions, fitted_tree, predicted_codes
 
 
 class Marks(NamedTuple):
-    """The characters that one output format uses."""
+    """The characters of an output format."""
 
     number: str
     index: str
@@ -24,7 +24,7 @@ PLAIN = Marks("#", "[", "]", "<=", "\n", "", "")
 
 
 class NodeText:
-    """The texts and the colours of the nodes of a fitted tree, by the options of `export_graphviz` and `plot_tree`.
+    """The texts and colours of the nodes of a fitted tree, by the options of `export_graphviz` and `plot_tree`.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class NodeText:
         return f"y{self.marks.index}{code}{self.marks.index_end}" if names is True else self.escape(str(names[code]))
 
     def _value(self, node):
-        """The shares or the weights of the classes, or the numbers that are predicted."""
+        """The text of a node's value: the shares or weights of the classes, or the predicted numbers."""
         tree = self.tree
         value = tree.value[node, 0] if tree.n_outputs == 1 else tree.value[node]
         if self.of_labels and not self.options["proportion"]:
@@ -109,12 +109,12 @@ class NodeText:
             value = np.around(value, self.precision)
         if tree.n_outputs == 1 and not self.of_labels:
             return ", ".join(map(str, value.tolist()))
-        # NumPy breaks the lines of many classes
+        # NumPy breaks the text of many classes into several lines
         text = str(value.astype("S32")).replace("b'", "'").replace("' '", ", ").replace("'", "")
         return text.replace("\n ", self.marks.line_end)
 
     def _extremes(self):
-        """(smallest, largest) number that sets the colour: predictions, or -impurity for several outputs; else None."""
+        """(least, largest) of the numbers that set colours, predictions or -impurity for several outputs, or None."""
         tree = self.tree
         shown = -tree.impurity if tree.n_outputs > 1 else tree.value
         if tree.n_outputs == 1 and self.of_labels:
@@ -123,7 +123,7 @@ class NodeText:
         return (low, high) if low < high else None
 
     def colour(self, node):
-        """The colour of a node as #rrggbb: of one output's labels the fuller the purer, of numbers the larger."""
+        """The colour of a node as #rrggbb; it is stronger for a larger number, or for a purer node of labels."""
         tree, palette = self.tree, _hues(int(self.tree.n_classes[0]))
         share = tree.value[node, 0]
         if tree.n_outputs == 1 and self.of_labels:
@@ -138,7 +138,7 @@ class NodeText:
 
 
 def _hues(n):
-    """n colours of evenly spaced hues, of saturation 0.75 and value 0.9, as scikit-learn has them."""
+    """n colours with evenly spaced hues, saturation 0.75 and value 0.9, as in scikit-learn."""
     chroma, lift = 0.675, 0.225
     colours = []
     for angle in np.arange(25, 385, 360 / n).astype(int):
@@ -151,7 +151,7 @@ def _hues(n):
 
 
 def drawn_nodes(tree, max_depth):
-    """(node, its parent or None, depth) of the nodes up to a level below `max_depth`, or of all, in pre-order."""
+    """(node, its parent or None, depth) in pre-order, down to one level below max_depth if that is not None."""
     last = np.inf if max_depth is None else require_integer("max_depth", max_depth, 0)
     waiting = [(0, None, 0)]
     while waiting:

@@ -1,4 +1,4 @@
-"""The nodes of a tree as arrays: made from a grown tree, pruned, used for prediction, and shown as in scikit-learn."""
+"""The nodes of a tree as arrays: made from a grown tree, pruned, used for predictions, and shown as in scikit-learn."""
 
 import heapq
 from functools import cached_property
@@ -13,18 +13,18 @@ from . import _descend, _prune
 from .categories import as_features
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 
-# Number of rows that descend a tree in 30 ms, as a first guess.
+# The number of rows that descend a tree in 30 ms, as a first guess.
 _ROWS = 1 << 14
 
 # With fewer rows than this, a second thread costs more than it saves.
 _FEW_ROWS = 1 << 13
 
-# Bits above the feature's number in a step, the same as in `_descend.pyx`.
+# Bits above the feature's number in a step; the same as in `_descend.pyx`.
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
 def new_nodes(grown, n_values):
-    """A new dict of arrays, NODES, for `fill_nodes` and for the values, which the caller writes."""
+    """New arrays with the names in NODES, for `fill_nodes`; the caller writes `value`."""
     n = grown.n_nodes
     return {
         "steps": np.empty((n, 2), np.int64),
@@ -37,9 +37,9 @@ def new_nodes(grown, n_values):
 
 
 def fill_nodes(made, grown, data):
-    """Fill new NODES from a Grown, which is consumed.
+    """Fill the arrays of `new_nodes` from a `Grown`, which is consumed.
 
-    Yields (slice of NODES, nodes, numbers) for each of its blocks.
+    Yields (slice of the arrays, nodes, numbers) for each block of the `Grown`.
     """
     n = len(made["steps"])
     size, (feature, right) = made["n_node_samples"], made["steps"].view(np.int32).T[2:]
@@ -61,15 +61,15 @@ def fill_nodes(made, grown, data):
     right[:] = children
     for start in range(0, n, _ROWS):
         inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
-        # a node without missing values would send them to its larger side
+        # rows with missing values go to the larger side if the node had none in the fit
         left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
         feature[inner] |= _MISSING_LEFT * left
 
 
 def _thresholds(X, rows, nodes, subset):
-    """The middle of the values beside each threshold, or the left one if the middle is rounded to the right one.
+    """The thresholds of nodes: the middle of the values on both sides, or the left value if that rounds to the right.
 
-    Infinity if only missing values go right; for a subset its place in `subsets`; NaN in leaves.
+    Infinity if only missing values go right; NaN in leaves; for a split by categories the subset's index in `subsets`.
     """
     inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
     sides = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
@@ -89,7 +89,7 @@ def packed(threshold, feature, right):
 
 
 def unpacked(nodes):
-    """(threshold, feature with its bits, right child) of each node; a leaf is its own right child."""
+    """(threshold, feature with its bits, right child) of each node."""
     n = len(nodes["steps"])
     columns = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
     _descend.unpack(nodes["steps"], *columns)
@@ -97,7 +97,7 @@ def unpacked(nodes):
 
 
 class Steps(NamedTuple):
-    """The arrays that `_descend.pyx` packs. A leaf has the threshold NaN and is its own right child."""
+    """The arrays that `_descend.pyx` packs. A leaf has the threshold NaN, and is its own right child."""
 
     threshold: np.ndarray
     feature: np.ndarray
@@ -106,7 +106,7 @@ class Steps(NamedTuple):
     by_subset: np.ndarray
 
     def members(self, subsets, node):
-        """Mask of the category codes that go left, for a node that is split by a subset."""
+        """A mask of the category codes that go left at a node that is split by a subset."""
         words = subsets[int(self.threshold[node]) :]
         n = int(words[0])
         return np.unpackbits(words[1 : 1 + (n + 63) // 64].astype("<u8").view(np.uint8), bitorder="little")[:n] > 0
@@ -118,9 +118,9 @@ def split_steps(nodes):
     return Steps(threshold, feature & (_SUBSET - 1), right, *bits)
 
 
-# The arrays of a fitted tree, as an entry of an estimator's table of state; n_values is a size.
+# The arrays of a fitted tree, as an entry of an estimator's table of state; the estimator declares the size n_values.
 NODES = Dict(
-    steps=Array("int64", "n_nodes", 2, least=1),  # for `_descend.pyx`, with subsets
+    steps=Array("int64", "n_nodes", 2, least=1),  # a step_t of `_descend.pyx` for each node
     subsets=Array("uint64", None, least=1),
     impurity=Array("float64", "n_nodes"),
     n_node_samples=Array("int64", "n_nodes"),
@@ -130,7 +130,7 @@ NODES = Dict(
 
 
 def require_tree(nodes, categories, n_features):
-    """Refuse NODES that are no tree, by ValueError; `categories`: for each feature, or None."""
+    """Raise ValueError if the arrays `nodes` are not a tree; categories: those of each feature, or None."""
     n = len(nodes["steps"])
     if n >= 1 << 31:
         raise ValueError(f"the tree has {n} nodes; 1 to 2147483647 are wanted")
@@ -145,7 +145,7 @@ def require_tree(nodes, categories, n_features):
 
 
 def _check_subsets(subsets, threshold, column, subset, categories):
-    """Refuse a subset that is incomplete, or does not fit the feature's categories."""
+    """Refuse a subset that is incomplete or does not match the feature's number of categories."""
     start = threshold[subset]
     if not ((start >= 0) & (start < len(subsets))).all():
         raise ValueError("steps has a subset that is not there")
@@ -160,7 +160,7 @@ def inner_nodes(right):
 
 
 def improvements(nodes, right):
-    """The reduction of the tree's weighted impurity by each inner node's split."""
+    """For each inner node, the reduction of the tree's weighted impurity by its split; 0 for leaves."""
     risk = nodes["impurity"] * nodes["weighted_n_node_samples"]
     inner = inner_nodes(right)
     gain = np.zeros(len(right))
@@ -169,7 +169,7 @@ def improvements(nodes, right):
 
 
 def best_first(nodes, max_leaf_nodes):
-    """Mask of the nodes that become leaves if nodes are split in the order of improvement, equal ones by number."""
+    """A mask of the nodes that become leaves if nodes are split in the order of improvement, the first if equal."""
     right = unpacked(nodes)[2]
     gain = improvements(nodes, right)
     collapsed = np.ones(len(right), np.uint8)
@@ -185,7 +185,7 @@ def best_first(nodes, max_leaf_nodes):
 
 
 def cut_short(nodes, collapsed):
-    """The nodes without the descendants of collapsed nodes (a uint8 mask), which become leaves."""
+    """The nodes without the descendants of collapsed nodes, which become leaves; collapsed: a mask, uint8."""
     threshold, feature, right = unpacked(nodes)
     kept = np.empty(len(right), np.uint8)
     _descend.keep(right, collapsed, kept)
@@ -200,7 +200,7 @@ def cut_short(nodes, collapsed):
 
 
 def leaves_of(nodes, X, n_jobs):
-    """The leaf of each row of X, int64."""
+    """The leaf of each row of X, as int64."""
     leaf = np.empty(len(X), np.int64)
 
     def work(rows):
@@ -218,9 +218,9 @@ def leaves_of(nodes, X, n_jobs):
 
 
 def paths_of(nodes, depths, X, leaf):
-    """(indptr, indices): the nodes on each row's path.
+    """(indptr, indices) of the nodes on the path of each row.
 
-    `depths` has the depth of each node, `leaf` the leaf of each row.
+    depths: the depth of each node; leaf: the leaf of each row.
     """
     indptr = np.concatenate([[0], np.cumsum(depths[leaf] + 1)])
     indices = np.empty(indptr[-1], np.int64)
@@ -230,7 +230,7 @@ def paths_of(nodes, depths, X, leaf):
 
 
 class Tree:
-    """The arrays of a fitted tree under scikit-learn's names, made when they are read; the children of a leaf are -1.
+    """The arrays of a fitted tree under scikit-learn's names, computed when they are read.
 
     Attributes
     ----------
@@ -315,21 +315,21 @@ class Tree:
         return int(self.depths.max())
 
     def compute_feature_importances(self, normalize=True):
-        """The total improvement by the splits of each feature, divided by their sum if `normalize`."""
+        """The total improvement by the splits of each feature; with `normalize` as a share of the sum over features."""
         inner = np.flatnonzero(~self._leaf)
         gain = improvements(self._nodes, self._steps.right)[inner]
         total = np.bincount(self.feature[inner], np.maximum(gain, 0), minlength=self.n_features)
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def _rows(self, X):
-        """X as the matrix that the kernels read."""
+        """X as the matrix that compiled code reads."""
         X = as_features(X, type(self).__name__, None)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
         return X
 
     def apply(self, X):
-        """The leaf of each row of X, dense or sparse, in which codes replace categories."""
+        """The leaf of each row of X, which is dense or sparse, with codes in place of categories."""
         return leaves_of(self._nodes, self._rows(X), 1)
 
     def predict(self, X):
@@ -337,7 +337,7 @@ class Tree:
         return self.value[self.apply(X)]
 
     def decision_path(self, X):
-        """A CSR matrix of SciPy with 1 where a row's path has a node: one matrix row per row, one column per node."""
+        """A SciPy CSR matrix (rows of X, nodes) with 1 where the path of a row has a node."""
         from scipy.sparse import csr_matrix
 
         X = self._rows(X)

@@ -1,4 +1,4 @@
-"""Checks of the parameters of trees, and their conversion to the numbers that growth takes."""
+"""Checks of the parameters of trees, and their conversion to the numbers that growth uses."""
 
 import math
 from numbers import Real
@@ -11,9 +11,9 @@ from .sorted_columns import Training
 
 
 def training(X, target, weight, categories):
-    """The Training, without rows of weight 0.
+    """The `Training` of a fit, without rows of weight 0.
 
-    categories: for each feature, or None; None: all features have numbers.
+    categories: those of each feature, None for a feature of numbers; or None if all features have numbers.
     """
     if weight is not None and not 1e-100 <= weight.max() <= 1e100:
         raise ValueError(
@@ -62,7 +62,7 @@ def as_monotonic(value, d, n_outputs, n_classes):
 
 
 def as_cost_matrix(value, n_classes, n_outputs):
-    """cost_matrix as float64, or None, checked."""
+    """The checked cost_matrix as float64, or None."""
     if value is None:
         return None
     cost = as_float64(value, "cost_matrix")
@@ -76,7 +76,7 @@ def as_cost_matrix(value, n_classes, n_outputs):
 
 
 def as_row_count(name, value, n, low, high):
-    """The number of rows for a parameter that is a whole number, or a share of n rows in (0, high]."""
+    """The number of rows for a parameter that is a whole number or a share, in (0, high], of n rows."""
     share = isinstance(value, Real) and not hasattr(value, "__index__")
     if not (0 < value <= high if share else require_integer(name, value, -np.inf, np.inf) >= low):
         raise ValueError(
@@ -100,7 +100,7 @@ def n_features_drawn(value, d):
 
 
 def class_weighted(class_weight, classes, codes, weight):
-    """sample_weight times the weight of each row's class; None: all are 1. Lists have one entry for each output."""
+    """sample_weight times the weight of each row's class, or None if all are 1; classes, codes: lists over outputs."""
     if class_weight is None:
         return weight
     listed = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)

@@ -78,7 +78,7 @@ def plot_tree(
 
 
 def _grid(tree, max_depth):
-    """({node: (x, depth)}, (columns, rows)): each node in the middle above its drawn children, if any."""
+    """({node: (x, depth)}, (columns, rows)) of a grid; a node is in the middle above its drawn children."""
     place, ends = {}, 0
     nodes = list(drawn_nodes(tree, max_depth))
     drawn = {node for node, _, _ in nodes}
@@ -94,7 +94,7 @@ def _grid(tree, max_depth):
 
 
 def _drawn(ax, texts, max_depth, filled, box, style):
-    """Draw the nodes into the axes; [(annotation, whether it belongs to a node)]."""
+    """Draw the nodes into the axes; returns a list of (annotation, whether it is a node)."""
     tree, made = texts.tree, []
     place, (columns, rows) = _grid(tree, max_depth)
     at = {node: ((x + 0.5) / columns, 1 - (depth + 0.5) / rows) for node, (x, depth) in place.items()}
@@ -118,7 +118,7 @@ def _drawn(ax, texts, max_depth, filled, box, style):
 
 
 def _fit_text(ax, made, columns, rows):
-    """Set all text to the largest size with which no box is wider or higher than its cell of the grid."""
+    """Set all text to the largest size at which no box is wider or higher than its cell of the grid."""
     ax.figure.draw_without_rendering()
     window = ax.get_window_extent()
     extents = [text.get_bbox_patch().get_window_extent() for text, is_node in made if is_node]

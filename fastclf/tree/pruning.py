@@ -7,13 +7,13 @@ import numpy as np
 from . import _descend, _prune
 from .nodes import cut_short, leaves_of, paths_of, unpacked
 
-# Alphas are equal if they differ by less than this share of the largest or of themselves: a rounding error.
+# Alphas are equal if they differ by less than this share of themselves, or this share of the risk of the root.
 _SAME = 1e-12
 
-# An alpha so large that only the root remains.
+# An alpha that is so large that only the root remains.
 _BEYOND = 1e300
 
-# The number of (row, node) pairs that are held at a time, or a quarter of the number of nodes, if that is more.
+# The number of (row, node) pairs in a block of `visits`; a quarter of the number of nodes if that is larger.
 _VISITS = 1 << 13
 
 
@@ -30,15 +30,15 @@ class PruningPath(dict):
 class Links(NamedTuple):
     """The alphas at which the nodes of a tree become leaves."""
 
-    # (n_nodes,): the least alpha at which a node is a leaf, unless an ancestor is one; infinite for leaves
+    # (n_nodes,): the least alpha at which a node is a leaf, if it is still in the tree; infinite for leaves
     alpha: np.ndarray
     path: PruningPath
 
 
 def link_alphas(nodes, risk=None):
-    """(alpha as in Links, the number of leaves that each link removes, the share of each node in the risk).
+    """(alpha as in `Links`, the number of leaves that each link removes, the part of each node in the tree's risk).
 
-    risk: of each node, per row (None: its impurity); it is multiplied by the node's share of the rows.
+    risk: the risk of each node per row, or None for its impurity; it is multiplied by the node's share of the rows.
     """
     right = unpacked(nodes)[2]
     risk = nodes["impurity"] if risk is None else risk
@@ -49,7 +49,7 @@ def link_alphas(nodes, risk=None):
 
 
 def weakest_links(nodes, risk=None):
-    """The Links of a tree; risk as in `link_alphas`."""
+    """The `Links` of a tree; risk: as in `link_alphas`."""
     alpha, fewer, risk = link_alphas(nodes, risk)
     leaf = np.isinf(alpha)
     breaks = np.flatnonzero(fewer)
@@ -65,7 +65,7 @@ def weakest_links(nodes, risk=None):
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
     start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
     columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
-    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits without a gain make no separate subtree
+    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits without gain make no subtree
         columns = [column[1:] for column in columns]
         columns[0][0] = 0.0
     return Links(alpha, PruningPath(ccp_alphas=columns[0], impurities=columns[1], n_leaves=columns[2].astype(np.int64)))
@@ -77,26 +77,27 @@ def pruned(nodes, ccp_alpha, links):
 
 
 class Judged(NamedTuple):
-    """A finished tree, and its risks and losses for pruning."""
+    """A finished tree with the risks and losses for pruning."""
 
-    nodes: dict  # NODES
-    risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None: its impurity
-    # (2, n_nodes), float64: for each node, sums over the left-out rows on whose path it lies, of the cost of its
-    # prediction and of the squared cost; None: no rows were left out
+    nodes: dict  # the arrays named in `nodes.NODES`
+    risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None for its impurity
+    # (2, n_nodes), float64: for each node, the sum of the costs of its prediction over the left-out rows that pass it,
+    # and
+    # the sum of the squared costs; None if no rows were left out
     losses: np.ndarray | None
 
 
 class FoldErrors(NamedTuple):
-    """The errors of a fold's tree on its left-out rows. Each node contributes for alphas from `low` to below `high`."""
+    """The errors of a fold's tree on its left-out rows; a node adds its loss for alphas from `low` to below `high`."""
 
-    low: np.ndarray  # (k,), float64, for the k nodes that are a leaf for some alpha
-    high: np.ndarray  # (k,), float64
-    loss: np.ndarray  # (k,), float64: the sums of costs, as in Judged
-    square: np.ndarray  # (k,), float64: the sums of squared costs
+    low: np.ndarray  # (k,), float64, for the k nodes that are a leaf at some alpha
+    high: np.ndarray  # (k,), float64, the alphas at which these nodes are removed
+    loss: np.ndarray  # (k,), float64, the sums of costs, as in `Judged`
+    square: np.ndarray  # (k,), float64, the sums of squared costs
 
     @classmethod
     def of(cls, tree):
-        """The FoldErrors of a Judged with losses."""
+        """The `FoldErrors` of a `Judged` that has losses."""
         alpha = link_alphas(tree.nodes, tree.risk)[0]
         high = np.empty(len(alpha))
         _prune.least_above(unpacked(tree.nodes)[2], alpha, high)
@@ -107,7 +108,7 @@ class FoldErrors(NamedTuple):
 
 
 def visits(nodes, X):
-    """Yield blocks of (row of X, node): every row with every node on its path."""
+    """Yield blocks of (row of X, node) pairs, with each node on the path of each row."""
     right = unpacked(nodes)[2]
     depths = np.empty(len(right), np.int64)
     _descend.depths(right, depths)
@@ -120,7 +121,7 @@ def visits(nodes, X):
 
 
 def fold_risks(folds, alphas, total_weight, n_rows):
-    """(error, its standard error) for each of ascending alphas, over the left-out rows of all folds."""
+    """(error, standard error of the error) for each of the ascending alphas, over the left-out rows of all folds."""
     sums = np.zeros((2, len(alphas) + 1))
     reached = np.asarray(alphas) * (1 + _SAME)
     for fold in folds:
@@ -134,12 +135,12 @@ def fold_risks(folds, alphas, total_weight, n_rows):
 
 
 def middles(alphas):
-    """The geometric mean of each two neighbours, and a last alpha above all (Breiman et al. 1984, section 3.4)."""
+    """The geometric means of neighbouring alphas, and a last alpha above all (Breiman et al. 1984, section 3.4)."""
     return np.append(np.sqrt(alphas[:-1] * alphas[1:]), _BEYOND)
 
 
 def chosen(error, standard_error, one_se):
-    """The last index (the smallest tree) with the least error or, if `one_se`, within one standard error of it."""
+    """The last index (smallest tree) with the least error, or with `one_se` within a standard error of the least."""
     best = np.flatnonzero(error <= error.min() + _SAME * abs(error).max())[-1]
     if one_se:
         best = np.flatnonzero(error <= error[best] + standard_error[best])[-1]
@@ -147,9 +148,9 @@ def chosen(error, standard_error, one_se):
 
 
 def fold_of_rows(n, folds, groups, seed):
-    """A random fold for each row.
+    """A random fold for each row, as an array.
 
-    The rows of a group (None: all rows are one group) are spread evenly over the folds.
+    groups: a label for each row, or None; the rows of each label are spread evenly over the folds.
     """
     order = np.random.default_rng(seed).permutation(n)
     if groups is not None:

@@ -83,7 +83,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return self.n_outputs_
 
     def _fit(self, X, y, sample_weight=None, orders=None):
-        """Fit; orders: None, or the Orders of X's columns, if X is a matrix of numbers."""
+        """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
         matrix, categories = self._features(X)
@@ -96,7 +96,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         if criterion == "poisson" and not counted.any(axis=0).all():
             raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
         _, centre, scale = scaled(counted, centred=criterion == "squared_error")
-        with np.errstate(over="ignore"):  # of rows that do not count
+        with np.errstate(over="ignore"):  # rows of weight 0 may overflow
             unit = (y - centre) / scale
         data = training(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
         rule = _NumberRule(criterion, y if data.rows is None else y[data.rows], centre, scale)
@@ -124,7 +124,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
 
 
 class _NumberRule(Rule):
-    """The Rule of a tree for numbers y = centre + scale y'; the tree is grown on y'."""
+    """The `Rule` of a tree for numbers y = centre + scale y', which is grown on y'."""
 
     __slots__ = ("centre", "criterion", "impurity_unit", "scale", "y")
 
@@ -133,10 +133,10 @@ class _NumberRule(Rule):
         self.impurity_unit = scale**2 if criterion == "squared_error" else scale
 
     def values(self, nodes, numbers):
-        """The values in the units of y. A pure node predicts y exactly, unless a bound forbids this."""
+        """The values of nodes in the units of y. A pure node predicts y exactly, unless a bound forbids that."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # BELOW of a leaf is one of its rows
+        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # such a node has one of its rows in BELOW
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
             pure &= (unbounded == value)[:, 0]

@@ -1,4 +1,4 @@
-"""Columns that are sorted once: lists of rows in the order of each feature, and packed orders for subsets of rows."""
+"""Columns sorted once: lists of rows in the order of each feature, and packed orders for subsets of rows."""
 
 from copy import copy
 from typing import NamedTuple
@@ -8,17 +8,17 @@ import numpy as np
 from .._threads import ranges, run
 from . import _presort
 
-# A value's rows may be left out of a list if their share of all rows is above this.
+# A list may leave out the rows with a certain value if more than this share of all rows have the value.
 _COMMON = 0.25
 
-# The number of rows that are sorted between two checks for Ctrl-C, at first and at most.
+# The number of rows that are sorted between two checks for Ctrl-C: at first, and at most.
 _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 
 
 class Target(NamedTuple):
-    """The target of a tree."""
+    """The target of a tree: classes or numbers."""
 
-    codes: np.ndarray | None  # (n,), int32: the class of each row, of a single output
+    codes: np.ndarray | None  # (n,), int32: the class of each row, if there is a single output
     y: np.ndarray | None  # (n, n_outputs), float64: numbers, or indices of classes among the classes of all outputs
     first_value: np.ndarray  # (n_outputs + 1,), int32: the index of the first value of each output
 
@@ -27,13 +27,13 @@ class Target(NamedTuple):
         return int(self.first_value[-1])
 
     def of(self, rows):
-        """The Target of some of the rows."""
+        """The target of the listed rows."""
         return self._replace(
             codes=None if self.codes is None else self.codes[rows], y=None if self.y is None else self.y[rows]
         )
 
 
-# The Target of a tree without a target, such as a density tree.
+# A target for trees that have none, such as density trees.
 NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 
 
@@ -42,22 +42,22 @@ class Training(NamedTuple):
 
     X: np.ndarray  # (number of all rows, n_features), float32 or float64, with codes for categories
     rows: np.ndarray | None  # (n,), intp: the rows with weight above 0; None: all rows
-    target: Target  # of these n rows
-    weight: np.ndarray | None  # (n,), float64; None: every row weighs 1
-    n_codes: np.ndarray | None  # (n_features,), int32: the number of categories, 0: numbers; None: all are numbers
+    target: Target  # the targets of these n rows
+    weight: np.ndarray | None  # (n,), float64, the weights of these rows; None if all are 1
+    n_codes: np.ndarray | None  # (n_features,), int32: the number of categories, 0 for numbers; None if all are numbers
 
     def __len__(self):
         return len(self.X) if self.rows is None else len(self.rows)
 
     def total_weight(self, rows=None):
-        """The sum of the weights of some rows (None: of all)."""
+        """The sum of the weights of the listed rows, or of all rows if None."""
         if self.weight is None:
             return float(len(self) if rows is None else len(rows))
         return float((self.weight if rows is None else self.weight[rows]).sum())
 
 
 class Sorted:
-    """The columns of the data as lists of items, described in `_presort.pyx`.
+    """The sorted columns of the data as lists of items, which `_presort.pyx` describes.
 
     With `leave_out`, the list of a feature may leave out the rows of a common value. If any list does, there is an
     additional list with all rows. Memory: 8 bytes per cell; during construction another 40 per row and thread, or 264
@@ -67,13 +67,13 @@ class Sorted:
     ----------
     n_features : int
     row_bits, rank_shift : int
-        The positions of the class and the rank in an item.
+        The positions, in an item, of the bits of the class and of the rank.
     items : ndarray of shape (n_features, n) or (n_features + 1, n), uint64
         None after a tree has consumed them.
     common : ndarray of shape (2, n_features), int32, or None
         The rank that a list leaves out (-1: none), and a row with this rank; None: no list leaves out rows.
     cells_a_row : float
-        The mean number of items of a row in all lists.
+        The mean number of items in all lists for a row.
     lacking : ndarray of shape (n_features,), bool
         Whether the feature has missing values.
     """
@@ -89,7 +89,7 @@ class Sorted:
         self.rank_shift = _rank_shift(n, self.row_bits, data.target)
         self.items = np.empty((d + leave_out, n), np.uint64)
         self.common = np.empty((2, d), np.int32) if leave_out else None
-        width = (32 if d < 128 else 256) // data.X.itemsize  # more columns at a time are faster, but need more memory
+        width = (32 if d < 128 else 256) // data.X.itemsize  # a larger width is faster, but needs more memory
 
         def work(columns):
             values = np.empty((width, n), data.X.dtype)
@@ -114,10 +114,10 @@ class Sorted:
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            self.lacking &= self.common[0] < 0  # the last item of a short list holds its length
+            self.lacking &= self.common[0] < 0  # the last item of a short list has its length
 
     def like(self, n_rows, target):
-        """A Sorted for some of the rows and another target, with empty items."""
+        """A copy for n_rows of the rows and another target, with new items that are not yet filled."""
         other = copy(self)
         other.rank_shift = _rank_shift(n_rows, self.row_bits, target)
         other.items = np.empty((self.n_features + (self.common is not None), n_rows), np.uint64)
@@ -126,12 +126,12 @@ class Sorted:
 
 
 class Packed:
-    """The orders of a Sorted in 4 bytes per cell, from which lists of any subset of its rows are made without sorting.
+    """The orders of a `Sorted` in 4 bytes per cell; lists of any subset of the rows are made from them without sorting.
 
     Attributes
     ----------
     lists : Sorted
-        Without items; a rank in `common` is the number of smaller distinct values in the list.
+        Has no items; a rank in `common` is replaced by the number of smaller distinct values in the list.
     data : Training
         The rows in the lists.
     packed : ndarray of shape (n_features, n), uint32
@@ -155,16 +155,16 @@ class Packed:
 
     @classmethod
     def of_columns(cls, X, threads):
-        """The orders of the columns of X, for any target."""
+        """The `Packed` orders of the columns of X, for any target."""
         data = Training(X, None, NO_TARGET, None, None)
         return cls(Sorted(data, threads, leave_out=True), data, threads)
 
     def among(self, rows):
-        """The Orders of some rows of X; their numbers must ascend."""
+        """The `Orders` of the listed rows of X, whose numbers must ascend."""
         return Orders(self, rows)
 
     def of(self, rows, numbers, target, threads):
-        """The Sorted of ascending rows; `numbers` has the number of each row in the target."""
+        """The `Sorted` of the listed rows, which ascend; numbers: the number of each of these rows in the target."""
         lists, d = self.lists.like(len(rows), target), self.lists.n_features
         tags = np.full(self.packed.shape[1], -1)
         tags[rows] = numbers
@@ -184,18 +184,18 @@ class Packed:
 
 
 class Orders(NamedTuple):
-    """The orders of some rows, from packed orders of all rows."""
+    """The orders of some rows, as a selection from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # (n,), ascending
+    rows: np.ndarray  # (n,), the numbers of the rows, ascending
 
     def lists(self, target, threads):
-        """The Sorted of these rows."""
+        """The `Sorted` of these rows, for a target."""
         return self.packed.of(self.rows, np.arange(len(self.rows)), target, threads)
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The number of bits of an item below its rank; ValueError if row, class and rank do not fit into 64 bits."""
+    """The number of bits below the rank in an item; ValueError if row, class and rank do not fit into 64 bits."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:
@@ -207,12 +207,12 @@ def _rank_shift(n_rows, row_bits, target):
 
 
 def blocks_of(n, size, threads):
-    """[0, n) in about 4 blocks per thread; block sizes are multiples of `size`."""
+    """The range [0, n) as about 4 blocks per thread, in multiples of `size`."""
     size *= max(1, -(-n // (4 * threads * size))) if threads > 1 else -(-n // size)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def budgets(size, most):
-    """Yield, without end, amounts of work that take the consumer about 30 ms each: `size` at first, `most` at most."""
+    """Yield amounts of work of about 30 ms each, without end: `size` at first, `most` at most."""
     for start, stop in ranges(0, 1 << 62, size, most):
         yield stop - start

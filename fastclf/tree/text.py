@@ -1,4 +1,4 @@
-"""Trees as text, and as rules."""
+"""Trees as text and as rules."""
 
 from itertools import groupby
 
@@ -9,7 +9,7 @@ from .._validation import require_integer
 
 
 def fitted_tree(model):
-    """`tree_` of a fitted decision tree, fastclf's or scikit-learn's."""
+    """The `tree_` of a fitted decision tree, which is fastclf's or scikit-learn's."""
     if not hasattr(model, "fit"):
         raise TypeError(f"{model!r} is not an estimator instance; a fitted decision tree is wanted")
     tree = getattr(model, "tree_", None)
@@ -24,14 +24,14 @@ def fitted_tree(model):
 
 
 def predicted_codes(model, tree):
-    """For each output the code of the class that each node predicts."""
+    """The code of the class that each node predicts, for each output."""
     if hasattr(model, "_decision"):
         return model._decision.codes(model._nodes["value"])
     return tree.value.argmax(axis=2).T
 
 
 class Conditions:
-    """The conditions of the inner nodes of a fitted tree, in terms of the names of the features."""
+    """The conditions of the inner nodes of a fitted tree, with the names of the features."""
 
     def __init__(self, model, tree, names):
         self.tree, self.names = tree, names
@@ -39,12 +39,12 @@ class Conditions:
         self.lacking = getattr(model, "features_with_missing_", np.zeros(len(names), bool))
 
     def left(self, node):
-        """The categories that go left at a split by categories; None at a split by a threshold."""
+        """The categories that go left at a split by categories, or None at a split by a threshold."""
         codes = self.tree.codes_left(node) if hasattr(self.tree, "codes_left") else None
         return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
 
     def of(self, node, shown):
-        """The conditions of the left child and of the right child; shown(threshold) is the text of a threshold."""
+        """The conditions for the left child and for the right child; shown(threshold) is the text of a threshold."""
         tree, feature = self.tree, self.tree.feature[node]
         name, left = self.names[feature], self.left(node)
         if tree.threshold[node] == np.inf:
@@ -63,7 +63,7 @@ class Conditions:
 
 
 class _Shown:
-    """Descriptions of the nodes of a fitted tree."""
+    """The texts of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
         self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0)
@@ -89,11 +89,11 @@ class _Shown:
             self.labels = [labels[code] for labels, code in zip(classes, self.codes)]
 
     def tests(self, node):
-        """The conditions of the left child and of the right child."""
+        """The conditions for the left child and for the right child."""
         return self.conditions.of(node, lambda threshold: f"{threshold:.{self.decimals}f}")
 
     def prediction(self, node):
-        """The predicted label or number; for several outputs a tuple of them."""
+        """The predicted label or number; a tuple if there are several outputs."""
         if self.labels is None:
             said = [float(value) for value in self.tree.value[node, :, 0]]
         else:
@@ -107,7 +107,7 @@ class _Shown:
         return ", ".join(str(labels[node]) for labels in self.labels)
 
     def share(self, node):
-        """The share of the predicted label; None for numbers and for several outputs."""
+        """The share of the predicted label; None for numbers, and for several outputs."""
         if self.labels is None or len(self.labels) > 1:
             return None
         return float(self.tree.value[node, 0, self.codes[0][node]])
@@ -178,7 +178,7 @@ def export_text(
 
 
 def _height(tree, node):
-    """The number of levels of the subtree below and including the node."""
+    """The number of levels of the subtree below a node, including the node."""
     height, level = 0, [node]
     while level:
         inner = [node for node in level if tree.children_left[node] >= 0]
@@ -246,7 +246,7 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """The categories that remain possible on one side of a split by categories."""
+    """The categories that remain possible on one side of a split by categories, as a bound of the rule."""
     among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)
@@ -256,9 +256,9 @@ def _subset_bounds(bounds, feature, left, inside):
 
 
 def conditions_told(rule, names, lacking, told):
-    """The conditions of a rule as texts, told(name, side, bound) for each, and whether features may be missing.
+    """The conditions of a rule as texts, which are made by told(name, side, bound).
 
-    lacking: mask of the features with missing values in training. For other features missing values are not mentioned.
+    lacking: a mask of the features with missing values in the fit; for other features missing values are not mentioned.
     """
     texts = []
     for feature, conditions in groupby(rule["conditions"], key=lambda condition: condition[0]):
