@@ -9,6 +9,7 @@ from .metrics.costs import CostSensitiveClassifier as CostSensitiveClassifier
 from .tree.classifier import DecisionTreeClassifier as DecisionTreeClassifier
 from .tree.regressor import DecisionTreeRegressor as DecisionTreeRegressor
 from .tree.density_tree import DensityTree as DensityTree
+from .preprocessing.functions import FunctionFeatures as FunctionFeatures
 from .naive_bayes.single import GaussianNB as GaussianNB
 from .kernel_approximation.generalised import GeneralisedLinearClassifier as GeneralisedLinearClassifier
 from .model_selection.splitters import GroupKFold as GroupKFold

@@ -49,6 +49,7 @@ _DEFINED = {
     "neighbors.radius_regressor": "RadiusNeighborsRegressor",
     "neighbors.regressor": "KNeighborsRegressor",
     "neighbors.transformers": "KNeighborsTransformer RadiusNeighborsTransformer",
+    "preprocessing.functions": "FunctionFeatures",
     "preprocessing.onehot": "OneHotEncoder",
     "preprocessing.polynomial": "PolynomialFeatures",
     "sklearn": "patch_sklearn unpatch_sklearn",

@@ -33,6 +33,7 @@ _COMPOUND = {
     "evidence",
     "feature_map",
     "feature_name_combiner",
+    "functions",
     "kernel",
     "kernel_params",
     "kernel_dtype",

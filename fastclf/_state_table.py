@@ -226,6 +226,17 @@ class Instance(Entry):
             check_each(value, table_of(self.cls), sizes, entries)
 
 
+class Part(Entry):
+    """A fitted part of an estimator: ours, of the given class, or any other object that has the given method."""
+
+    def __init__(self, cls, method):
+        self.instance, self.method = Instance(cls), method
+
+    def require(self, name, value, sizes, entries):
+        if isinstance(value, DeclaredState) or not hasattr(value, self.method):
+            self.instance.require(name, value, sizes, entries)
+
+
 class List(Entry):
     """A list of the given length (a size, or None for any length), whose items all match one entry."""
 

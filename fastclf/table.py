@@ -8,7 +8,7 @@ from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
-from ._state_table import Array, Instance, List, declare, or_none, require_same
+from ._state_table import Array, Instance, List, Part, declare, or_none, require_same
 from ._validation import as_array, as_list, described, feature_names
 
 # Methods whose answers do not depend on the units of the columns.
@@ -248,7 +248,7 @@ class TableClassifier(Classifier, shortcuts=True):
         mean_=Array("float64", "n_features"),
         spread_=Array("float64", "n_features"),
         shifted_=Instance(bool),
-        model_=Instance(Classifier),
+        model_=Part(Classifier, "predict"),
     )
 
     def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None):

@@ -1,9 +1,13 @@
 """Generalised linear classifiers: a linear model on the features of a map."""
 
+import numpy as np
+
 from .._estimator import Classifier, clone, only_if
-from .._state_table import Instance, declare, require_same
+from .._state_table import Part, declare, require_same
+from .._validation import feature_names
 from ..linear_model.least_squares import LeastSquaresClassifier
 from ..preprocessing.base import FeatureMap
+from ..preprocessing.functions import FunctionFeatures
 from ..preprocessing.polynomial import PolynomialFeatures
 
 
@@ -12,8 +16,9 @@ class GeneralisedLinearClassifier(Classifier):
 
     Parameters
     ----------
-    feature_map : estimator with `fit` and `transform`, or None, default=None
-        None is PolynomialFeatures(include_bias=False).
+    feature_map : estimator with `fit` and `transform`, list of callables, or None, default=None
+        A list holds functions phi_1, ..., phi_k of a row, as in FunctionFeatures, which also takes functions of all
+        rows at once. None is PolynomialFeatures(include_bias=False).
     model : classifier, default=None
         None is LeastSquaresClassifier().
 
@@ -39,20 +44,28 @@ class GeneralisedLinearClassifier(Classifier):
     >>> model = GeneralisedLinearClassifier(PolynomialFeatures(include_bias=False), LeastSquaresClassifier())
     >>> model.fit(X, y).predict(X)
     array([0, 1, 1, 0])
+
+    The map phi(x) = (x_1, x_2, x_1 x_2), a function for each feature:
+
+    >>> phi = [lambda x: x[0], lambda x: x[1], lambda x: x[0] * x[1]]
+    >>> GeneralisedLinearClassifier(phi).fit(X, y).predict(X)
+    array([0, 1, 1, 0])
     """
 
-    _state_table = declare(feature_map_=Instance(FeatureMap), model_=Instance(Classifier))
+    _state_table = declare(feature_map_=Part(FeatureMap, "transform"), model_=Part(Classifier, "predict"))
 
     def _check_rest(self, sizes, entries):
-        require_same("n_features_in_", self, "feature_map_")
+        if hasattr(self.feature_map_, "n_features_in_"):
+            require_same("n_features_in_", self, "feature_map_")
         require_same("classes_", self, "model_")
 
     def __init__(self, feature_map=None, model=None):
         self._take(locals())
 
     def _parts(self):
+        feature_map = PolynomialFeatures(include_bias=False) if self.feature_map is None else self.feature_map
         parts = {
-            "feature_map": PolynomialFeatures(include_bias=False) if self.feature_map is None else self.feature_map,
+            "feature_map": FunctionFeatures(feature_map) if isinstance(feature_map, (list, tuple)) else feature_map,
             "model": LeastSquaresClassifier() if self.model is None else self.model,
         }
         for name, method in (("feature_map", "transform"), ("model", "predict")):
@@ -86,13 +99,19 @@ class GeneralisedLinearClassifier(Classifier):
         feature_map.fit(X)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         model.fit(_mapped(feature_map, X), y, **weight)
-        columns = {"n_features_in_": feature_map.n_features_in_, "classes_": model.classes_}
-        if hasattr(feature_map, "feature_names_in_"):
-            columns["feature_names_in_"] = feature_map.feature_names_in_
-        return self._become(**columns, feature_map_=feature_map, model_=model)
+        names = getattr(feature_map, "feature_names_in_", feature_names(X))
+        columns = {} if names is None else {"feature_names_in_": names}
+        columns["n_features_in_"] = getattr(feature_map, "n_features_in_", _width(X))
+        return self._become(**columns, classes_=model.classes_, feature_map_=feature_map, model_=model)
 
     def _features(self, X):
         self._require_fitted()
+        # a map of another library may take any number of columns
+        if not isinstance(self.feature_map_, FeatureMap) and _width(X) != self.n_features_in_:
+            raise ValueError(
+                f"X has {_width(X)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as"
+                " input"
+            )
         return _mapped(self.feature_map_, X)
 
     def predict(self, X):
@@ -122,6 +141,12 @@ class GeneralisedLinearClassifier(Classifier):
         """Logarithms of `predict_proba`."""
         features = self._features(X)
         return self.model_.predict_log_proba(features)
+
+
+def _width(X):
+    """The number of columns of X, a table, a sparse matrix or a list of rows; 1 for a list of texts."""
+    shape = getattr(X, "shape", None) or np.asarray(X).shape
+    return shape[1] if len(shape) == 2 else 1
 
 
 def _mapped(feature_map, X):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._estimator import Classifier, clone
-from .._state_table import Array, Instance, declare, require_same
+from .._state_table import Array, Part, declare, require_same
 from .._threads import map_rows
 from .classification import averaged
 from .contingency import as_costs
@@ -140,7 +140,7 @@ class CostSensitiveClassifier(Classifier):
     _state_table = declare(
         classes_=Array("any", "n_classes"),
         cost_matrix_=Array("float64", "n_classes", "n_classes"),
-        estimator_=Instance(Classifier),
+        estimator_=Part(Classifier, "predict_proba"),
     )
 
     def __init__(self, estimator=None, *, cost_matrix=None):
