@@ -343,7 +343,7 @@ class Evaluation:
             except Exception as error:
                 if self.error_score == "raise":
                     raise
-                answers = [error] * len(fitted)
+                answers = [error] if len(fitted) == 1 else [_answers_of(model, part.X) for model in fitted]
         otherwise = None if self.error_score == "raise" else self._scoring_failed
         judged = iter(
             [
@@ -407,6 +407,14 @@ def tell_failures(results):
         f" error_score='raise' raises the first error: {first}",
         "FitFailedWarning",
     )
+
+
+def _answers_of(model, X):
+    """The predictions of a model, or the error that they fail with."""
+    try:
+        return model.predict(X)
+    except Exception as error:
+        return error
 
 
 def _as_error_score(error_score):

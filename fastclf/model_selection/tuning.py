@@ -17,6 +17,9 @@ _SIMPLER = dict.fromkeys(
     "larger",
 ) | dict.fromkeys(["C", "bins", "degree", "gamma", "max_depth", "max_features", "max_leaf_nodes"], "smaller")
 
+# Mean scores whose relative difference is below this number are equal but for the rounding of their sums.
+_ROUNDING = 1e-12
+
 
 class Tuning(dict):
     """The result of :func:`tune`: the dict that scikit-learn's searches call ``cv_results_``, with more attributes.
@@ -45,8 +48,9 @@ class Tuning(dict):
         Over the folds; `standard_error` is std(ddof=1) / sqrt(n_folds).
     scores : ndarray of shape (n_params, n_folds)
     best_index, one_standard_error_index : int
-        The combination with the largest mean score, of equal ones the first; and the simplest combination whose mean
-        score is at most one standard error (of the best) below it.
+        The combination with the largest mean score, of equal ones the simplest; and the simplest combination whose mean
+        score is at most one standard error (of the best) below it. Of equally simple ones it is the first. See the
+        argument `simpler` of :func:`tune`.
     best_params, one_standard_error_params, chosen_params : dict
         `chosen_params` is one of the other two, according to `rule`.
     estimator : estimator or None
@@ -74,9 +78,9 @@ class Tuning(dict):
         self.mean_score = self.scores.mean(axis=1)
         n = len(folds)
         self.standard_error = self.scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
-        # A combination whose fits failed, with the score NaN, is the last choice.
-        self.best_index = int(np.argmax(np.nan_to_num(self.mean_score, nan=-np.inf)))
-        self.one_standard_error_index = self._simplest(simpler)
+        self.best_index = self._simplest(simpler)
+        error = self.standard_error[self.best_index]
+        self.one_standard_error_index = self._simplest(simpler, 0 if np.isnan(error) else error)
         self.chosen_index = self.best_index if rule == "best" else self.one_standard_error_index
         self.outer = self.outer_params = self.estimator = None
 
@@ -102,15 +106,20 @@ class Tuning(dict):
             self[f"param_{name}"] = column
         self["params"] = self.params
 
-    def _simplest(self, simpler):
-        best = self.best_index
-        spread = self.standard_error[best]
-        near = np.flatnonzero(self.mean_score >= self.mean_score[best] - (0 if np.isnan(spread) else spread))
+    def _simplest(self, simpler, below=0):
+        """The simplest of the combinations whose mean score is at most `below` smaller than the best, but for rounding.
+
+        A combination whose fits failed, with the score NaN, is chosen only if there is no other.
+        """
+        means = np.nan_to_num(self.mean_score, nan=-np.inf)
+        best = means.max()
+        near = np.flatnonzero(means >= best - below - _ROUNDING * abs(best)) if best > -np.inf else [0]
+        ties = means if below else np.zeros(len(means))
 
         def key(i):
-            return simplicity(self.params[i], self.params, simpler), self.mean_score[i], -i
+            return simplicity(self.params[i], self.params, simpler), ties[i], -i
 
-        return int(max(near.tolist(), key=key))
+        return int(max(near, key=key))
 
     @property
     def best_params(self):
@@ -251,6 +260,7 @@ def tune(
     {params}
     rule : {"best", "one_standard_error"}, default="best"
         The rule of choice: the combination with the best mean score, or the simplest within one standard error of it.
+        Of combinations with equal mean scores the simplest is taken.
     simpler : dict of str to {"larger", "smaller"}, default=None
         The direction in which values of a parameter make a simpler model, in addition to the known directions of
         `n_neighbors`, `C`, `alpha`, `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and others. The ranks of

@@ -18,6 +18,7 @@ from fastclf import (
     GaussianNB,
     KNeighborsClassifier,
     KNeighborsRegressor,
+    LinearSVC,
     NearestCentroid,
     StratifiedKFold,
     contingency_table,
@@ -205,6 +206,58 @@ def test_the_one_standard_error_rule_takes_the_simplest_near_the_best():
     reverse = tune(KNeighborsClassifier(), {"n_neighbors": range(1, 60)}, *wine, simpler={"n_neighbors": "smaller"})
     smallest = min(k for k, score in zip(range(1, 60), found.mean_score) if score >= limit)
     assert reverse.one_standard_error_params == {"n_neighbors": smallest}
+
+
+@pytest.mark.parametrize(("estimator", "name", "values", "simplest"), [
+    (KNeighborsClassifier(), "n_neighbors", [1, 3, 5], 5),
+    (DecisionTreeClassifier(), "max_depth", [None, 4, 1, 2], 1),
+    (DecisionTreeClassifier(), "ccp_alpha", [0.0, 1e-3, 1e-2], 1e-2),
+    (DecisionTreeClassifier(), "random_state", [3, 1, 2], 3),
+])  # fmt: skip
+@pytest.mark.parametrize("shortcuts", [True, False])
+def test_of_equal_scores_the_simplest_model_is_chosen_and_then_the_first(estimator, name, values, simplest, shortcuts):
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    found = tune(estimator, {name: values}, X, X[:, 0] > 0, cv=4, shortcuts=shortcuts)
+    assert (found.mean_score == 1).all()
+    assert found.best_params == found.one_standard_error_params == {name: simplest}
+
+
+def test_scores_that_differ_by_rounding_are_equal():
+    given = {1: [0.1, 0.2, 0.3], 3: [0.3, 0.2, 0.1]}
+
+    def scores(model, X, y):
+        return given[model.n_neighbors].pop()
+
+    X = np.arange(30.0)[:, None]
+    found = tune(
+        KNeighborsClassifier(), {"n_neighbors": [1, 3]}, X, X[:, 0] % 2, cv=3, scoring=scores, n_jobs=1, refit=False
+    )
+    assert found.mean_score[0] != found.mean_score[1]
+    assert found.best_params == {"n_neighbors": 3}
+
+
+@pytest.mark.parametrize("cv", [3, "loo"])
+@pytest.mark.parametrize("shortcuts", [True, False])
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:.* fits failed")
+def test_a_setting_that_cannot_be_is_a_row_of_the_table(cv, shortcuts):
+    X = np.arange(30.0)[:, None]
+    y = (X[:, 0] > 14).astype(int)
+    for estimator, name, values, bad in (
+        (KNeighborsClassifier(), "n_neighbors", [1, 1000, 5], 1),
+        (LinearSVC(), "budget", [1e-9, 1000.0], 0),
+        (DecisionTreeClassifier(), "max_depth", [0, 1], 0),
+    ):
+        y_ = np.roll(y, 1) if name == "budget" else y
+        found = tune(estimator, {name: values}, X, y_, cv=cv, shortcuts=shortcuts)
+        assert np.flatnonzero(np.isnan(found.mean_score)).tolist() == [bad]
+        assert found.estimator.predict(X).shape == (30,)
+
+
+def test_where_no_setting_has_a_score_the_first_is_chosen():
+    X = np.arange(30.0)[:, None]
+    with pytest.warns(UserWarning, match="Scoring failed"):
+        found = tune(KNeighborsClassifier(), {"n_neighbors": [100, 90]}, X, X[:, 0] > 14, cv=3, refit=False)
+    assert found.best_params == {"n_neighbors": 100}
 
 
 def test_a_depth_without_limit_is_the_least_simple():
