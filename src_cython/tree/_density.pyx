@@ -1,13 +1,15 @@
-# Density trees grown on sorted lists (Ram and Gray 2011): the leaves are boxes, each with a constant density.
+# Density trees grown on sorted lists (Ram and Gray 2011): the leaves are boxes, each of constant density.
 #
 # in:      lists as in `_grow.pyx`; the data in the unit box; a stack with the root on it
-# out:     nodes in pre-order, in the format of `_grow.pyx`; numbers of a node: number of rows, risk divided by the
-#          share of the rows, volume
+# out:     nodes in pre-order, in the format of `_grow.pyx`; the numbers of a node are its number of rows, its risk
+#          divided by its share of the rows, and its volume
 # score:   minus the sum of the children's risks; of equal scores the first feature's smallest threshold wins
 #
-#     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V        integral of f^2 less twice the mean of f without a row
+# The risk of a node t with n of N rows and volume V is
 #
-# of n of N rows in a box of volume V.
+#     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V,
+#
+# the integral of f^2 minus twice the mean over rows of f without the row.
 #
 # The node that is split stays on top of the stack. The search for its cut, and then the partition of the lists, stop
 # when the budget is spent and resume there, so that Ctrl-C need not wait for a node of any size.
@@ -22,32 +24,32 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # names of the columns of the nodes
+    FEATURE = 0  # column numbers of the nodes
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # names of the columns of the stack
+    START = 0  # column numbers of the stack
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # names of the columns of the boxes; the lower ends, then the upper ends, follow
+    VOLUME = 0  # column numbers of the boxes; the lower ends, then the upper ends, begin at ENDS
     ENDS = 1
-    ROWS = 0  # names of the columns of the numbers
+    ROWS = 0  # column numbers of the numbers
     RISK = 1
     VOLUME_OUT = 2
 
-ctypedef struct cutting_t:  # state of the split of the node on top of the stack
-    bint open  # whether a split is under way
-    bint found  # whether the search has ended, with a cut
-    Py_ssize_t feature  # number of the feature whose list is searched or partitioned
-    Py_ssize_t place  # place of the next cut of this feature
+ctypedef struct cutting_t:  # the state of the split of the node on top of the stack
+    bint open  # whether a split has begun
+    bint found  # whether the search has ended with a cut
+    Py_ssize_t feature  # the feature whose list is searched or partitioned
+    Py_ssize_t place  # the number of rows on the left of the next cut of this feature
     Py_ssize_t best_feature
     best_t best
-    double threshold  # threshold of the best cut
+    double threshold  # the threshold of the best cut
 
-ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describes them
+ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -56,7 +58,7 @@ ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describe
 
 
 cdef class Growth:
-    """The state of a growing density tree: a filled `growth_t`, the arrays that it points to, and the node under way.
+    """The state of a growing density tree: a filled `growth_t`, the arrays behind its pointers, and the current node.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ cdef class Growth:
 
 
 cdef inline double risk(double n, double total) noexcept nogil:
-    """R(t) for a volume of 1, with the second term 1 if there is a single row, which cannot be left out."""
+    """R(t) for the volume 1; if there is a single row in all, which cannot be left out, the second term is 1."""
     return n * n / (total * total) - (2 * n * (n - 1) / (total * (total - 1)) if total > 1 else 1)
 
 
@@ -96,7 +98,7 @@ cdef inline double threshold_between(double below, double above) noexcept nogil:
 
 
 cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volume) noexcept nogil:
-    """Begin the search for the cut of a node of n rows. A node too small to split has no feature left to search."""
+    """Begin the search for the cut of a node of n rows; in a node too small for a split no feature is searched."""
     c.open, c.found, c.place, c.best_feature = True, False, g.min_leaf, -1
     c.feature = g.n_features if n < g.min_split or n < 2 * g.min_leaf or volume < 1e-250 else 0
     start_search(&c.best, -1e300)
@@ -105,7 +107,7 @@ cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volum
 cdef Py_ssize_t search(
     cutting_t* c, const growth_t* g, const floating* X, const int64_t* node, const double* box, double budget
 ) noexcept nogil:
-    """Try at most `budget` more cuts of the feature c.feature. Returns the number of cuts tried."""
+    """Try at most `budget` more cuts of the feature c.feature; returns the number of cuts tried."""
     cdef Py_ssize_t d = g.n_features, n = node[STOP] - node[START], f = c.feature, first = c.place, stop, k
     cdef double width = box[ENDS + d + f] - box[ENDS + f], low = box[ENDS + f], threshold, share
     cdef const uint64_t* list = list_of(g, f, node[START])
@@ -131,7 +133,7 @@ cdef Py_ssize_t search(
 
 
 cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept nogil:
-    """Write the top of the stack to the nodes, as a leaf."""
+    """Write the node on top of the stack as a leaf."""
     cdef const int64_t* node = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * (VOLUME_OUT + 1)
@@ -144,9 +146,9 @@ cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept n
 
 
 cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* box) noexcept nogil:
-    """Split the last node written.
+    """Split the node that was written last.
 
-    Its children go on the stack: the right one in its place, the left one on top of it.
+    The right child takes the place of the node on the stack, and the left child is put on top of it.
     """
     cdef int64_t* right = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int64_t* left = right + STACK_INTS
@@ -169,7 +171,7 @@ cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* bo
 cdef Py_ssize_t advance(
     Growth growth, const floating* X, part_t* p, double budget
 ) noexcept nogil:
-    """Continue to grow the part, until the budget is spent. Returns the number of rows in new leaves."""
+    """Continue to grow the part until the budget is spent; returns the number of rows in new leaves."""
     cdef const growth_t* g = &growth.c
     cdef cutting_t* c = &growth.cutting
     cdef Py_ssize_t n, n_done = 0
@@ -206,10 +208,10 @@ cdef Py_ssize_t advance(
 
 
 def grow(Growth growth, const floating[:, ::1] X, part, double budget):
-    """Grow the part by about `budget` cells, or until it is full or complete. Returns the number of rows in new leaves.
+    """Grow the part by about `budget` cells, or until it is full or complete; returns the number of rows in new leaves.
 
-    The part is complete once no node waits on the stack. It is full once its arrays have no space for another node or
-    for another waiting node.
+    The part is complete when no node waits on the stack. It is full when its arrays have no space for one more node or
+    one more waiting node.
     """
     cdef int32_t[:, ::1] nodes = part.nodes
     cdef double[:, ::1] numbers = part.numbers

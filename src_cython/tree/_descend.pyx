@@ -1,10 +1,10 @@
-# Prediction: rows descend a tree to their leaves. Also checks of a tree's structure.
+# Predictions, for which rows descend a tree to their leaves, and checks of a tree's structure.
 #
 # steps[node] = (threshold, feature, right child). Nodes are in pre-order, so that the left child is node + 1. A leaf is
-# its own right child, and its threshold is NaN, so that no value goes left: a row that descends further stays in the
-# leaf. The number of the feature has two more bits. One sends NaN to the left. The other says that the threshold is a
-# place in `subsets`, where a number of categories stands, then one bit for each, 1 for left. A value that is no such
-# category goes where NaN goes.
+# its own right child and has the threshold NaN, so that no value goes left: a row that descends further stays in the
+# leaf. The number of the feature has two more bits. MISSING_LEFT sends NaN to the left. SUBSET says that the threshold
+# is an index in `subsets`, where the number of categories stands, followed by one bit for each category, 1 for left. A
+# value that is none of these categories goes where NaN goes.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -13,7 +13,7 @@ from _model cimport apply_double_f, apply_float_f, model_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    ROWS = 16  # rows that descend side by side, so that their cache misses overlap; finished rows are replaced
+    ROWS = 16  # rows that descend side by side, so that cache misses overlap; a finished row is replaced
     MISSING_LEFT = 1 << 30
     SUBSET = 1 << 29
     FEATURE = SUBSET - 1
@@ -34,7 +34,7 @@ cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const fl
         if not (value >= 0 and value < subset[0]):
             return missing_left
         return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
-    # no branch: half of its predictions would fail
+    # no branch, since half of its predictions would fail
     return (value <= step.threshold) | ((value != value) & missing_left)
 
 
@@ -93,14 +93,14 @@ ADDRESSES = {"apply_f": <size_t> _apply_floats, "apply_d": <size_t> _apply_doubl
 
 def apply(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
           Py_ssize_t stop, int64_t[::1] leaf_out):
-    """The leaf of each of the rows [start, stop)."""
+    """Write the leaf of each of the rows [start, stop)."""
     with nogil:
         descend(<const step_t*> &steps[0, 0], &subsets[0], &X[0, 0], X.shape[1], start, stop, &leaf_out[0])
 
 
 def paths(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
           Py_ssize_t stop, const int64_t[::1] indptr, int64_t[::1] nodes_out):
-    """The nodes on the path of each of the rows [start, stop); the path of row i begins at nodes_out[indptr[i]]."""
+    """Write the nodes on the paths of rows [start, stop); the path of row i begins at nodes_out[indptr[i]]."""
     cdef const step_t* step = <const step_t*> &steps[0, 0]
     cdef Py_ssize_t i, k, node
     with nogil:
@@ -126,7 +126,7 @@ def unpack(const int64_t[:, ::1] steps, double[::1] threshold_out, int32_t[::1] 
 
 
 def depths(const int32_t[::1] right, int64_t[::1] depth_out):
-    """The depth of each node; a node with right[i] == i is a leaf."""
+    """Write the depth of each node; node i is a leaf if right[i] == i."""
     cdef Py_ssize_t i, n = right.shape[0]
     with nogil:
         depth_out[0] = 0
@@ -136,11 +136,11 @@ def depths(const int32_t[::1] right, int64_t[::1] depth_out):
 
 
 def is_tree(const int32_t[::1] right):
-    """Whether the nodes form one tree in pre-order; a node with right[i] == i is a leaf."""
+    """Whether the nodes form one tree in pre-order; node i is a leaf if right[i] == i."""
     cdef Py_ssize_t i, n = right.shape[0], n_open = 0
     cdef int32_t[::1] waiting = right.copy()
     for i in range(n):
-        # Right children come in the reverse order of their parents, each directly after the parent's left subtree.
+        # right children come in the reverse order of their parents, each directly after the parent's left subtree
         if right[i] == i:
             if i + 1 == n:
                 return n_open == 0
@@ -156,7 +156,7 @@ def is_tree(const int32_t[::1] right):
 
 
 def keep(const int32_t[::1] right, const uint8_t[::1] collapsed, uint8_t[::1] kept_out):
-    """Mark the nodes that remain when the collapsed nodes become leaves."""
+    """Write a mask of the nodes that remain when the collapsed nodes become leaves."""
     cdef Py_ssize_t i = 0, j, n = right.shape[0]
     with nogil:
         for j in range(n):

@@ -1,16 +1,16 @@
-# The best cut of a node's rows by any criterion, with weights, several outputs and monotonic constraints.
+# The best cut of a node's rows, for any criterion, with weights, several outputs and monotonic constraints.
 #
-# A larger score means purer sides. l and r are the weights of the sides, l_k and r_k the weights of class k on each
-# side:
+# A larger score means purer sides. In the scores, l and r are the weights of the two sides, and l_k and r_k the weights
+# of class k on each side:
 #
 #     gini                  sum_k l_k^2 / l + sum_k r_k^2 / r
 #     entropy               sum_k l_k log2 l_k + r_k log2 r_k - l log2 l - r log2 r
 #     misclassification     max_k l_k + max_k r_k
 #     squared error         (sum_left w (y - m))^2 / (l r),  m the node's mean
 #     absolute error        -sum_left w |y - median| - sum_right w |y - median|
-#     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sides' sums of w y
+#     Poisson               L log(L / (m l)) + R log(R / (m r)),  L and R the sums of w y on each side
 #
-# The score of several outputs is the sum of their scores.
+# The score for several outputs is the sum of the outputs' scores.
 from libc.math cimport INFINITY, fabs, frexp, ldexp, log, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -33,22 +33,22 @@ from tree._growth cimport (
 )
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
-ctypedef struct order_t:  # rows of a node in the order of a feature; a cut sends the first rows to the left
+ctypedef struct order_t:  # the rows of a node in an order; a cut sends the first rows to the left
     const uint64_t* items  # (number of rows of the node,)
     Py_ssize_t feature
     Py_ssize_t first, last  # the least and the largest number of rows that a cut may send to the left
 
 ctypedef struct best_t:  # the best cut found so far in an order
     double score  # the score of the cut, rounded
-    double bar  # a score below the bar cannot be the best after rounding
-    Py_ssize_t cut  # the number of rows on the left; -1: there is no cut
+    double bar  # a lower score cannot be the best after rounding
+    Py_ssize_t cut  # the number of rows on the left, or -1 if there is no cut
 
 
 cdef inline double rounded(double score) noexcept nogil:
-    """The score rounded to 40 bits, with the border between two rounded values a quarter of a step above their middle.
+    """The score rounded to 40 bits; the border between two rounded values is a quarter of a step above their middle.
 
-    Exact scores are often whole numbers. With the border moved, rounding errors cannot take two of them to different
-    sides.
+    Exact scores are often whole numbers. With the border there, rounding errors of equal scores cannot lead to
+    different rounded values.
     """
     cdef uint64_t bits
     score += score * 2.3e-13
@@ -59,7 +59,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """The size below which a score of squares is a rounding error and counts as 0, so that splits without gain tie."""
+    """A score of squares below this is a rounding error and counts as 0, so that splits without gain tie."""
     return 1e-22 * node.impurity
 
 
@@ -68,12 +68,12 @@ cdef inline double above_noise(double score, double least) noexcept nogil:
 
 
 cdef inline void start_search(best_t* best, double floor) noexcept nogil:
-    """Begin a search: no cut is found yet, and a cut must score at least `floor`."""
+    """Begin a search without a cut; a cut must have a score of at least `floor`."""
     best.score, best.bar, best.cut = floor, floor - fabs(floor) * 1e-12, -1
 
 
 cdef inline bint consider(best_t* best, double score, Py_ssize_t cut, bint or_equal) noexcept nogil:
-    """Take the cut if its rounded score is above the best one, or equal to it where `or_equal`.
+    """Take the cut if its rounded score is above the best one, or with `or_equal` if it is equal.
 
     Returns whether it is taken.
     """
@@ -87,14 +87,14 @@ cdef inline bint consider(best_t* best, double score, Py_ssize_t cut, bint or_eq
 
 
 cdef inline bint is_cut(const growth_t* g, const order_t* order, Py_ssize_t k) noexcept nogil:
-    """Whether the order may be cut after k rows: both sides are large enough, and the values beside the cut differ."""
+    """Whether the order may be cut after k rows: enough rows are on the left, and the values beside the cut differ."""
     return k >= order.first and not same_value(g, order.items[k - 1], order.items[k])
 
 
 cdef inline double fixed_scale(double bound) noexcept nogil:
-    """The power of 2 by which numbers, whose sizes add up to the bound at most, become whole numbers for an int64.
+    """A power of 2 for the conversion to int64; bound: the largest possible sum of absolute values before scaling.
 
-    Sums of whole numbers do not depend on their order: cuts with the same two sides have scores of the same bits.
+    Sums of whole numbers do not depend on their order: cuts with the same two sides get scores with the same bits.
     """
     cdef int exponent = 0
     if not bound < INFINITY:
@@ -104,16 +104,16 @@ cdef inline double fixed_scale(double bound) noexcept nogil:
 
 
 cdef inline bint heavy_enough(const growth_t* g, double left, double right) noexcept nogil:
-    """Whether both sides have the least weight of a leaf."""
+    """Whether both sides have the least weight of a leaf, and more than 0."""
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and left > 0 and right > 0
 
 
 cdef inline bint in_order(
     const growth_t* g, const node_t* node, Py_ssize_t feature, double left, double right
 ) noexcept nogil:
-    """Whether the predictions of the two sides obey the feature's monotonic constraint and the bounds of the node.
+    """Whether the predictions of the two sides obey the feature's monotonic constraint, and the bounds of the node.
 
-    A feature without a constraint allows any predictions: those of its leaves are clipped to the bounds.
+    A feature without a constraint allows any predictions; predictions of leaves are clipped to the bounds later.
     """
     cdef const double* bounds = node.values + g.n_values
     return g.monotonic == NULL or g.monotonic[feature] == 0 or (
@@ -123,14 +123,14 @@ cdef inline bint in_order(
 
 
 cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssize_t c, double unit) noexcept nogil:
-    """The weight of class c on the left side, or if those of all rows are given, on the right side."""
+    """The weight of class c on the left side; if the weights of all rows are given, on the right side."""
     return (l[c] if all_rows == NULL else all_rows[c] - l[c]) * unit
 
 
 cdef inline double class_score(
     const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
 ) noexcept nogil:
-    """The term of one side in the score, from the weights of its classes, in units."""
+    """The term of one side in the score. The weights of its classes are multiples of `unit`."""
     cdef double score = 0, most, class_weight
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
@@ -178,7 +178,7 @@ cdef inline double y_log(double y, double mean) noexcept nogil:
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """The order, limited to cuts with a positive number of each output on either side, so that no leaf predicts 0."""
+    """The order without cuts that leave one side without a positive y for some output, where a leaf would predict 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):
@@ -194,7 +194,7 @@ cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, 
 
 
 cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept nogil:
-    """The scale of sums of w (y - m): their sizes add up to at most n standard deviations, by Cauchy's inequality."""
+    """The scale of sums of w (y - m), which are at most n standard deviations in size, by Cauchy's inequality."""
     cdef double most = 0
     cdef Py_ssize_t o
     if g.criterion == POISSON:
@@ -207,7 +207,7 @@ cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept
 cdef inline double score_of_sums(
     const growth_t* g, const node_t* node, const int64_t* l, double unit, double weight, double other
 ) noexcept nogil:
-    """Squared error or Poisson, from the weights of both sides and the left side's sums of w (y - m), in units."""
+    """Score for squared error or Poisson; l: the left side's sums of w (y - m), as multiples of `unit`."""
     cdef const double* m = node.values
     cdef double score = 0, total
     cdef Py_ssize_t o
@@ -223,14 +223,14 @@ cdef inline double score_of_sums(
 cdef inline int64_t scaled_part(
     const growth_t* g, const node_t* node, Py_ssize_t row, Py_ssize_t o, const int64_t* totals
 ) noexcept nogil:
-    """The whole number that stands for w (y - m); these numbers of all rows add up to 0."""
+    """w (y - m) as a whole number; for all rows of a node these numbers add up to 0."""
     cdef double y = g.y[row * g.n_outputs + o] - node.values[o]
     cdef int64_t part = <int64_t> (weight_of(g, row) * y * node.scale)
     return part - totals[o] if row == node.odd_row else part
 
 
 cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set `scale`, `total`, and the second half of `sides`, which the scans here read for each feature."""
+    """Set node.scale, node.total and the second half of `sides`, which the scans of all features read."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double scale = fixed_scale(node.weight), y
@@ -255,7 +255,7 @@ cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* s
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Squared error and Poisson."""
+    """Search the cuts by squared error or Poisson."""
     cdef order_t order = given[0]
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), weight_unit = 1 / scale, unit = 1 / node.scale
@@ -284,11 +284,11 @@ cdef inline void scan_sums(
 cdef inline void scan_distances(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts by absolute error: heaps give the losses of all beginnings of the list, then of all its ends."""
+    """Search the cuts by absolute error. Heaps give the losses of the first k rows for all k, then of the others."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0
-    cdef double* loss = scratch.losses + 4 * n  # loss[k]: of the first k rows, plus of the others
-    cdef double* left = loss + n  # left[k], right[k]: the sides' medians of the last output
+    cdef double* loss = scratch.losses + 4 * n  # loss[k]: the loss of the first k rows plus that of the others
+    cdef double* left = loss + n  # left[k], right[k]: the medians of the two sides, for the last output
     cdef double* right = left + n
     cdef median_t m
     memset(loss, 0, n * sizeof(double))

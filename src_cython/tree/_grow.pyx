@@ -1,14 +1,14 @@
-# Trees grown on lists that are sorted once (`_presort.pyx`): a node is a range of every list; a split partitions it.
+# Growth of trees on lists that are sorted once (`_presort.pyx`): a node is a range of each list; a split partitions it.
 #
-# invariants: the range of a feature's list has the node's rows if the feature differs among them; a feature that is
-#             constant in a node is not partitioned any more, and both ends of its range keep the same rank, so that no
-#             node below is split by it
-#             within a node, a list is in the order of its ranks: the rows of a category are neighbours, and rows with
-#             missing values are at the end
-#             nodes are written in pre-order, a left child directly after its parent, and never read again
+# invariants: The range of a feature's list has the node's rows, if the feature differs among these rows. A feature that
+#             is constant in a node is not partitioned any more; both ends of its range keep the same rank, so that no
+#             node below is split by it.
+#             Within a node, a list is in the order of its ranks: rows of a category are neighbours, and rows with
+#             missing values are at the end.
+#             Nodes are written in pre-order, a left child directly after its parent, and are never read again.
 #
-# Waiting nodes are on a stack in arrays, so that the depth has no limit. A part is one subtree: the ranges of two parts
-# have no rows in common, so that different threads may grow them.
+# Waiting nodes are on a stack in arrays, so that the depth has no limit. A part is a subtree. Different threads may
+# grow two parts, since no row is in the ranges of both.
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -24,13 +24,13 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    FEATURE = 0  # names of the columns of a part's nodes; feature -1: a leaf, -2 - i: here part i is inserted
+    FEATURE = 0  # column numbers of a part's nodes; feature: -1 for a leaf, -2 - i for the place of part i
     SIZE = 1
-    BELOW = 2  # the row with the largest value on the left, or the place of the subset; of a leaf any row
-    ABOVE = 3
-    MISSING = 4  # the side of missing values: 1 left, 0 right, -1: the node has none
+    BELOW = 2  # the row with the largest value on the left, or the index of the subset; for a leaf any row
+    ABOVE = 3  # the row with the smallest value on the right
+    MISSING = 4  # the side of missing values: 1 left, 0 right; -1 if the node has none
     NODE_INTS = 5
-    START = 0  # names of the columns of a part's stack
+    START = 0  # column numbers of a part's stack
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -38,11 +38,11 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    WEIGHT = 0  # names of the columns of the numbers of nodes and of the stack
+    WEIGHT = 0  # column numbers of the numbers of nodes and of the stack
     IMPURITY = 1
     VALUES = 2
 
-ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describes them
+ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -51,13 +51,13 @@ ctypedef struct part_t:  # the arrays of a `Part` of `growth.py`, which describe
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    Py_ssize_t most_nodes, most_waiting, most_words  # the part is full once a count exceeds its limit
-    Py_ssize_t width  # the number of columns of `numbers` and `waiting`
+    Py_ssize_t most_nodes, most_waiting, most_words  # a part is full when a count exceeds its limit
+    Py_ssize_t width  # the number of columns of `numbers` and of `waiting`
     scratch_t scratch
 
 
 cdef class Growth:
-    """The state that all parts of a growing tree share: a filled `growth_t`, and the arrays that it points to.
+    """The state that all parts of a growing tree share: a filled `growth_t`, and the arrays behind its pointers.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ cdef class Growth:
     ----------
     n_rows, n_features, n_values : int
     n_numbers : int
-        The number of columns of a part's numbers: weight, impurity, and the values of a node with their bounds.
+        The number of columns of a part's numbers: weight, impurity, the values of a node, and bounds if there are any.
     most_codes, most_words : int
         The largest number of categories of a feature, and the number of words of a stored subset.
     needs_losses : bool
-        Whether a search writes `losses` of its scratch space.
+        Whether a search needs the scratch space `losses`.
     """
 
     cdef growth_t c
@@ -118,7 +118,7 @@ cdef class Growth:
 
 
 cdef void read_values(growth_t* g, data):
-    """Give the kernels the values of X, from which random cuts are drawn."""
+    """Store pointers to the values of X, between which random cuts are drawn."""
     cdef const float[:, ::1] x_single
     cdef const double[:, ::1] x_double
     cdef const Py_ssize_t[::1] rows = data.rows
@@ -133,14 +133,14 @@ cdef void read_values(growth_t* g, data):
 
 
 cdef object fixed_log_table(Py_ssize_t n):
-    """i log2 i for i = 0..n as multiples of a power of two, whole numbers below 2^52: their sums are exact."""
+    """i log2 i for i = 0..n as multiples of a power of two: whole numbers below 2^52, so that sums are exact."""
     i = np.arange(1, n + 1, dtype=np.float64)
     table = np.concatenate([[0.0], i * np.log2(i)])
     return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(table[n] + 2))))))
 
 
 cdef object set_limits(growth_t* g, limits):
-    """Set the criterion and the limits of a growth, after its target. Returns the array behind `g.table`."""
+    """Set the criterion and the limits of a growth, whose target is set; returns the array behind `g.table`."""
     cdef const int8_t[::1] monotonic = limits.monotonic
     cdef const double[::1] table = None
     g.criterion = limits.criterion
@@ -195,7 +195,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
 
 
 cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept nogil:
-    """Read the node on the stack that has `below` other nodes above it."""
+    """Read the waiting node that has `below` other nodes above it on the stack."""
     cdef int64_t* entry = p.stack + (p.n_waiting - 1 - below) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1 - below) * p.width
     node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
@@ -205,7 +205,7 @@ cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept
 
 
 cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
-    """Move the top of the stack to the nodes, as a leaf, which a split may change."""
+    """Move the node on top of the stack to the nodes, as a leaf; a split may change it later."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
     read_waiting(p, 0, node)
@@ -219,10 +219,10 @@ cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
 
 
 cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best) noexcept nogil:
-    """Find the best split over all features.
+    """Find the best split over all features that vary in the node.
 
     p.features begins with the features known to be constant in the node; features found to be constant are moved there.
-    The search in the node's subtree permutes only the features after them, so that the node's sibling, which is
+    The search in the subtree of the node permutes only the features behind those. So the sibling of the node, which is
     searched later, still finds its constant features first.
     """
     cdef Py_ssize_t i
@@ -239,7 +239,7 @@ cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best
 
 
 cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* best) noexcept nogil:
-    """Find the best split over features in random order, until max_features that vary in the node are tried."""
+    """Find the best split over features in random order, until max_features features that vary have been tried."""
     cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
     best.feature = -1
@@ -260,9 +260,9 @@ cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* 
 cdef void write_subset(
     const growth_t* g, part_t* p, const uint64_t* order, Py_ssize_t n, const split_t* s, bint absent_left
 ) noexcept nogil:
-    """Write the set of categories that go left.
+    """Write the subset of categories that go left.
 
-    Categories that no row of the node has belong to it if `absent_left`.
+    absent_left: whether categories that no row of the node has go left.
     """
     cdef uint64_t* subset = p.subsets + p.n_words
     cdef Py_ssize_t n_codes = g.n_codes[s.feature], n_words = (n_codes + 63) >> 6, k
@@ -284,11 +284,11 @@ cdef void write_subset(
 cdef void mark_short(
     const growth_t* g, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Mark the side of each row of a node split by a short list, and record the two rows next to the cut."""
+    """Mark the side of each row of a node that is split by a short list, and record the two rows next to the cut."""
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)  # place of the omitted rows
+    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)  # the place of the omitted rows
     cdef bint common_left = s.cut > common  # whether the omitted rows go left
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]
@@ -309,9 +309,9 @@ cdef void mark_short(
 cdef int32_t mark_full(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Record the rows next to the cut, or the subset, of a split by a full list. Returns the side of missing values.
+    """Record the rows next to the cut, or the subset, of a split by a full list; returns the side of missing values.
 
-    If the order of the split is not that of the list, the sides of the rows are marked and the list is partitioned.
+    If the split is in another order than that of the list, the sides of rows are marked and the list is partitioned.
     """
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* order = list
@@ -353,7 +353,7 @@ cdef void describe_children(
 cdef bint gains_enough(
     const growth_t* g, const node_t* node, const node_t* left, const node_t* right
 ) noexcept nogil:
-    """Whether the split reduces the impurity by at least min_decrease, relative to all rows, up to a rounding error."""
+    """Whether the split reduces the impurity by at least min_decrease, relative to all rows, but for rounding."""
     return g.min_decrease <= 0 or (
         node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity
     ) / g.total_weight + 2.220446049250313e-16 >= g.min_decrease
@@ -362,9 +362,9 @@ cdef bint gains_enough(
 cdef void bound_children(
     const growth_t* g, const node_t* node, Py_ssize_t feature, node_t* left, node_t* right
 ) noexcept nogil:
-    """Bound the predictions of the children.
+    """Set the bounds of the predictions of the children.
 
-    The bounds are the node's; a constrained feature adds the middle between the children.
+    They are the bounds of the node; a constrained feature adds the middle between the children's predictions.
     """
     cdef int64_t place = g.n_values
     cdef double middle
@@ -385,9 +385,9 @@ cdef void bound_children(
 cdef bint split(
     const growth_t* g, part_t* p, const node_t* node, const split_t* s, halves_t* halves
 ) noexcept nogil:
-    """Split the last node written, `node`, and stack its children. Returns whether it is split; otherwise it is a leaf.
+    """Split the node, which was written last, and put its children on the stack; returns whether the node was split.
 
-    halves: set, for partitioning the other lists if a child is to be searched.
+    halves: out, set if the node was split: what the partition of the other lists needs.
     """
     cdef int32_t* record = p.nodes + (p.n_nodes - 1) * NODE_INTS
     cdef int32_t missing = -1
@@ -417,7 +417,7 @@ cdef bint split(
 
 
 def open_root(Growth growth, part):
-    """Put the root, the node of all rows, on the part's empty stack."""
+    """Put the root, the node of all rows, on the empty stack of the part."""
     cdef growth_t* g = &growth.c
     cdef part_t p
     cdef node_t node
@@ -434,10 +434,10 @@ def open_root(Growth growth, part):
 
 
 def grow(Growth growth, part, double budget):
-    """Grow the part by about `budget` cells, or until it is full or complete. Returns the number of rows in new leaves.
+    """Grow the part by about `budget` cells, or until it is full or complete; returns the number of rows in new leaves.
 
-    The part is complete once no node waits on the stack. It is full once its arrays have no space for another node, two
-    waiting nodes, and a subset.
+    The part is complete when no node waits on the stack. It is full when its arrays have no space for one more node,
+    two more waiting nodes, and one more subset.
     """
     cdef growth_t* g = &growth.c
     cdef part_t p
@@ -470,7 +470,7 @@ def grow(Growth growth, part, double budget):
 
 
 def write_leaf(Growth growth, part):
-    """Write the top of the part's stack as a leaf."""
+    """Write the node on top of the part's stack as a leaf."""
     cdef part_t p
     cdef node_t node
     fill_part(&p, growth, part)
@@ -481,7 +481,7 @@ def write_leaf(Growth growth, part):
 def find_split(Growth growth, part, scratch, Py_ssize_t first, Py_ssize_t stop):
     """(score, feature, cut, how) of the best split of the node on top of the part's stack, over features [first, stop).
 
-    The feature is -1 if there is no split. If the node draws features at random, the draw is over all features.
+    The feature is -1 if there is no split. If nodes draw features at random, the draw is over all features.
     """
     cdef growth_t* g = &growth.c
     cdef part_t p
@@ -503,9 +503,9 @@ def find_split(Growth growth, part, scratch, Py_ssize_t first, Py_ssize_t stop):
 
 
 def split_top(Growth growth, part, Py_ssize_t feature, Py_ssize_t cut, Py_ssize_t how):
-    """Split the top of the part's stack and write it.
+    """Split the node on top of the part's stack, and write it.
 
-    Returns whether it is split, and whether a child is to be searched.
+    Returns (whether it was split, whether a child will be searched).
     """
     cdef part_t p
     cdef node_t node
@@ -522,9 +522,9 @@ def split_top(Growth growth, part, Py_ssize_t feature, Py_ssize_t cut, Py_ssize_
 
 
 def partition_lists(Growth growth, part, uint64_t[::1] scratch, Py_ssize_t first, Py_ssize_t stop):
-    """Partition the lists of features [first, stop) for the two children on top of the stack, of the last node written.
+    """Partition the lists of features [first, stop) of the node written last, for its children, the top of the stack.
 
-    scratch: (number of rows of the parent,)
+    scratch: scratch space of shape (number of rows of the node,).
     """
     cdef part_t p
     cdef node_t left, right

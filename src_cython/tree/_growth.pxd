@@ -1,4 +1,4 @@
-# Data structures of the tree kernels while a tree grows.
+# The data structures of compiled code for a growing tree.
 from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
@@ -6,64 +6,64 @@ cdef enum:
     GINI
     ENTROPY
     MISCLASSIFICATION
-    SQUARED_ERROR  # from here on, criteria of regression
+    SQUARED_ERROR  # this criterion and those after it are for regression
     ABSOLUTE_ERROR
     POISSON
 
-# The sorted lists, the target and the limits of one tree. Everything is set once, before the first node is split; while
-# the tree grows, only `items` and `side` change: the thread that splits a node writes the entries of the node's rows.
+# The sorted lists, the target and the limits of one tree. All fields are set before the first node is split. While the
+# tree grows, only `items` and `side` change: the thread that splits a node writes the entries of the node's rows.
 #
 # A list has one item for each row, in the order of one feature (`_presort.pyx` describes an item). The lists of a node
 # are ranges of the same arrays: the node has the rows of items[f * n + start] to items[f * n + stop - 1].
 ctypedef struct growth_t:
-    uint64_t* items  # (n_features, n); if there are short lists, (n_features + 1, n), where the last list has all rows
+    uint64_t* items  # (n_features, n); with short lists (n_features + 1, n), where the last list has all rows
     Py_ssize_t n, n_features
-    uint64_t row_mask, class_mask, missing  # the bits of an item's row and class; the rank of NaN
+    uint64_t row_mask, class_mask, missing  # masks of an item's row and class; the rank of NaN
     int row_bits, rank_shift
-    const int32_t* common  # (n_features,): the rank that a short list leaves out, -1: full list; NULL: all are full
-    const int32_t* common_row  # (n_features,): a row that has this rank
-    uint8_t* side  # (n,): 1 if the row goes left, written when its node is split
+    const int32_t* common  # (n_features,): the rank that a short list leaves out; -1: full list; NULL: all are full
+    const int32_t* common_row  # (n_features,): a row with that rank
+    uint8_t* side  # (n,): 1 if the row goes left; written when its node is split
     # the target
     int criterion
-    Py_ssize_t n_values, n_outputs  # values of a node: the weight of each class, or a number, for each output
-    const double* y  # (n, n_outputs): numbers, or indices of classes among all values; NULL: classes are in the items
-    const double* weight  # (n,); NULL: every row weighs 1
+    Py_ssize_t n_values, n_outputs  # each output has the weights of its classes, or one number, as values
+    const double* y  # (n, n_outputs): numbers, or indices of classes among all values; NULL: items have the classes
+    const double* weight  # (n,): the weights of the rows; NULL: all 1
     const int32_t* first_value  # (n_outputs + 1,): the index of the first value of each output
-    const double* table  # (n + 1,): t of `_plain_split.pxd` for entropy without weights; otherwise NULL
+    const double* table  # (n + 1,): t of `_plain_split.pxd`, for entropy without weights; else NULL
     # the features
-    const int32_t* n_codes  # (n_features,): the number of categories, 0: a feature of numbers; NULL: all are numbers
-    const int8_t* monotonic  # (n_features,): -1, 0 or 1; NULL: all are 0
+    const int32_t* n_codes  # (n_features,): the number of categories, 0 for numbers; NULL: all are numbers
+    const int8_t* monotonic  # (n_features,): -1, 0 or 1; NULL: no constraints
     Py_ssize_t most_words  # the number of words of the largest subset of categories
     # the limits
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
-    bint drawn  # whether a single cut of each feature is drawn, between values of X (float32 or float64)
-    const float* x_single  # (all rows, n_features), or NULL
-    const double* x_double
-    const Py_ssize_t* x_rows  # (n,): the row of X of each row of the tree; NULL: the rows have the same numbers
+    bint drawn  # whether a node tries a single random cut of each feature, between values of X
+    const float* x_single  # (all rows, n_features): X if it is float32, else NULL
+    const double* x_double  # X if it is float64, else NULL
+    const Py_ssize_t* x_rows  # (n,): the row of X of each row of the tree; NULL: the same row
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
-    Py_ssize_t list  # a feature whose list has the node's rows in [start, stop)
+    Py_ssize_t list  # a feature whose list has the rows of the node in [start, stop)
     Py_ssize_t n_constant  # the number of features known to be constant in the node
     bint leaf  # whether the node cannot be split by any feature
-    uint64_t path  # hash of the path from the root, which seeds the node's draw of features
+    uint64_t path  # a hash of the path from the root; it seeds random draws of the node
     double weight, impurity
-    double scale  # a power of 2: whole numbers near scale (y - mean) are summed, so that no order of rows changes a bit
-    Py_ssize_t odd_row  # the row whose whole number is less by `total`, so that the sum over all rows is 0
-    int64_t total  # the sum of these numbers over all rows, or of the scaled weights; set by `_plain_split.read_total`
-    double* values  # (n_values,); with `monotonic`, two more: the bounds of the node's prediction
+    double scale  # a power of 2; sums of scale (y - mean) are of whole numbers, so that no order of rows changes a bit
+    Py_ssize_t odd_row  # the row whose whole number is reduced by `total`, so that the sum over all rows is 0
+    int64_t total  # the sum of these numbers over all rows, or of scaled weights; set by `_plain_split.read_total`
+    double* values  # (n_values,); with `monotonic` two more, the bounds of the prediction
 
 ctypedef struct group_t:  # the rows of one category
     double mean
     Py_ssize_t start, stop
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
-    double* sides  # (2 n_values,)
+    double* sides  # (2 n_values,): sums over both sides of a cut
     uint64_t* items  # (number of rows of the node,)
-    group_t* groups  # (largest number of categories of a feature + 1,), the last for missing values
-    double* losses  # (7 times the number of rows of the node,), for absolute errors
+    group_t* groups  # (largest number of categories of a feature + 1,); the last is for missing values
+    double* losses  # (7 times the number of rows of the node,); for absolute errors only
 
 
 cdef inline Py_ssize_t row_of(const growth_t* g, uint64_t item) noexcept nogil:
@@ -83,12 +83,12 @@ cdef inline bint same_value(const growth_t* g, uint64_t a, uint64_t b) noexcept 
 
 
 cdef inline uint64_t* list_of(const growth_t* g, Py_ssize_t feature, Py_ssize_t start) noexcept nogil:
-    """The list of a feature, from place `start` on."""
+    """The items of a feature's list, from place `start` on."""
     return g.items + feature * g.n + start
 
 
 cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
-    """Set the bits of an item that hold its row, its class and its rank."""
+    """Set the masks and shifts for the row, the class and the rank in an item."""
     g.row_bits, g.rank_shift = row_bits, rank_shift
     g.row_mask = (<uint64_t> 1 << row_bits) - 1
     g.class_mask = (<uint64_t> 1 << (rank_shift - row_bits)) - 1
@@ -96,15 +96,15 @@ cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept no
 
 
 cdef inline bint is_short(const growth_t* g, Py_ssize_t feature) noexcept nogil:
-    """Whether the feature's list leaves out the rows of a common value."""
+    """Whether the list of a feature leaves out the rows with a common value."""
     return g.common != NULL and feature < g.n_features and g.common[feature] >= 0
 
 
 cdef inline Py_ssize_t length_of(const growth_t* g, const uint64_t* list, Py_ssize_t n) noexcept nogil:
-    """The number of items in the short list of a node of n rows.
+    """The number of items in the short list of a node with n rows.
 
-    A short list has no missing values. If it has fewer than n items, its last place holds the rank of missing values
-    and the number of items.
+    A short list has no missing values. If it has fewer than n items, the last of its n places has the rank of missing
+    values, and the number of items in place of a row.
     """
     return list[n - 1] & g.row_mask if rank_of(g, list[n - 1]) == g.missing else n
 
@@ -122,7 +122,7 @@ cdef inline bint is_constant(
 
 
 cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item) noexcept nogil:
-    """The value of a feature in the row of an item; only for random cuts."""
+    """The value of a feature in the row of an item; used for random cuts."""
     cdef Py_ssize_t row = row_of(g, item)
     if g.x_rows != NULL:
         row = g.x_rows[row]
@@ -131,7 +131,7 @@ cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item
 
 
 cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """The last step of the random number generator splitmix64: random bits from the bits of x."""
+    """Random bits from the bits of x, by the last step of the random number generator splitmix64."""
     x = (x ^ x >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
     x = (x ^ x >> 27) * <uint64_t> 0x94D049BB133111EB
     return x ^ x >> 31

@@ -1,14 +1,14 @@
-# The weighted median of numbers that are added one by one, and the sum of the distances to it, in O(log n) each.
+# The weighted median of numbers that are added one by one, in O(log n) each, and the sum of distances to the median.
 #
-# Two heaps, each with its smallest key on top: `low` has the numbers up to the median, as keys -y, and is the smallest
-# such set that weighs half of the total or more; `high` has the other numbers.
+# There are two heaps, each with its smallest key on top. `low` has the numbers up to the median, with keys -y; it is
+# the smallest set of these that has half of the total weight or more. `high` has the other numbers, with keys y.
 from libc.math cimport fabs
 
 ctypedef struct heap_t:
     double* keys
     double* weights
     Py_ssize_t n
-    double weight, total  # the sum of the weights, and of keys times weights
+    double weight, total  # the sum of weights, and the sum of weight times key
 
 ctypedef struct median_t:
     heap_t low, high
@@ -29,7 +29,7 @@ cdef inline void heap_push(heap_t* h, double key, double weight) noexcept nogil:
 
 
 cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
-    """Move the top to the other heap, with the sign of its key changed."""
+    """Move the top of a heap to the other heap, with the opposite sign of the key."""
     cdef double key = h.keys[0], weight = h.weights[0], last, last_weight
     cdef Py_ssize_t i = 0, child
     h.n -= 1
@@ -48,7 +48,7 @@ cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
 
 
 cdef inline void median_start(median_t* m, double* scratch, Py_ssize_t n) noexcept nogil:
-    """Begin without numbers; scratch space for 4 n is needed."""
+    """Begin without numbers; scratch: space for 4 n doubles, for up to n numbers."""
     m.low.keys, m.low.weights, m.high.keys, m.high.weights = scratch, scratch + n, scratch + 2 * n, scratch + 3 * n
     m.low.n = m.high.n = 0
     m.low.weight = m.high.weight = m.low.total = m.high.total = 0
@@ -66,13 +66,13 @@ cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil
 
 
 cdef inline double median_of(const median_t* m) noexcept nogil:
-    """The median; if both halves weigh the same, the middle between the two medians."""
+    """The median; if both heaps have the same weight, the middle between their tops."""
     if m.high.n > 0 and m.low.weight == m.high.weight:
         return (m.high.keys[0] - m.low.keys[0]) / 2
     return -m.low.keys[0]
 
 
 cdef inline double median_loss(const median_t* m) noexcept nogil:
-    """The sum of the weighted distances to the median."""
+    """The sum of weighted distances to the median."""
     cdef double middle = -m.low.keys[0]
     return fabs(m.high.total + m.low.total + middle * (m.low.weight - m.high.weight))

@@ -1,18 +1,18 @@
-# Partition of lists into those of two children: the rows that go left, then the others, each side in its old order.
+# The partition of lists into those of two children: rows that go left, then the others; each side keeps its order.
 from libc.stdint cimport uint8_t, uint64_t
 
 from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length
 
 ctypedef struct halves_t:  # a node that is split, and what its children need
-    Py_ssize_t start, cut, stop  # the left child has the range [start, cut) of each list, the right one [cut, stop)
-    Py_ssize_t feature  # a feature whose list is already partitioned; -1: none
-    bint left, right  # whether the child will be searched, so that its ranges must be written
+    Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
+    Py_ssize_t feature  # a feature whose list is already partitioned, or -1
+    bint left, right  # whether the child will be searched, and so needs its ranges
 
 
 cdef inline void mark_sides(
     const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
 ) noexcept nogil:
-    """Set g.side of n rows: 1 for the first `cut` rows, 0 for the others."""
+    """Set g.side of n rows: 1 for the first `cut` rows of the order, 0 for the others."""
     cdef Py_ssize_t k
     for k in range(cut):
         g.side[row_of(g, order[k])] = 1
@@ -23,7 +23,7 @@ cdef inline void mark_sides(
 cdef inline void partition_short(
     const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
 ) noexcept nogil:
-    """Partition a short list; n, n_left: the number of rows of the node and of its left child."""
+    """Partition a short list; n, n_left: the number of rows in the node and in its left child."""
     cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
     cdef uint64_t item
     for k in range(length):
@@ -41,9 +41,9 @@ cdef inline void partition_short(
 cdef inline void partition(
     const growth_t* g, const halves_t* node, Py_ssize_t feature, uint64_t* scratch
 ) noexcept nogil:
-    """Move the rows with g.side 1 to the front of the node's range of a feature's list, if a child needs this list.
+    """Move the rows with g.side 1 to the front of the node's range of a feature's list, if a child needs the list.
 
-    scratch: (number of rows of the node,)
+    scratch: scratch space of shape (number of rows of the node,).
     """
     cdef uint64_t* list = list_of(g, feature, node.start)
     cdef Py_ssize_t n = node.stop - node.start, n_left = node.cut - node.start, k, o = 0, t = 0

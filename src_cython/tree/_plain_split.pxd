@@ -1,14 +1,14 @@
-# The best split of a node by one feature, from its sorted list.
+# The best split of a node by one feature, from the sorted list of the feature.
 #
 # in:  list[start:stop], the rows of a node in the order of one feature, as `_presort.pyx` makes items
 # out: split_t, with the best cut: rows order[:cut] go left. A cut lies only between different ranks.
 #
-# The order is the list itself; or the list with the rows of missing values moved to its front; or the list with its
+# An order is the list itself, or the list with the rows of missing values moved to its front, or the list with its
 # categories sorted by their mean response. For two classes and for one number, some cut of the last order is the best
 # of all subsets (Fisher 1958; Breiman et al. 1984, theorem 4.5). With more classes or numbers there is one such order
 # for each class or number, and the best cut of all these orders is taken.
 #
-# Without weights, scores of classes are made of whole numbers, l and r being the numbers of rows of the two sides
+# Without weights, scores of classes are made of whole numbers; l and r are the numbers of rows on the two sides
 # (`_general_split.pxd` has the scores for all other cases):
 #
 #     gini, two classes      (n l_1 - l n_1)^2 / (l r)                            integers, then one rounded division
@@ -16,12 +16,12 @@
 #     entropy                sum_k t(l_k) + t(r_k) - t(l) - t(r),  t(i) = i log2 i in fixed point: every sum is exact
 #     squared error          (sum_left (y - m))^2 / (l r),  m the node's mean
 #
-# A list is read from both ends, up to the value that more than half of the rows have, or that the list leaves out: the
-# score of a cut does not depend on which of its two sides is summed.
+# A list is read from both ends up to a common value, which more than half of the rows have or which the list leaves
+# out: the score of a cut does not depend on which of its two sides is summed.
 #
-# Scores are compared after rounding to 40 bits, so that scores that differ by rounding errors are ties, in whatever
+# Scores are compared after rounding to 40 bits. So scores that differ by rounding errors only are ties, in whatever
 # order the cuts are read; of equal scores the smaller threshold wins. Most cuts score below the bar. A test without a
-# division shows this, in vectors of BLOCK places at a time, including places between equal ranks.
+# division shows this for BLOCK places at a time, in vectors, including places between equal ranks.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
@@ -57,23 +57,23 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v: categories sorted by the mean of value v
-    FEW = 32  # a list of FEW rows or less is not searched for a value that more than half of the rows have
+    BY_RESPONSE = 2  # BY_RESPONSE + v: categories are sorted by the mean of value v
+    FEW = 32  # in a list of at most FEW rows no common value is looked for
     BLOCK = 64
-    EXACT = 1 << 26  # with fewer rows, products of two counts are exact doubles
+    EXACT = 1 << 26  # with fewer rows, products of two counts are exact as doubles
 
 ctypedef struct split_t:
     double score
-    Py_ssize_t feature, cut  # feature -1: there is no split; cut: the number of rows on the left
+    Py_ssize_t feature, cut  # feature: -1 if there is no split; cut: the number of rows on the left
     Py_ssize_t how  # the order that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
 
-ctypedef struct end_t:  # rows read from one end of a list
-    const uint64_t* items  # the first item read
+ctypedef struct end_t:  # the rows at one end of a list, which are read from the end on
+    const uint64_t* items  # the first item that is read
     Py_ssize_t count  # the number of rows; the row after them has a different value
-    Py_ssize_t first, last  # the smallest and the largest number of these rows that may be one side of a cut
+    Py_ssize_t first, last  # the least and the largest number of these rows that may be one side of a cut
 
-# The end from which rows are read. Of equal scores the smaller threshold wins: the first one read upwards, the last one
-# read downwards.
+# The direction in which rows are read. Of equal scores the smaller threshold wins: the first one if rows are read
+# upwards, the last one if they are read downwards.
 ctypedef struct upwards_t:
     char nothing
 
@@ -95,7 +95,7 @@ cdef inline uint64_t item_at(const way_t* way, const end_t* end, Py_ssize_t k) n
 cdef inline void consider_quotient(
     const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
-    """Take the cut if score / product is better than the best score. Most cuts are rejected without the division."""
+    """Take the cut if score / product is better than the best score; most cuts are rejected without the division."""
     if score >= best.bar * product:
         consider(best, score / product, cut, way_t is downwards_t)
 
@@ -114,16 +114,16 @@ cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether `size` rows from `start` on, and the next row, have the same value, so that no cut lies among them."""
+    """Whether `size` rows from `start` on, and the row after them, have the same value, so that there is no cut."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
 cdef inline bint two_reach(
     const double* l_1, Py_ssize_t start, Py_ssize_t size, double n, double n_1, double bar
 ) noexcept nogil:
-    """Whether one of `size` cuts reaches the bar by the Gini score of two classes.
+    """Whether one of `size` cuts may reach the score `bar`, by the Gini score of two classes.
 
-    The first cut is after start + 1 rows.
+    The first of these cuts is after start + 1 rows; l_1: the number of rows of class 1 before each cut.
     """
     cdef vec_d k, difference
     cdef Py_ssize_t i
@@ -139,7 +139,7 @@ cdef inline bint two_reach(
 cdef inline void read_two(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Search the cuts at one end by Gini of two classes."""
+    """Search the cuts at one end of a list by the Gini score of two classes."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
@@ -167,7 +167,7 @@ cdef inline void read_two(
 cdef inline bint gini_reach(
     const double* left, const double* cross, Py_ssize_t start, Py_ssize_t size, double n, double squares, double bar
 ) noexcept nogil:
-    """Whether one of `size` cuts reaches the bar by the Gini score of any number of classes; see `two_reach`."""
+    """Whether one of `size` cuts may reach the score `bar`, by the Gini score for any number of classes."""
     cdef vec_d k, a, score
     cdef Py_ssize_t i
     cdef unsigned int reached = 0
@@ -186,9 +186,9 @@ cdef inline void read_gini(
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, stop = min(end.count, end.last), i, k, c
-    cdef double squares = 0, cross = 0  # the sums of n_c^2 and l_c n_c
+    cdef double squares = 0, cross = 0  # the sum of n_c^2, and the sum of l_c n_c
     cdef int64_t left = 0  # the sum of l_c^2
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; counts of every second row, others: of the rest
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others: counts of alternate rows
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -249,7 +249,7 @@ cdef inline void read_entropy(
 
 
 cdef inline bint is_plain(const growth_t* g) noexcept nogil:
-    """Whether this file has a loop for the criterion; otherwise `_general_split.pxd` has."""
+    """Whether this file has a loop for the criterion; if not, `_general_split.pxd` has."""
     if g.weight != NULL or g.monotonic != NULL:
         return False
     if g.criterion == SQUARED_ERROR:
@@ -258,14 +258,14 @@ cdef inline bint is_plain(const growth_t* g) noexcept nogil:
 
 
 cdef inline int64_t scaled(const growth_t* g, const node_t* node, uint64_t item) noexcept nogil:
-    """The whole number that stands for y less the mean; these numbers of all rows add up to 0."""
+    """y minus the mean as a whole number; for all rows of a node these numbers add up to 0."""
     cdef Py_ssize_t row = row_of(g, item)
     cdef int64_t part = <int64_t> ((g.y[row] - node.values[0]) * node.scale)
     return part - node.total if row == node.odd_row else part
 
 
 cdef inline void read_total(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set what the search for a split of the node reads for each feature."""
+    """Set the fields of the node that the search for its split reads for each feature."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef int64_t total = 0
@@ -294,12 +294,12 @@ cdef inline void consider_square(
 cdef inline void read_squares(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Squared error of one number."""
+    """Search the cuts at one end of a list by the squared error of one number."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef double least = noise(node), unit = 1 / node.scale
-    cdef int64_t total = 0  # of the other side it is -total: a cut has the same score from either end, to the last bit
+    cdef int64_t total = 0  # the other side has -total, so both ends give a cut the same bits
     cdef uint64_t item, next_item = end.items[0]
     for k in range(1, min(end.count - 1, end.last) + 1):
         item = next_item
@@ -334,7 +334,7 @@ cdef inline void read_end(
 cdef inline Py_ssize_t first_at_least(
     const growth_t* g, const uint64_t* list, uint64_t rank, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """The first place in [low, high) with a rank of at least `rank`; `high` if there is none."""
+    """The first place in [low, high) whose rank is at least `rank`, or `high` if there is none."""
     cdef Py_ssize_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -348,7 +348,7 @@ cdef inline Py_ssize_t first_at_least(
 cdef inline Py_ssize_t far_end(
     const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
 ) noexcept nogil:
-    """The last place from `inside` towards `outside` that has the same value as the item."""
+    """The last place, from `inside` towards `outside`, with the same value as the item."""
     cdef Py_ssize_t middle
     while outside - inside > 1 or inside - outside > 1:
         middle = (inside + outside) >> 1
@@ -362,7 +362,7 @@ cdef inline Py_ssize_t far_end(
 cdef inline void scan_from_both_ends(
     const growth_t* g, const node_t* node, const order_t* order, double* sides, best_t* best
 ) noexcept nogil:
-    """Search a list from both ends, up to the common value: the value left out, or that of more than half of the rows.
+    """Search a list from both ends up to a common value, which the list leaves out or more than half of the rows have.
 
     The rows with the common value need not be read, because no cut lies among them.
     """
@@ -397,7 +397,7 @@ cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline double response(const growth_t* g, uint64_t item, Py_ssize_t v) noexcept nogil:
-    """Value v of a row: a number, or for classes 1 if the row is of class v, else 0."""
+    """Value v of a row: a number; for classes 1 if the row is of class v, else 0."""
     cdef Py_ssize_t row = row_of(g, item), o = 0
     if g.y == NULL:
         return class_of(g, item) == v
@@ -413,7 +413,7 @@ cdef inline Py_ssize_t arrange(
 ) noexcept nogil:
     """Write the node's list of a feature to scratch.items, in the order MISSING_FIRST or BY_RESPONSE + v.
 
-    Returns the number of rows with missing values that are moved to the front.
+    Returns the number of rows with missing values that were moved to the front.
     """
     cdef const uint64_t* list = list_of(g, feature, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k = n, n_groups = 0, i
@@ -451,7 +451,7 @@ cdef inline void scan(
     const growth_t* g, const node_t* node, const order_t* order, Py_ssize_t how, const scratch_t* scratch,
     split_t* split
 ) noexcept nogil:
-    """Take the best cut of the order if its score is higher than the split's, or equal and of an earlier feature."""
+    """Take the best cut of the order if its score is above that of `split`, or equal and its feature is earlier."""
     cdef best_t best
     if order.first > order.last:
         return
@@ -476,10 +476,10 @@ cdef inline void scan(
 cdef inline Py_ssize_t draw_threshold(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Restrict a list to a single cut, at a number drawn between its least and largest value. Returns the kind of
-    order.
+    """Restrict a list to a single cut, at a number drawn between its least and its largest value; returns the order's
+    kind.
 
-    Missing values go to a side that is drawn, too.
+    Missing values go to a side that is drawn too.
     """
     cdef Py_ssize_t n = node.stop - node.start, known = n, cut = 0, high, middle, how = IN_ORDER
     cdef double least, largest, at, share = <double> (bits >> 11) * 1.1102230246251565e-16
@@ -507,7 +507,7 @@ cdef inline Py_ssize_t draw_threshold(
 cdef inline Py_ssize_t draw_subset(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Restrict the categories, in the order of a random class or output, to a random cut. Returns the kind of order."""
+    """Restrict categories, sorted by a random class or output, to a single random cut; returns the order's kind."""
     cdef Py_ssize_t n = node.stop - node.start, cut
     cdef Py_ssize_t how = BY_RESPONSE + <Py_ssize_t> (bits % <uint64_t> g.n_values)
     arrange(g, node, order.feature, how, scratch)
@@ -515,7 +515,7 @@ cdef inline Py_ssize_t draw_subset(
     cut = 1 + <Py_ssize_t> (mixed(bits) % <uint64_t> (n - 1))
     while cut < n and same_value(g, order.items[cut - 1], order.items[cut]):
         cut += 1
-    if cut == n:  # the last category goes right
+    if cut == n:  # all categories are left of the cut: the last one goes right
         cut -= 1
         while same_value(g, order.items[cut - 1], order.items[cut]):
             cut -= 1
@@ -526,7 +526,7 @@ cdef inline Py_ssize_t draw_subset(
 cdef inline void try_drawn(
     const growth_t* g, const node_t* node, const scratch_t* scratch, order_t* order, split_t* split
 ) noexcept nogil:
-    """Try a single cut of a feature, drawn by the random bits of the node and the feature."""
+    """Try a single cut of a feature, drawn by random bits of the node and the feature."""
     cdef uint64_t bits = mixed(g.seed ^ node.path ^ <uint64_t> (order.feature + 1) * <uint64_t> 0x9E3779B97F4A7C15)
     cdef Py_ssize_t how
     if g.n_codes == NULL or g.n_codes[order.feature] == 0:
@@ -539,7 +539,7 @@ cdef inline void try_drawn(
 cdef inline void try_feature(
     const growth_t* g, const node_t* node, Py_ssize_t feature, const scratch_t* scratch, split_t* split
 ) noexcept nogil:
-    """Take the feature's best split if it is better than the best one so far."""
+    """Take the best split by the feature if it is better than the best split so far."""
     cdef Py_ssize_t n = node.stop - node.start, v
     cdef order_t order
     order.items, order.feature = list_of(g, feature, node.start), feature

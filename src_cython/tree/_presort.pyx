@@ -2,11 +2,12 @@
 #
 #     item = rank << (row_bits + class_bits) | class << row_bits | row
 #
-# rank numbers the distinct values of the column in ascending order; -0.0 equals 0.0, and NaN has the largest possible
-# rank. The values of a categorical column are whole numbers, and are the ranks. A column is sorted by keys, unsigned
-# integers in the order of the floats: a radix sort (11-bit digits, lowest first) of numbers with the key in the upper
-# 32 bits and the row in the lower. A digit that is the same in all keys is skipped. float64 are sorted by the upper
-# halves of their keys; then each run of equal upper halves is sorted by the lower halves.
+# The rank numbers the distinct values of the column in ascending order; -0.0 equals 0.0, and NaN has the largest
+# possible rank. The values of a categorical column are whole numbers, and are the ranks. A column is sorted by keys,
+# which are unsigned integers in the order of the floats, by radix sort (11-bit digits, lowest first): the numbers that
+# are sorted have the key in the upper 32 bits and the row in the lower. A digit that is the same in all keys is
+# skipped. float64 columns are sorted by the upper halves of their keys; then each run of equal upper halves is sorted
+# by the lower halves.
 #
 # A list may leave out the rows of a common value, which then cost nothing: half of a picture's pixels are black.
 #
@@ -24,52 +25,52 @@ from _vector cimport prefetch
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
-    AHEAD = 16  # number of rows of X that are prefetched ahead, because each row is in another page of memory
-    SHORT = 48  # a longer run of equal upper halves is sorted by digits, a shorter one by insertion
+    AHEAD = 16  # rows of X that are prefetched ahead, since each row is in another page of memory
+    SHORT = 48  # up to this length, a run of equal upper halves is sorted by insertion, not by digits
 
-    READ = 0  # passes, in their order: a block of columns is read, then each of its columns is sorted
-    COUNT = 1  # count the rows of a common value
-    LIST = 2  # list keys and rows, except rows of the common value
+    READ = 0  # passes in their order; READ: a block of columns is read, then each of its columns is sorted
+    COUNT = 1  # count the rows with a common value
+    LIST = 2  # list the keys and rows, except rows with the common value
     DIGITS = 3  # count the occurrences of each digit
     LOW = 4  # sort by the lowest digit, then by the next two
     MIDDLE = 5
     HIGH = 6
     BACK = 7  # copy from the scratch space to the list
-    LOWER = 8  # sort by the lower halves of float64
-    RANKS = 9  # replace keys by ranks
+    LOWER = 8  # sort by the lower halves, for float64
+    RANKS = 9  # replace the keys by ranks
 
-cdef uint32_t FIRST = <uint32_t> 1 << 31  # the bit above a row number: there are fewer rows
+cdef uint32_t FIRST = <uint32_t> 1 << 31  # a bit above all row numbers
 
-ctypedef struct sorting_t:  # state of the sort of columns [column, stop)
-    # set once
-    Py_ssize_t n, d, stop  # number of rows, number of columns of X, and end of the columns to sort
+ctypedef struct sorting_t:  # the state of the sort of columns [column, stop)
+    # set once:
+    Py_ssize_t n, d, stop  # the numbers of rows and of columns of X, and the end of the columns to sort
     Py_ssize_t width  # the number of columns that are read at a time
     Py_ssize_t least  # a value is common if more rows than this have it
-    const Py_ssize_t* rows  # (n,): rows of X; NULL: all of them
+    const Py_ssize_t* rows  # (n,): the rows of X; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
-    const int32_t* n_codes  # (d,): the number of categories, 0: numbers; NULL: all are numbers
+    const int32_t* n_codes  # (d,): the number of categories, 0 for numbers; NULL: all are numbers
     int32_t* common  # (2, d): as `common` and `common_row` of `growth_t`; NULL: all lists are full
-    uint64_t* items  # (d, n)
-    uint64_t* scratch  # (n,)
-    uint32_t* counts  # (3, DIGIT)
-    growth_t g  # layout of an item
-    # the work under way
-    Py_ssize_t block, block_end  # range of the columns read last
-    Py_ssize_t column  # column of this block that is being sorted
+    uint64_t* items  # (d, n): the lists
+    uint64_t* scratch  # (n,): scratch space
+    uint32_t* counts  # (3, DIGIT): the counts of three digits
+    growth_t g  # only for the layout of an item
+    # changed:
+    Py_ssize_t block, block_end  # the range of the columns that were read last
+    Py_ssize_t column  # the column of this range that is being sorted
     int step  # the current pass
-    Py_ssize_t place, todo  # number of rows done in this pass, and number of rows in all
-    Py_ssize_t length, n_equal  # length of the list; number of rows with the common value
-    bint lacks  # whether a value of the column is missing
+    Py_ssize_t place, todo  # the number of rows done in this pass, and in the whole pass
+    Py_ssize_t length, n_equal  # the length of the list, and the number of rows with the common value
+    bint lacks  # whether the column has a missing value
     double value  # the common value, if `repeated`
-    bint repeated
-    uint64_t* source  # the items before and after the sort by a digit
+    bint repeated  # whether a sample of the column has a value more than once
+    uint64_t* source  # the items before and after a sort by a digit
     uint64_t* target
     uint64_t last, n_ranks  # the last key, and the number of ranks so far
-    bint waiting  # whether the common value is above all keys so far
+    bint waiting  # whether all keys so far are below the common value
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
-    """The float as an unsigned integer in the same order; for NaN all bits are set."""
+    """The float as an unsigned integer that keeps the order; for NaN all bits are set."""
     cdef floating value = x + 0
     cdef uint32_t u = 0
     cdef uint64_t v = 0
@@ -88,7 +89,7 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
 
 
 cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
-    """The most frequent of SAMPLE evenly spaced values. Returns whether it occurs more than once."""
+    """Write the most frequent of SAMPLE evenly spaced values; returns whether it occurs more than once."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
@@ -105,7 +106,7 @@ cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexce
 cdef void read_rows(
     const sorting_t* s, const floating* X, floating* values, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Copy the columns of a block from X; each cache line of a row of X is read once for all of them."""
+    """Copy the columns of a block from X; each cache line of a row of X is read once for all these columns."""
     cdef Py_ssize_t n = s.n, d = s.d, first = s.block, end = s.block_end, i, f, ahead
     cdef const Py_ssize_t* rows = s.rows
     cdef const floating* x
@@ -132,7 +133,7 @@ cdef void count_common(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssi
 
 
 cdef void list_keys(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Write the upper halves of the keys above their rows; without rows of a common value unless values are missing."""
+    """List upper halves of keys with their rows, without rows of a common value unless values are missing."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef Py_ssize_t i, o = s.length, most = s.n - s.n_equal
     cdef floating value = <floating> s.value
@@ -162,7 +163,7 @@ cdef void count_digits(
 
 
 cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept nogil:
-    """Turn the counts of a digit into places. Returns False if all n items have the given digit."""
+    """Turn the counts of a digit into places; returns False if all n items have the given digit."""
     cdef uint32_t total = 0, here
     cdef Py_ssize_t i
     if count[digit] == n:
@@ -177,7 +178,7 @@ cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept no
 cdef void sort_by_digit(
     const uint64_t* source, uint64_t* target, uint32_t* count, int shift, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Move items to the places of their digits, stably."""
+    """Move items to the places of their digits, as a stable sort."""
     cdef uint64_t item
     cdef uint32_t digit
     cdef Py_ssize_t i
@@ -189,7 +190,7 @@ cdef void sort_by_digit(
 
 
 cdef void sort_run(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* counts) noexcept nogil:
-    """Sort items by their upper 32 bits, stably."""
+    """Sort items by their upper 32 bits, as a stable sort."""
     cdef uint64_t* source = items
     cdef uint64_t* target = scratch
     cdef uint64_t item
@@ -266,7 +267,7 @@ cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssiz
 
 
 cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
-    """Set the length of a short list, and record the rank and one row of the omitted value."""
+    """Set the length of a short list, and record the rank and one row of the value that it leaves out."""
     cdef Py_ssize_t i = 0
     if s.common == NULL:
         return
@@ -282,7 +283,7 @@ cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
-    """Begin the pass s.step. Returns the number of rows that it has to process; 0: the pass is not needed."""
+    """Begin the pass s.step; returns the number of rows that it has to process, 0 if the pass is not needed."""
     cdef uint64_t* items = s.items + s.column * s.n
     cdef bint numbers = s.n_codes == NULL or s.n_codes[s.column] == 0
     if s.step == READ:
@@ -312,7 +313,7 @@ cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
-    """End a completed pass and begin the next one. Returns whether there is a next one."""
+    """End a completed pass and begin the next one; returns whether there is a next one."""
     cdef const floating* x = values + (s.column - s.block) * s.n
     if LOW <= s.step <= HIGH and s.todo > 0:
         s.source, s.target = s.target, s.source
@@ -332,7 +333,7 @@ cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
 
 
 cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t budget) noexcept nogil:
-    """Continue to sort, by passes over about `budget` rows. Returns whether there is more to do."""
+    """Continue to sort, by passes over about `budget` rows; returns whether there is more to do."""
     cdef const floating* x
     cdef Py_ssize_t start, stop, cost
     while budget > 0:
@@ -368,7 +369,7 @@ cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t 
 
 
 cdef class Sorting:
-    """The state of sorting columns [first, stop) into lists: a `sorting_t`, and the arrays that it points to.
+    """The state of sorting columns [first, stop) into lists: a `sorting_t`, and the arrays behind its pointers.
 
     Parameters
     ----------
@@ -408,9 +409,9 @@ cdef class Sorting:
 
 
 def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_ssize_t budget):
-    """Sort columns of X for about `budget` rows. Returns whether there is more to do.
+    """Sort columns of X for about `budget` rows; returns whether there is more to do.
 
-    values: (width, n), scratch space
+    values: scratch space of shape (width, n).
     """
     cdef bint more
     with nogil:
@@ -419,7 +420,7 @@ def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows, with rank 0 and their classes (codes None: without classes)."""
+    """Write a list of all rows with rank 0, and with their classes unless codes is None."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(items_out.shape[0]):
@@ -427,10 +428,10 @@ def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
 
 
 def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
-    """Pack lists [first, stop): row numbers, with the bit FIRST where a row's value differs from the previous one.
+    """Pack lists [first, stop): row numbers, with the bit FIRST where the value differs from that of the row before.
 
-    The last number of a short list is its length. Ranks in `lists.common` are replaced by numbers of distinct values in
-    the list.
+    The last entry of a short list is its length. Ranks in `lists.common` are replaced by the number of distinct values
+    in the list below the common value.
     """
     cdef uint64_t[:, ::1] items = lists.items
     cdef int32_t[:, ::1] common = lists.common
@@ -459,19 +460,19 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
                 common[0, f] = n_below
 
 
-ctypedef struct chosen_t:  # selection of rows from a packed list
-    const uint32_t* packed  # (length,): the rows in the order of the column, as `pack` writes them
+ctypedef struct chosen_t:  # a selection of rows from a packed list
+    const uint32_t* packed  # (length,): the rows in the order of the column, as written by `pack`
     Py_ssize_t length
     const int64_t* tags  # for each row the bits of its item below the rank; -1: not selected
     Py_ssize_t n_chosen, n_rows  # the number of selected rows, and of all rows
-    int64_t common  # the number of distinct values below the omitted one; -1: full list
+    int64_t common  # the number of distinct values below the one left out; -1: full list
     bint categorical
 
 
 cdef Py_ssize_t unpack_list(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, uint64_t* items
 ) noexcept nogil:
-    """Write the items of the selected rows and return their number. x: the column's first entry in X, of d columns."""
+    """Write the items of the selected rows; returns their number. x: the column's first entry in X, of d columns."""
     cdef Py_ssize_t i, row, o = 0, last = c.length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
@@ -500,7 +501,7 @@ cdef Py_ssize_t unpack_list(
 cdef int32_t row_like(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The number (in its tag) of the first selected row with the value in column x; 0 if there is none."""
+    """The number, in its tag, of the first selected row with this value in column x; 0 if there is none."""
     cdef Py_ssize_t i
     for i in range(c.n_rows):
         if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
@@ -509,10 +510,10 @@ cdef int32_t row_like(
 
 
 def unpack(packed, lists, const floating[:, ::1] X, const int64_t[::1] tags, Py_ssize_t first, Py_ssize_t stop):
-    """Write lists [first, stop) of the rows that have a tag, from the Packed of X to the items of a Sorted.
+    """Write lists [first, stop) of the rows that have a tag, from the `Packed` of X to the items of a `Sorted`.
 
-    tags: for each packed row the bits of its item below the rank; -1: the row has no item. In `lists.common`, the row
-    of each common value is replaced by one that has a tag.
+    tags: for each packed row the bits of its item below the rank; -1 if the row gets no item. In `lists.common`, the
+    row with each common value is replaced by a row that has a tag.
     """
     cdef const uint32_t[:, ::1] order = packed.packed
     cdef const Py_ssize_t[::1] some = packed.data.rows

@@ -1,21 +1,22 @@
-# Minimal cost-complexity pruning, from the leaves up (Breiman et al. 1984, chapter 3).
+# Minimal cost-complexity pruning, from the leaves up (Breiman et al. 1984, chapter 3). The least cost of the subtree
+# below node t, for the price alpha of a leaf,
 #
 #     F_t(alpha) = min(R(t) + alpha, F_left(alpha) + F_right(alpha))
 #
-# is concave and piecewise linear; t is a leaf of the smallest best subtree from alpha_t on, where the two arguments of
-# the min are equal. F_left + F_right is a heap of breakpoints (alpha, number of leaves removed there), the largest on
-# top: those beyond alpha_t are popped, and alpha_t is pushed. Each is pushed and popped at most once: O(n log n), at
-# any depth.
+# is concave and piecewise linear in alpha. From alpha_t on, where the two arguments of the minimum are equal, t is a
+# leaf of the smallest best subtree. F_left + F_right is kept as a heap of breakpoints (alpha, number of leaves removed
+# there), with the largest alpha on top. Breakpoints beyond alpha_t are popped, and alpha_t is pushed. Each breakpoint
+# is pushed and popped at most once, so the cost is O(n log n) at any depth.
 #
-# in:  right: right[t] == t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
-# out: alpha[t], infinite for leaves; fewer[t]: number of leaves removed at alpha[t] if t is a breakpoint of the root,
-# else 0
+# in:  right: right[t] == t if t is a leaf, else its children are t + 1 and right[t]; risk: R(t)
+# out: alpha[t], infinite for leaves; fewer[t]: the number of leaves removed at alpha[t] if t is a breakpoint of the
+#      root, else 0
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
-    """The root of the union of two skew heaps with roots a and b; -1 is an empty heap."""
+    """The root of the union of two skew heaps with the roots a and b; -1 stands for an empty heap."""
     cdef int32_t root = -1
     cdef int32_t* place = &root
     while a >= 0 and b >= 0:
@@ -23,7 +24,7 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # swap the children, and continue with the former high child
+        # swap the children, and continue with what was the high child
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
@@ -58,9 +59,9 @@ cdef void weakest_links(
 
 
 def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
-    """The right child of each node in pre-order; a leaf is its own right child."""
+    """Write the right child of each node, from a mask of the leaves in pre-order; a leaf is its own right child."""
     cdef Py_ssize_t t
-    cdef int32_t waiting = -1, before  # waiting: the last node without a right child; its right_out is the previous one
+    cdef int32_t waiting = -1, before  # waiting: the last node that has no right child yet
     with nogil:
         for t in range(leaf.shape[0]):
             if not leaf[t]:
@@ -76,7 +77,7 @@ def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
 
 def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,
           int32_t[:, ::1] heaps):
-    """Fill in alpha and fewer; `heaps`: (3, n_nodes), scratch space."""
+    """Write alpha and fewer of each node; heaps: scratch space of shape (3, n_nodes)."""
     with nogil:
         weakest_links(
             &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
@@ -84,7 +85,7 @@ def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_ou
 
 
 def least_above(const int32_t[::1] right, const double[::1] alpha, double[::1] least_out):
-    """The least alpha of all ancestors of each node; infinity for the root."""
+    """Write the least alpha of all ancestors of each node; infinity for the root."""
     cdef Py_ssize_t t, n = right.shape[0]
     with nogil:
         least_out[0] = INFINITY
