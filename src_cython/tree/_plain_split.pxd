@@ -476,8 +476,7 @@ cdef inline void scan(
 cdef inline Py_ssize_t draw_threshold(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Restrict a list to a single cut, at a number drawn between its least and its largest value; returns the order's
-    kind.
+    """Restrict a list to a cut at a number drawn between its least and largest value; returns the kind of order.
 
     Missing values go to a side that is drawn too.
     """
