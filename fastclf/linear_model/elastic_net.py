@@ -100,9 +100,9 @@ def _is_matrix_faster(model):
         return False
     length = problem.length
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
-    if problem.sparse:  # centring the matrix takes two products
+    if problem.sparse:  # centring the matrix takes two matrix products
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
-    # second derivatives of dense rows come from whole vectors, while sweeps take one entry after another
+    # whole vectors make second derivatives of dense rows faster than sweeps, which take one entry after another
     speed = 2 if problem.sparse else 12
     return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
 
@@ -157,7 +157,7 @@ def _by_columns(model, tol, every):
     n = len(problem.codes)
     share = _probabilities(problem, model.theta)
     weight = np.broadcast_to(1.0, n) if len(problem.weights) == 0 else problem.weights
-    if every > 1:  # use only the panels of the sample
+    if every > 1:  # rows outside of the sample's panels get weight 0
         panel = np.arange(n) // likelihood_kernels.PANEL
         weight = np.where(panel % every == 0, weight, 0.0)
     weight = share * weight / (problem.total if every == 1 else problem.sum_of_weights(every) or 1.0)
@@ -186,7 +186,7 @@ def _by_columns(model, tol, every):
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
-            order = np.ascontiguousarray(everything)  # all coordinates are visited once more before the end
+            order = np.ascontiguousarray(everything)  # visit all coordinates once more before the end
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything

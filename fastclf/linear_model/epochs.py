@@ -75,8 +75,8 @@ class Samples:
 class Hyperplanes:
     """Separating hyperplanes (w, b), which compiled code reads and changes."""
 
-    w: np.ndarray  # (n, d), float64
-    b: np.ndarray  # (n,), float64
+    w: np.ndarray  # (n, d), float64, the weights
+    b: np.ndarray  # (n,), float64, the intercepts
     positive: np.ndarray  # (n,), int32, the class on the positive side of each hyperplane
     up: np.ndarray  # (n,), float64, the factor of steps on positive rows (joint: on rows of class k)
     down: np.ndarray  # (n,), float64, the factor of steps on all other rows
@@ -90,9 +90,9 @@ class Epoch:
     intercept: bool
     eta: float
     to_w: np.ndarray  # (m, d), where steps are added: w itself, or the sum of a batch
-    to_b: np.ndarray  # (m,), the same for b
+    to_b: np.ndarray  # (m,), where steps of the intercepts are added
     lag_w: np.ndarray | None  # (m, d), sum of step * sample number; None without an average
-    lag_b: np.ndarray | None  # (m,), the same for b
+    lag_b: np.ndarray | None  # (m,), the same sums for the intercepts
     loss: np.ndarray  # (n,), the sums of -y f over the mistakes
     margin: np.ndarray  # (n,), the least y f over the correct samples
     mistakes: np.ndarray  # (n,), int64, the number of mistakes

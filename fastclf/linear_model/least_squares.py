@@ -206,7 +206,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         """(columns, rows, codes, classes, weight, row numbers or None) of the rows with weight above 0."""
         name = type(self).__name__
         require_number("alpha", self.alpha, 0, finite=True)
-        # NaN or infinity in a dense X shows in the sums over its rows
+        # NaN or infinity in a dense X shows in the sums over its rows, so that no other check is needed
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)

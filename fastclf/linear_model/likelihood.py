@@ -35,10 +35,10 @@ _NONE = np.empty(0)
 class Point(NamedTuple):
     """The objective and its derivatives at the parameters theta."""
 
-    theta: np.ndarray  # (K, d + 1), with the intercept last
+    theta: np.ndarray  # (K, d + 1), the parameters, with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1), without the L1 term
+    gradient: np.ndarray  # (K, d + 1), the gradient without the L1 term
     norm: float  # the norm of the gradient; with an L1 term, of the smallest subgradient
     margin: float  # the least margin of all rows if there is no penalty, else -inf
     curvature: np.ndarray | None  # second derivatives of the kind requested from `evaluate`
@@ -116,7 +116,7 @@ class Likelihood:
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
         self.total = self.sum_of_weights(1)
-        self.margins = False  # margins are not computed while moments are
+        self.margins = False  # while moments are found, margins are not computed
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
@@ -134,8 +134,8 @@ class Likelihood:
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
         self.scale[self.scale == 0] = 1  # the column is constant, and its coefficient stays 0
         self.factor = 1 / self.scale
-        self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # second derivatives of the penalty
-        self.edge = np.append(l1 * self.factor, 0)  # l1 |w| = edge |u|
+        self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # the second derivatives of the penalty
+        self.edge = np.append(l1 * self.factor, 0)  # the L1 term l1 |w| is edge |u|
         # with two classes rows need not be centred, if this costs no digits
         self._plain = (
             self.K == 1
@@ -352,7 +352,7 @@ class Likelihood:
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
             if not (self.sparse or np.isfinite(total).all()):
-                as_matrix(self.X, "LogisticRegression")  # raises an error that locates the NaN or infinity
+                as_matrix(self.X, "LogisticRegression")  # this raises an error that locates the NaN or infinity
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")

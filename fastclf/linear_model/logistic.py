@@ -361,10 +361,10 @@ class Fit(NamedTuple):
     """The result of `path_of` for one model."""
 
     problem: Likelihood
-    point: object  # the last Point
+    point: object  # the last `Point` of the solver
     n_iter: int
     separated: bool  # whether a hyperplane separates the rows, and there is no penalty
-    coef: np.ndarray  # float64
+    coef: np.ndarray  # the coefficients, float64
     intercept: np.ndarray
 
     def attributes(self):
@@ -414,7 +414,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
             points = model._points(problem, model._start(problem))
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # else the last model's coefficients stay
+        if before is None or not np.array_equal(point.theta, before):  # else the coefficients do not change
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 

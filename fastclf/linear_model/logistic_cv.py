@@ -269,7 +269,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
             return {"coefs_paths_": paths, "scores_": scores, "n_iter_": steps}
         K = paths.shape[3]
         names = classes[1:] if K == 1 else classes
-        # (n_classes, n_folds, n_Cs, n_l1_ratios, ...)
+        # the axes become (n_classes, n_folds, n_Cs, n_l1_ratios, ...)
         paths, scores = np.moveaxis(paths, (3, 0, 2, 1), (0, 1, 2, 3)), np.swapaxes(scores, 1, 2)
         steps = np.swapaxes(steps, 1, 2)[None]
         if self._has_no_shares():

@@ -202,7 +202,7 @@ def sample_optimum(problem, theta, points):
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta
     for step in steps:
-        # the error of a gradient from m rows is about sqrt(size / m)
+        # the gradient from a sample of m rows has an error of about sqrt(size / m)
         for point in islice(points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
             if point.margin > 0:  # a separated sample has no optimum
                 return theta

@@ -165,7 +165,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
             mean = _mean(X, share) if self.fit_intercept else np.zeros(d)
             A = (np.asarray(X, np.float64) - mean) * root[:, None]
             matrix = aside(np.matmul, A, A.T)
-            if self.fit_intercept:  # the eigenvalue 0 of root, orthogonal to targets, may change
+            if self.fit_intercept:  # this changes an eigenvalue 0 whose vector the targets lack
                 matrix += np.outer(root, root) * (np.trace(matrix) / n / np.sum(root**2))
             moment = ((target - level) * root[:, None]).T
         else:
@@ -193,7 +193,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
     def _answers_without(self, name, values, X, y, fold):
-        # class weights would have to be computed anew for each fold
+        # for each fold class weights would have to be computed anew
         return None if self.class_weight is not None else super()._answers_without(name, values, X, y, fold)
 
     def _become(self, **attributes):

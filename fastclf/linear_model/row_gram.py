@@ -38,7 +38,7 @@ _STEPS = 20_000
 class Solution(NamedTuple):
     """The result of `solved`: coefficients, rank and condition number."""
 
-    coef: np.ndarray  # (n_outputs, d)
+    coef: np.ndarray  # (n_outputs, d), the weights w
     rank: int
     condition: float  # the condition number of A'A + alpha I
 
@@ -109,7 +109,7 @@ def products_of(X, turned):
         stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + (1 << 20))))
         part = turned[rare[start:stop]]
         counts = length[rare[start:stop]]
-        # all pairs of entries in the same column
+        # list all pairs of entries in the same column
         left = np.repeat(np.arange(part.size), np.repeat(counts, counts))
         first = np.repeat(part.indptr[:-1], counts * counts)
         place = np.arange(len(left)) - np.repeat(np.cumsum(counts * counts) - counts * counts, counts * counts)
@@ -134,7 +134,7 @@ class Factor:
         self.inverses = [np.linalg.inv(self.L[block, block]) for block in self.blocks]
 
     def forward(self, B):
-        """L^-1 B."""
+        """The product L^-1 B."""
         x = np.array(B)
         for block, inverse in zip(self.blocks, self.inverses):
             x[block] = inverse @ (x[block] - self.L[block, : block.start] @ x[: block.start])

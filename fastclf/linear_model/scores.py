@@ -83,7 +83,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
-    """chosen(linear_scores(...)), without an array of all scores."""
+    """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _parameters(coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes = np.empty(len(X), np.intp)

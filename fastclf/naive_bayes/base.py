@@ -20,7 +20,7 @@ from .._validation import (
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
 from .joints import add_linear, decide, normalise, require_positive
 
-# Up to this number of folds, the fits without a fold come from merged sums: two merges for each fold.
+# For at most this number of folds, the fits without a fold come from merged sums, with two merges for each fold.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")

@@ -32,7 +32,7 @@ _SPARSE = ("bernoulli", "multinomial", "poisson")
 # The number of rows whose log densities are added at a time.
 _ROWS = 1 << 12
 
-# The number of entries in a block of sparse rows that are left out one by one.
+# Sparse rows are left out in blocks of this number of entries.
 _NUMBERS = 1 << 20
 
 

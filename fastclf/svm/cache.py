@@ -42,7 +42,7 @@ class Cache:
         kept = np.flatnonzero(self.row_of >= 0)
         old, rows, used = self.table, self.row_of[kept], self.used[kept]
         self.widen(width)
-        for slot, before in enumerate(kept):  # slot <= before, so no row is overwritten before it has moved
+        for slot, before in enumerate(kept):  # slot <= before: no row is overwritten before it has moved
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
         self.slot_of[rows] = np.arange(len(kept))
@@ -57,7 +57,7 @@ class Cache:
         self.hits += int(ready.sum())
         new = np.flatnonzero(~ready)
         if len(new) and len(self.used):
-            # slots used in this call have the latest time and are not replaced
+            # slots that this call uses have the latest time, so they are not replaced
             n = min(len(new), int((self.used < self.time).sum()))
             free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
             free.sort()

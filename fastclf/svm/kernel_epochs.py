@@ -41,10 +41,10 @@ class Learner:
     steps: np.ndarray  # (n, n_hyperplanes), float64, the step that a mistake on a row takes
     bias: float  # 1 with an intercept, else 0
     budget: int  # the most support vectors, or 0 for no limit
-    average: str  # "none", "averaged" or "voted"
+    average: str  # how training weights are used: "none", "averaged" or "voted"
     support: np.ndarray  # (n_support,), int64, the rows of X that have coefficients
     a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients; within a block (n_hyperplanes, n_slots)
-    lag: np.ndarray  # shape of a; for each coefficient sum(change * number of samples before the change)
+    lag: np.ndarray  # the shape of a; for each coefficient the sum of (change * number of samples before it)
     t: int  # the number of samples learned so far
     positive: np.ndarray = field(init=False)  # (n_hyperplanes,), intc, the class on each hyperplane's positive side
     mistakes: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, the number of mistakes in all epochs
@@ -52,7 +52,7 @@ class Learner:
     least: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, the least y f(x) of the last epoch's samples
     square: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, sum of a f(x): |w|^2 if nothing was a mistake
     radius: float = 0.0  # the largest K(x, x) + bias of any sample
-    log: list = field(default_factory=list)  # with "voted": the mistakes of each block, as `gather_votes` takes them
+    log: list = field(default_factory=list)  # with "voted": the logged mistakes of each block, for `gather_votes`
 
     def __post_init__(self):
         n = len(self.a)

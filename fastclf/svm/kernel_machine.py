@@ -162,7 +162,7 @@ class KernelMachine(Classifier):
         codes[bounds == 0] = -1
         if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = 1.0  # the value for kernels without gamma
+        gamma = 1.0  # any value, for kernels without gamma
         if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
             gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
         if self.gamma == "scale":  # rounded: the same for sparse and dense rows, at any scale of the weights

@@ -31,7 +31,7 @@ class Before(NamedTuple):
     """What earlier calls of `partial_fit` have learned, with a column for each support vector."""
 
     a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients after the last sample
-    lag: np.ndarray  # shape of a; for each coefficient sum(change * number of samples before the change)
+    lag: np.ndarray  # the shape of a; for each coefficient the sum of (change * number of samples before the change)
     votes: dict | None  # with average="voted": the attributes that `gather_votes` returned
 
 
@@ -145,7 +145,7 @@ class KernelPerceptron(ScoreClassifier):
         radius_=Value(require_number, -np.inf),
         _last_=Array("float64", "n_planes", "n_support"),
         _lag_=Array("float64", "n_planes", "n_support"),
-        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None with a precomputed kernel
+        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None if the kernel is precomputed
         **where(has("votes_"), **VOTES),
     )
 
@@ -425,7 +425,7 @@ class KernelPerceptron(ScoreClassifier):
             if hasattr(self, "votes_"):
                 scores[start : start + step] = voted(values, vars(self))
                 continue
-            # summed in the order of the support vectors, so that the size of a block changes no bit
+            # the sum is in the order of the support vectors, so that the size of a block changes no bit
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
 

@@ -43,7 +43,7 @@ _STALE, _GAIN = 10, 1e-12
 class Point(NamedTuple):
     """A hyperplane with its objective, gradient and violations."""
 
-    w: np.ndarray  # (d + 1,), with the weight of the bias column
+    w: np.ndarray  # (d + 1,), the weights, with that of the bias column
     z: np.ndarray
     objective: float
     gradient: np.ndarray  # the gradient of the losses, without the penalty
@@ -112,7 +112,7 @@ def _step(problem, edge, point):
     weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
     if len(taken) > 1:
         H = _of_columns(problem, taken[:-1]).products(weight)
-    else:  # the bias column is the only one
+    else:  # only the bias column is taken
         H = np.array([[problem.bias**2 * weight.sum()]])
     yield
     m = len(H)

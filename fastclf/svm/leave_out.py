@@ -60,7 +60,7 @@ def fold_scores(problem, tests, options):
                 dual.move(bounds)
             yield from _solved(dual, steps, limits)
             _score(dual, np.concatenate([tests[i] for i in part]), place, out)
-            free = dual.is_free().any()  # without free rows b depends on other rows too
+            free = dual.is_free().any()  # without free rows, the intercept depends on rows that are no support vectors
             yield
             for i in part:
                 inside = place[tests[i]]

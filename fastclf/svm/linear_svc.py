@@ -365,7 +365,7 @@ class Shared(NamedTuple):
     """What the searches for all hyperplanes of a fit share; only read."""
 
     model: LinearSVC
-    X: object  # ndarray or Csr, of shape (n, d)
+    X: object  # the rows of the fit, an ndarray or Csr of shape (n, d)
     squares: np.ndarray  # (n,), float64, the squared lengths of the rows
     small: object  # the rows as `SmallRows` if `small_planes` solves the problem, else None
     threads: int  # the number of threads for one hyperplane
@@ -393,7 +393,7 @@ class Plane:
         self.newton = self.few_rows or d <= _NEWTON_SIZE
         self.free = not self.model._intercept_is_penalised
         if self.few_rows and self.small is None:
-            # rows with the same inner products, but only n columns
+            # a QR decomposition gives rows with the same inner products, but only n columns
             self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
 
     def at(self, C):

@@ -125,7 +125,7 @@ def couple(R):
     Q = -np.swapaxes(R, 1, 2) * R
     index = np.arange(K)
     Q[:, index, index] = (np.swapaxes(R, 1, 2) ** 2).sum(axis=2) - R[:, index, index] ** 2
-    # minimise p'Qp with sum p = 1
+    # the probabilities p minimise p'Qp subject to sum p = 1
     system = np.zeros((n, K + 1, K + 1))
     system[:, :K, :K] = Q
     system[:, :K, K] = system[:, K, :K] = 1

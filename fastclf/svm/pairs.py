@@ -21,10 +21,10 @@ _LEAST_SET, _LARGEST_SET = 64, 2048
 # The most threads that solve pairs at a time, as each may need the memory of a Newton step.
 _NEWTON_THREADS = 16
 
-# A larger cache size, in bytes, is taken as this.
+# A larger cache size, in bytes, is reduced to this.
 _MOST_CACHE = 1e18
 
-# Seconds between two lines of progress.
+# The number of seconds between two lines of progress.
 _SHOW_SECONDS = 1.0
 
 

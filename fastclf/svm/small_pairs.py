@@ -144,7 +144,7 @@ class SmallPairs:
             yield
 
         def solve(item):
-            group, first, stop, listed = item  # group: a list of classes; first, stop: classes
+            group, first, stop, listed = item  # the pairs of a group with itself, or with classes first to stop
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]
             tiles = Tiles()

@@ -51,7 +51,7 @@ class Limits(NamedTuple):
     threads: int
     kept_bytes: float  # memory for the cache of rows of the kernel matrix
     newton_bytes: float  # memory for the matrix of a Newton step
-    largest_set: int  # the most rows of a working set, and of a dual with a whole kernel matrix
+    largest_set: int  # the most rows of a working set, and of a dual solved with its whole kernel matrix
 
 
 class Inseparable(Exception):
@@ -87,7 +87,7 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # only once: few steps follow, and f was just computed anew
+                dual.unsure = -np.inf  # no second refresh: few steps follow, and f was just computed anew
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
             else:
@@ -221,7 +221,7 @@ class Help:
             system[:m, m] = system[m, :m] = scale / scale.max()
             try:
                 step = scale * np.linalg.lstsq(system, np.append(-scale * f, 0.0), rcond=1e-15)[0][:m]
-            except np.linalg.LinAlgError:  # the singular values do not converge
+            except np.linalg.LinAlgError:  # the singular value decomposition did not converge
                 break
             step -= step.mean()
             bound = np.where(step > 0, dual.upper[free], dual.lower[free])

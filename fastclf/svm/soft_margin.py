@@ -149,14 +149,14 @@ class Problem:
         ascent = 1 - self.y * scores - self.ridge * alpha
         may_rise, may_fall = alpha < self.most, alpha > 0
         if self.free:
-            # m(alpha) and M(alpha) of Fan, Chen, Lin (2005); b lies between them
+            # m(alpha) and M(alpha) are those of Fan, Chen, Lin (2005); the intercept lies between them
             up = np.where(self.y > 0, may_rise, may_fall)
             low = np.where(self.y > 0, may_fall, may_rise)
             m = np.max(self.y * ascent, where=up, initial=-np.inf)
             M = np.min(self.y * ascent, where=low, initial=np.inf)
             violation, offset = max(0.0, float(m - M)), float(m + M) / 2
         else:
-            # the largest minus the smallest projected gradient, as in LIBLINEAR
+            # the violation is the largest minus the smallest projected gradient, as in LIBLINEAR
             rise = np.max(ascent, where=may_rise, initial=0)
             fall = np.max(-ascent, where=may_fall, initial=0)
             violation, offset = float(rise + fall), 0.0
@@ -192,7 +192,7 @@ class Proof(NamedTuple):
 
     w: np.ndarray  # (d + 1,), float64, w and the weight of the bias column
     b: float  # the part of the intercept that is not in the bias column
-    alpha: np.ndarray  # (n,), float64
+    alpha: np.ndarray  # (n,), float64, the dual variables
     z: np.ndarray  # (n,), float64, 1 - y_i (w x_i + b)
     primal: float  # the primal objective at (w, b)
     dual: float

@@ -83,7 +83,7 @@ class WholeMatrix:
         yield
 
     def shrink(self, dual, ends):
-        pass  # the compiled steps leave rows out by themselves
+        pass  # the compiled steps leave out rows by themselves
 
     def buffer(self, n):
         """A buffer of n doubles."""
@@ -130,7 +130,7 @@ class WorkingSets:
 
     def __init__(self, dual, limits, goes_on=False):
         self.threads, self.goes_on, self.looks = limits.threads, goes_on, 0
-        # no more than the whole kernel matrix and some of the largest working sets need
+        # more memory than for the whole kernel matrix and a few of the largest working sets is of no use
         most = 2.0 * (len(dual) + 4 * limits.largest_set) ** 2
         self.cache_buffer = np.empty(int(min(limits.kept_bytes / 8, most)))
         self.largest = max(2, min(limits.largest_set, len(dual)))

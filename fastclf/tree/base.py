@@ -245,7 +245,7 @@ class DecisionTree(PrunedTree):
     _state_table = declare(
         **where(
             has("categories_"),
-            # categories of each feature; None for a feature of numbers
+            # for each feature its categories, or None for a feature of numbers
             categories_=or_none(List("n_features", or_none(Array("any", None)))),
         ),
         features_with_missing_=Array("bool", "n_features"),

@@ -37,7 +37,7 @@ _COST = {"absolute_error": 32, "poisson": 4}
 class Limits(NamedTuple):
     """The parameters that limit growth and the search for splits."""
 
-    criterion: int  # an index into CRITERIA
+    criterion: int  # the index of the criterion in CRITERIA
     max_depth: int
     min_split: int
     min_leaf: int
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     min_decrease: float
     max_features: int
     seed: int
-    monotonic: np.ndarray | None  # (n_features,), int8, or None
+    monotonic: np.ndarray | None  # (n_features,), int8: -1, 0 or 1 for each feature; or None
     drawn: bool = False  # whether a node tries a single random cut of each feature
 
 
@@ -75,7 +75,7 @@ class Grown(NamedTuple):
     """The nodes of a grown tree, in the format of compiled code."""
 
     blocks: list  # list of (nodes, numbers), as in `Part`; together in pre-order
-    subsets: np.ndarray  # as in `Part`
+    subsets: np.ndarray  # subsets of categories, as in `Part`
 
     @property
     def n_nodes(self):

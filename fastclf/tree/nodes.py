@@ -120,7 +120,7 @@ def split_steps(nodes):
 
 # The arrays of a fitted tree, as an entry of an estimator's table of state; the estimator declares the size n_values.
 NODES = Dict(
-    steps=Array("int64", "n_nodes", 2, least=1),  # a step_t of `_descend.pyx` for each node
+    steps=Array("int64", "n_nodes", 2, least=1),  # for each node a `step_t` of `_descend.pyx`
     subsets=Array("uint64", None, least=1),
     impurity=Array("float64", "n_nodes"),
     n_node_samples=Array("int64", "n_nodes"),

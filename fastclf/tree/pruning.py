@@ -79,7 +79,7 @@ def pruned(nodes, ccp_alpha, links):
 class Judged(NamedTuple):
     """A finished tree with the risks and losses for pruning."""
 
-    nodes: dict  # the arrays named in `nodes.NODES`
+    nodes: dict  # the arrays of the nodes, with the names in `nodes.NODES`
     risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None for its impurity
     # (2, n_nodes), float64: for each node, the sum of the costs of its prediction over the left-out rows that pass it,
     # and
@@ -90,8 +90,8 @@ class Judged(NamedTuple):
 class FoldErrors(NamedTuple):
     """The errors of a fold's tree on its left-out rows; a node adds its loss for alphas from `low` to below `high`."""
 
-    low: np.ndarray  # (k,), float64, for the k nodes that are a leaf at some alpha
-    high: np.ndarray  # (k,), float64, the alphas at which these nodes are removed
+    low: np.ndarray  # (k,), float64, alphas from which k nodes are leaves of the tree
+    high: np.ndarray  # (k,), float64, alphas from which these nodes are removed
     loss: np.ndarray  # (k,), float64, the sums of costs, as in `Judged`
     square: np.ndarray  # (k,), float64, the sums of squared costs
 

@@ -40,7 +40,7 @@ NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 class Training(NamedTuple):
     """The data of a fit: the rows of X with weight above 0, and their targets."""
 
-    X: np.ndarray  # (number of all rows, n_features), float32 or float64, with codes for categories
+    X: np.ndarray  # float32 or float64; rows of weight 0 included; codes for categories
     rows: np.ndarray | None  # (n,), intp: the rows with weight above 0; None: all rows
     target: Target  # the targets of these n rows
     weight: np.ndarray | None  # (n,), float64, the weights of these rows; None if all are 1

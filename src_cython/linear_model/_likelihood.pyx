@@ -57,8 +57,8 @@ cdef struct pass_t:
     const int* codes           # (n,) the class of each row
     const double* weights      # (n,) the weight of each row, or NULL if all are 1
     double bias                # the value of the bias column: 1, or 0 without intercept
-    const double* shift        # (d,) subtracted from each dense row
-    const double* factor       # (d,) multiplies each dense row after that
+    const double* shift        # (d,), the numbers that are subtracted from each dense row
+    const double* factor       # (d,), the factors of each dense row after that
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
@@ -66,7 +66,7 @@ cdef struct pass_t:
     double* grad               # the gradient, with the shape of W
     double* hess               # (blocks, d + 1, ld) the second derivatives
     # scratch space
-    double* s                  # (K, ROWS) the scores, then r
+    double* s                  # (K, ROWS) the scores, which are replaced by r
     double* weight             # (ROWS,) the weights; 0 beyond the last row
     double* bend               # (ROWS,) weight times a for two classes; for more 1 / weight, or 0 if the weight is 0
     double* z                  # (ROWS, ld) a panel z; for sparse rows one row of `width` numbers
@@ -103,7 +103,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # SIMD levels with fewer than four lanes in a vector
+            else:  # at SIMD levels with fewer than four lanes in a vector
                 transpose_rest(p, i, j)
 
 

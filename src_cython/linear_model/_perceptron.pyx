@@ -38,10 +38,10 @@ ctypedef struct epoch_t:
     bint intercept
     double eta
     double* to_w           # (hyperplanes, d) where steps are added: w itself, or the sum of a batch
-    double* to_b           # (hyperplanes,) the same for b
+    double* to_b           # (hyperplanes,) where steps of the intercepts are added
     # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is T w - lag_w
     double* lag_w
-    double* lag_b          # (hyperplanes,) the same for b, or NULL
+    double* lag_b          # (hyperplanes,) the same sums for the intercepts, or NULL
     double* loss           # (n,) sums of -y f over the mistakes
     double* margin         # (n,) the least y f over the correct samples
     int64_t* mistakes      # (n,) the number of mistakes

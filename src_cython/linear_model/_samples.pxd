@@ -33,11 +33,11 @@ ctypedef fused number:  # the type of the weights; `floating` is the type of the
     double
 
 ctypedef struct hyperplanes_t:
-    Py_ssize_t n           # 1, or the number of classes
+    Py_ssize_t n           # the number of hyperplanes: 1, or the number of classes
     const int* positive    # (n,) the class on the positive side of each hyperplane
     double* w              # (n, d) the weights
     double* b              # (n,) the intercepts
-    const double* up       # (n,) the class weight of `positive`; in joint learning, of class k
+    const double* up       # (n,) the class weight of the positive class; in joint learning, of class k
     const double* down     # (n,) the class weight of all other classes
 
 

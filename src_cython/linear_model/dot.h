@@ -70,7 +70,7 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
 }
 #endif
 
-/* w.x */
+/* The inner product w.x. */
 #define DOT(name, a, b)                                                                       \
     INLINED double name(const a##_number *w, const b##_number *x, ptrdiff_t n)                \
     {                                                                                         \

@@ -33,12 +33,12 @@ cdef struct gaussians_t:
     const double* mean       # (n_classes + 1, d) means; the last row is for all classes together
     const double* squares    # (n_classes + 1, d) sums of squares about the mean; the last row likewise
     const double* log_prior  # (2, n_classes) log priors with all rows, and without one row of the class
-    const double* inverse    # (n_classes, d) 1 / v
+    const double* inverse    # (n_classes, d) 1 / v for each class and column
     const double* sums       # (n_classes, 3) the sum of log v, the sum of 1 / v, the largest 1 / v
     Py_ssize_t width         # n_classes, rounded up to whole vectors
-    const double* A          # (d, width) A as above
-    const double* B          # (d, width) B as above
-    const double* base       # (width,) base as above
+    const double* A          # (d, width) the A of the head
+    const double* B          # (d, width) the B of the head
+    const double* base       # (width,) the base of the head
     const double* top        # (n_classes,) the log joint at the mean of the class
     double highest           # the largest entry of top
     double off               # a bound of the absolute rounding error of a log joint; a relative error comes on top
@@ -114,7 +114,7 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 # h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
 # classes are bounded in the same way. The bound of a class is monotone in its log joint, so the best two classes
 # decide.
-@cdivision(True)  # n may be 1
+@cdivision(True)  # n may be 1, so that 1 / (n - 1) is infinite
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
     cdef int32_t found = 0
@@ -155,7 +155,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         else:
             score += distance_without(g, k, x, n, held, left, lost)
         score = g.log_prior[held * g.n_classes + k] - 0.5 * score
-        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # the first of equal classes
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # the first of equal classes wins
             best = score
             found = k
     return found

@@ -150,11 +150,11 @@ cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexc
 
 # A sum of normal densities with standard deviation h, centred at the cells.
 cdef struct density_t:
-    const double* cell   # (m,), ascending
+    const double* cell   # (m,), the cells, ascending
     const double* count  # (m,), the number of values in each cell, above 0
     Py_ssize_t m
     double h
-    double slack         # log(the largest count) + log(m) + 42
+    double slack         # the slack of the reach: log(the largest count) + log(m) + 42
     double constant      # the logarithm of the divisor of the sum
 
 

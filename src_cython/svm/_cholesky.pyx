@@ -12,8 +12,8 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
     PANEL_ROWS = 64
-    VECTORS = 3  # vectors in each row of a group of packed columns
-    ROWS = 4     # rows of A that are multiplied by a group at once, which makes 12 sums
+    VECTORS = 3  # the number of vectors in each row of a group of packed columns
+    ROWS = 4     # the number of rows of A that are multiplied by a group at once, which makes 12 sums
 
 cdef double HUGE = 1e150
 

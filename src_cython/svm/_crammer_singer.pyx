@@ -33,7 +33,7 @@ ctypedef struct machine_t:
     double* w                  # (d + 1, ld), weights; changed
     double* alpha              # (n, ld), dual variables; changed
     double* violation          # (n,), out: the violation of each row before its step
-    double* g                  # (2, ld), scratch space for g and D
+    double* g                  # (2, ld), scratch space for g and D of one row
 
 
 cdef machine_t as_machine(machine) except *:
@@ -94,7 +94,7 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        g[k], alpha[k] = to - alpha[k], to  # the bound exactly: a value just below it would count as free
+        g[k], alpha[k] = to - alpha[k], to  # exactly the bound: a value just below it would count as free
         most = max(most, g[k])
     return most
 

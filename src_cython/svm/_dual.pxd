@@ -15,7 +15,7 @@ ctypedef struct dual_t:
     Py_ssize_t n       # the number of rows
     Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
     # the arrays, each of shape (ld,):
-    double* y          # labels, +1 or -1; set once
+    double* y          # the labels, +1 or -1; set once
     double* lower      # the lower bounds of b; written by `set_bounds`
     double* upper      # the upper bounds of b; written by `set_bounds`
     double* coef       # the variables b; changed by steps
@@ -32,7 +32,7 @@ ctypedef struct ends_t:
     Py_ssize_t at      # a row with the smallest f
 
 cdef enum:
-    # positions of the numbers that prove a solution
+    # the positions of the numbers that prove a solution
     INTERCEPT
     VIOLATION
     OBJECTIVE
@@ -124,7 +124,7 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
     for i in range(d.n):
         C = d.upper[i] - d.lower[i]
         d.coef[i] *= factor
-        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # close to the bound by rounding: it must not count as free
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # rounding has left b close to its bound: it must not count as free
             d.coef[i] = d.y[i] * C
         d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
 

@@ -36,17 +36,17 @@ ctypedef struct samples_t:
 
 # The hyperplanes: the arrays and numbers of a `kernel_epochs.Learner`.
 ctypedef struct learner_t:
-    # in:
+    # fields that are only read:
     Py_ssize_t K               # the number of hyperplanes
     Py_ssize_t n_slots
     const int* positive        # (K,), the class on the positive side of each hyperplane
     double bias
     double t                   # the number of samples before the current one
     Py_ssize_t budget          # the most support vectors, or 0 for no limit
-    # changed:
+    # fields that are changed:
     Py_ssize_t n_support       # the number of slots with a coefficient other than 0
     double* a                  # (K, n_slots), the coefficients
-    double* lag                # (K, n_slots), for each coefficient sum(change * number of samples before it)
+    double* lag                # (K, n_slots), for each coefficient the sum of (change * number of samples before it)
     double* least              # (K,), the least y f of the samples of the epoch
     double* square             # (K,), the sum of a f over the samples of the epoch; |w|^2 if none was a mistake
 

@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t
 from _vector cimport fmadd_d, require, spread_d, vec_d
 
 cdef enum:
-    SUMS = 8       # outputs that are summed side by side
-    ROWS = 64      # rows whose scores stay in the L1 cache during the loop over pairs
+    SUMS = 8       # the number of outputs that are summed side by side
+    ROWS = 64      # the number of rows whose scores stay in the L1 cache during the loop over pairs
 
 ctypedef fused value:
     float

@@ -23,9 +23,9 @@ from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d
 cdef enum:
     UNSOLVED
     SOLVED
-    STOPPED     # by max_iter or by the user's callback
+    STOPPED     # the solver was stopped by max_iter or by the user's callback
     DOUBTFUL    # rounding may have changed f too much for the tolerance
-    SLOW        # left to the methods of `smo.py`
+    SLOW        # the pair is left to the methods of `smo.py`
 
 # After this number of steps for each row, f has too many rounding errors to be trusted.
 cdef enum:
@@ -74,12 +74,12 @@ ctypedef struct pair_t:
     const double* C_a          # (n_a,), the upper bounds of alpha
     const double* C_b          # (n_b,), the upper bounds of alpha
 
-# Where the next call of `solve_list` goes on.
+# The position at which the next call of `solve_list` goes on.
 ctypedef struct position_t:
-    int64_t pair               # the index of the pair in the list
-    int64_t C                  # the index of C
-    int64_t begun              # whether the problem of this pair and this C has been set up
-    int64_t looks              # the number of visits of rows for this pair and this C so far
+    int64_t pair               # the index of the current pair in the list
+    int64_t C                  # the index of the current C
+    int64_t begun              # whether the problem of the current pair and C has been set up
+    int64_t looks              # the number of visits of rows for the current pair and C so far
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
@@ -229,7 +229,7 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    double off_positive, off_negative    # Kb - f of each class
+    double off_positive, off_negative    # Kb - f of the rows of each class
     double r, least                      # the margin, and the least value that serves as unit of violations
 
 

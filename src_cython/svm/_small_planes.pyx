@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
-    ROWS = 4            # rows that are added to or removed from the matrix at once
+    ROWS = 4            # the number of rows that are added to or removed from the matrix at once
     SEARCH_STEPS = 50   # the most steps of a line search
 
 cdef double FLAT = 1e-9   # a line search ends when the slope is this share of the first one
@@ -22,11 +22,11 @@ cdef double FLAT = 1e-9   # a line search ends when the slope is this share of t
 cdef struct plane_t:
     Py_ssize_t n, d        # the number of rows, and their padded length
     const double* X        # (n, d), the rows
-    const double* y        # (n,), labels, 1 or -1
+    const double* y        # (n,), the labels, 1 or -1
     const double* cost     # (n,), the cost of each row
     double* w              # (d,), the weights; changed
-    double* z              # (n,), 1 - y w.x; changed
-    double* u              # (n,), y p.x; scratch space
+    double* z              # (n,), z = 1 - y w.x; changed
+    double* u              # (n,), u = y p.x; scratch space
     double* active         # (n,), the cost of rows in the matrix, else 0; changed
     double* matrix         # (d, d), the matrix 1 + 2 sum cost x x', right of the diagonal; changed
     double* factor         # (d, d), the Cholesky factor; scratch space

@@ -230,20 +230,20 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
 
 # Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
 ctypedef struct descent_t:
-    # in, the same for all epochs:
-    const double* y            # (n,), +1 or -1
-    const double* most         # (n,), U_i
-    const double* ridge        # (n,), r_i
-    const double* square       # (n,), |x_i|^2
+    # fields that are only read, the same for all epochs:
+    const double* y            # (n,), the labels, +1 or -1
+    const double* most         # (n,), U_i, the upper bounds of alpha
+    const double* ridge        # (n,), r_i, the factors of alpha_i^2 / 2
+    const double* square       # (n,), |x_i|^2, the squared lengths of the rows
     double bias                # the value of the bias column
     double offset              # added to each score: the part of the intercept without bias * w[d]
-    # in, set anew for each epoch:
+    # fields that are only read, set anew for each epoch:
     const int64_t* order       # (n_order,), the rows of the epoch
     double high                # a row with alpha = 0 is left out if its gradient is above this
     double low                 # a row with alpha = U_i is left out if its gradient is below this
-    # changed:
+    # fields that are changed:
     double* alpha              # (n,), the dual variables
-    double* w                  # (d + 1,), v; the last number is the weight of the bias column
+    double* w                  # (d + 1,), v, the weights; the last one is that of the bias column
     signed char* kept          # (n_order,), out: whether the next epoch visits the row
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0

@@ -152,7 +152,7 @@ cdef inline void compare(
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row that may fall and whose step with row i gains most, ignoring bounds; -1 if there is none."""
     cdef Py_ssize_t v = 0
-    cdef quotient_t even, odd  # even and odd vectors apart, since each comparison waits for the one before
+    cdef quotient_t even, odd  # two chains of comparisons, as each comparison waits for the one before
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), quotient
     cdef double most
     even.above, even.below, even.place = spread_d(0), spread_d(1), at
@@ -201,13 +201,13 @@ cdef inline Py_ssize_t descend(
     cdef ends_t ends = find_ends(d)
     cdef double t
     while step < most and ends.most - ends.least > tol:
-        # choose i
+        # choose the row i whose f is smallest among those that may rise
         i = ends.at
-        # choose j
+        # choose the row j that may fall and gains most with i
         j = choose_partner(d, row_of(K, i, ld), i)
         if j < 0:
             break
-        # step
+        # change both coefficients, and update f
         t = take_step(d, i, j, entry(row_of(K, i, ld), j), gained)
         if t == 0:
             break

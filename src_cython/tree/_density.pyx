@@ -24,19 +24,19 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # column numbers of the nodes
+    FEATURE = 0  # the columns of the nodes
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # column numbers of the stack
+    START = 0  # the columns of the stack
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # column numbers of the boxes; the lower ends, then the upper ends, begin at ENDS
+    VOLUME = 0  # the columns of the boxes; the lower ends, then the upper ends, begin at ENDS
     ENDS = 1
-    ROWS = 0  # column numbers of the numbers
+    ROWS = 0  # the columns of the numbers of a node
     RISK = 1
     VOLUME_OUT = 2
 

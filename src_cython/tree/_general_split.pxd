@@ -34,12 +34,12 @@ from tree._growth cimport (
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
 ctypedef struct order_t:  # the rows of a node in an order; a cut sends the first rows to the left
-    const uint64_t* items  # (number of rows of the node,)
+    const uint64_t* items  # (number of rows of the node,), the items in this order
     Py_ssize_t feature
     Py_ssize_t first, last  # the least and the largest number of rows that a cut may send to the left
 
 ctypedef struct best_t:  # the best cut found so far in an order
-    double score  # the score of the cut, rounded
+    double score  # the rounded score of the cut
     double bar  # a lower score cannot be the best after rounding
     Py_ssize_t cut  # the number of rows on the left, or -1 if there is no cut
 

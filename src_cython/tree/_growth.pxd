@@ -21,20 +21,20 @@ ctypedef struct growth_t:
     uint64_t row_mask, class_mask, missing  # masks of an item's row and class; the rank of NaN
     int row_bits, rank_shift
     const int32_t* common  # (n_features,): the rank that a short list leaves out; -1: full list; NULL: all are full
-    const int32_t* common_row  # (n_features,): a row with that rank
+    const int32_t* common_row  # (n_features,): for each short list a row with the value that it leaves out
     uint8_t* side  # (n,): 1 if the row goes left; written when its node is split
-    # the target
+    # fields of the target:
     int criterion
     Py_ssize_t n_values, n_outputs  # each output has the weights of its classes, or one number, as values
     const double* y  # (n, n_outputs): numbers, or indices of classes among all values; NULL: items have the classes
     const double* weight  # (n,): the weights of the rows; NULL: all 1
     const int32_t* first_value  # (n_outputs + 1,): the index of the first value of each output
     const double* table  # (n + 1,): t of `_plain_split.pxd`, for entropy without weights; else NULL
-    # the features
+    # fields of the features:
     const int32_t* n_codes  # (n_features,): the number of categories, 0 for numbers; NULL: all are numbers
     const int8_t* monotonic  # (n_features,): -1, 0 or 1; NULL: no constraints
     Py_ssize_t most_words  # the number of words of the largest subset of categories
-    # the limits
+    # fields of the limits:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
@@ -60,10 +60,10 @@ ctypedef struct group_t:  # the rows of one category
     Py_ssize_t start, stop
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
-    double* sides  # (2 n_values,): sums over both sides of a cut
-    uint64_t* items  # (number of rows of the node,)
+    double* sides  # (2 n_values,): sums of values over both sides of a cut
+    uint64_t* items  # (number of rows of the node,): items in another order
     group_t* groups  # (largest number of categories of a feature + 1,); the last is for missing values
-    double* losses  # (7 times the number of rows of the node,); for absolute errors only
+    double* losses  # (7 times the number of rows of the node,): losses of all cuts; for absolute errors only
 
 
 cdef inline Py_ssize_t row_of(const growth_t* g, uint64_t item) noexcept nogil:

@@ -57,7 +57,7 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v: categories are sorted by the mean of value v
+    BY_RESPONSE = 2  # BY_RESPONSE + v is the order of categories by the mean of value v
     FEW = 32  # in a list of at most FEW rows no common value is looked for
     BLOCK = 64
     EXACT = 1 << 26  # with fewer rows, products of two counts are exact as doubles
@@ -186,8 +186,8 @@ cdef inline void read_gini(
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, stop = min(end.count, end.last), i, k, c
-    cdef double squares = 0, cross = 0  # the sum of n_c^2, and the sum of l_c n_c
-    cdef int64_t left = 0  # the sum of l_c^2
+    cdef double squares = 0, cross = 0  # the sum of n_c^2 over classes, and the sum of l_c n_c
+    cdef int64_t left = 0  # the sum of l_c^2 over classes
     cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others: counts of alternate rows
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]

@@ -28,21 +28,21 @@ cdef enum:
     AHEAD = 16  # rows of X that are prefetched ahead, since each row is in another page of memory
     SHORT = 48  # up to this length, a run of equal upper halves is sorted by insertion, not by digits
 
-    READ = 0  # passes in their order; READ: a block of columns is read, then each of its columns is sorted
-    COUNT = 1  # count the rows with a common value
-    LIST = 2  # list the keys and rows, except rows with the common value
-    DIGITS = 3  # count the occurrences of each digit
-    LOW = 4  # sort by the lowest digit, then by the next two
+    READ = 0  # the passes in their order; READ reads a block of columns, each of which is then sorted
+    COUNT = 1  # this pass counts the rows with a common value
+    LIST = 2  # this pass lists keys and rows, except rows with the common value
+    DIGITS = 3  # this pass counts the occurrences of each digit
+    LOW = 4  # this pass sorts by the lowest digit; two more sort by the next digits
     MIDDLE = 5
     HIGH = 6
-    BACK = 7  # copy from the scratch space to the list
-    LOWER = 8  # sort by the lower halves, for float64
-    RANKS = 9  # replace the keys by ranks
+    BACK = 7  # this pass copies from the scratch space to the list
+    LOWER = 8  # this pass sorts by the lower halves, for float64
+    RANKS = 9  # this pass replaces the keys by ranks
 
 cdef uint32_t FIRST = <uint32_t> 1 << 31  # a bit above all row numbers
 
 ctypedef struct sorting_t:  # the state of the sort of columns [column, stop)
-    # set once:
+    # fields that are set once:
     Py_ssize_t n, d, stop  # the numbers of rows and of columns of X, and the end of the columns to sort
     Py_ssize_t width  # the number of columns that are read at a time
     Py_ssize_t least  # a value is common if more rows than this have it
@@ -53,18 +53,18 @@ ctypedef struct sorting_t:  # the state of the sort of columns [column, stop)
     uint64_t* items  # (d, n): the lists
     uint64_t* scratch  # (n,): scratch space
     uint32_t* counts  # (3, DIGIT): the counts of three digits
-    growth_t g  # only for the layout of an item
-    # changed:
+    growth_t g  # a growth_t for the layout of an item; its other fields are not used
+    # fields that change:
     Py_ssize_t block, block_end  # the range of the columns that were read last
-    Py_ssize_t column  # the column of this range that is being sorted
+    Py_ssize_t column  # the column that is being sorted
     int step  # the current pass
     Py_ssize_t place, todo  # the number of rows done in this pass, and in the whole pass
     Py_ssize_t length, n_equal  # the length of the list, and the number of rows with the common value
     bint lacks  # whether the column has a missing value
     double value  # the common value, if `repeated`
     bint repeated  # whether a sample of the column has a value more than once
-    uint64_t* source  # the items before and after a sort by a digit
-    uint64_t* target
+    uint64_t* source  # the items before a sort by a digit
+    uint64_t* target  # the items after a sort by a digit
     uint64_t last, n_ranks  # the last key, and the number of ranks so far
     bint waiting  # whether all keys so far are below the common value
 
