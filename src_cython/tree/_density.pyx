@@ -24,19 +24,19 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # the columns of the nodes
+    FEATURE = 0  # FEATURE to MISSING are columns of `nodes`
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # the columns of the stack
+    START = 0  # START to LIST are columns of `stack`
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # the columns of the boxes; the lower ends, then the upper ends, begin at ENDS
+    VOLUME = 0  # VOLUME and ENDS are columns of `boxes`; at ENDS the lower ends begin, then the upper ends follow
     ENDS = 1
-    ROWS = 0  # the columns of the numbers of a node
+    ROWS = 0  # ROWS to VOLUME_OUT are columns of `numbers`
     RISK = 1
     VOLUME_OUT = 2
 

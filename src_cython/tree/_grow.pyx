@@ -24,13 +24,13 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    FEATURE = 0  # the columns of a part's nodes; feature: -1 for a leaf, -2 - i for the place of part i
+    FEATURE = 0  # FEATURE to MISSING are columns of `nodes`; the feature is -1 for a leaf, -2 - i for the place of part i
     SIZE = 1
     BELOW = 2  # the row with the largest value on the left, or the index of the subset; for a leaf any row
     ABOVE = 3  # the row with the smallest value on the right
     MISSING = 4  # the side of missing values: 1 left, 0 right; -1 if the node has none
     NODE_INTS = 5
-    START = 0  # the columns of a part's stack
+    START = 0  # START to CONSTANT are columns of `stack`
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -38,7 +38,7 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    WEIGHT = 0  # the columns of the numbers of nodes and of the stack
+    WEIGHT = 0  # WEIGHT to VALUES are columns of `numbers` and of `waiting`
     IMPURITY = 1
     VALUES = 2
 
