@@ -24,7 +24,7 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    FEATURE = 0  # FEATURE to MISSING are columns of `nodes`; the feature is -1 for a leaf, -2 - i for the place of part i
+    FEATURE = 0  # FEATURE to MISSING: columns of `nodes`; the feature is -1 for a leaf, -2 - i for the place of part i
     SIZE = 1
     BELOW = 2  # the row with the largest value on the left, or the index of the subset; for a leaf any row
     ABOVE = 3  # the row with the smallest value on the right
