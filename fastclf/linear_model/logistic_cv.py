@@ -335,7 +335,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 def _path(models, Cs, rows, codes, weights, n_classes):
     """(coefficients (n_Cs, K, d + 1) in the order of Cs, steps); each fit starts from that of the next smaller C."""
     if weights is not None and not weights.any():
-        raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each")
+        raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each fold")
     order = np.argsort(Cs, kind="stable")
     ascending = [models[i] for i in order]
     strengths = [model._check_parameters() for model in ascending]

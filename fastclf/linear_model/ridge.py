@@ -188,7 +188,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         if self.max_iter is not None:
             require_integer("max_iter", self.max_iter, 1)
         if self.positive:
-            raise ValueError("positive is True; False is wanted, as there are no coefficients from 0 up alone here")
+            raise ValueError("positive is True; False is wanted, as coefficients cannot be kept at or above 0")
         columns, rows, codes, classes, weight, kept = super()._checked(X, y, sample_weight)
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
@@ -378,7 +378,7 @@ class RidgeClassifierCV(RoutedScores):
         """The penalties as a list of floats."""
         alphas = [self.alphas] if isinstance(self.alphas, Real) else as_list(self.alphas, "alphas")
         if len(alphas) == 0:
-            raise ValueError("alphas is empty; a penalty at least is wanted")
+            raise ValueError("alphas is empty; at least one penalty is wanted")
         for i, alpha in enumerate(alphas):
             what = f"alphas[{i}]" if len(alphas) > 1 else "alphas"
             if not isinstance(alpha, (Real, np.number)) or isinstance(alpha, bool):

@@ -184,7 +184,7 @@ class Histogram(CellCounts):
     def merge(one, other):
         if not np.array_equal(one["cells"], other["cells"]):
             raise ValueError(
-                "the histograms of the models have different bins; bins of the same `partial_fit` are wanted"
+                "the histograms of the models have different bins; bins of the same call of partial_fit are wanted"
             )
         return {"cells": one["cells"], "counts": one["counts"] + other["counts"]}
 

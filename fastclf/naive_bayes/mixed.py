@@ -153,7 +153,9 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
             for key, kind in wanted.items():
                 group = [position.get(name, name) for name in (key if isinstance(key, tuple) else (key,))]
                 if not all(isinstance(place, (int, np.integer)) and 0 <= place < d for place in group):
-                    raise ValueError(f"distributions names the column {key!r}, which X does not have")
+                    raise ValueError(
+                        f"distributions names the column {key!r}, which X does not have; columns of X are wanted"
+                    )
                 for place in group:
                     chosen[place] = kind
                 if isinstance(key, tuple) and kind == "multinomial":
@@ -179,7 +181,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         for group in groups:
             for j in group:
                 if table.missing[j] is not None:
-                    raise ValueError(f"column {j} of X has missing values, which no multinomial can have")
+                    raise ValueError(f"column {j} of X has missing values, which no multinomial distribution can have")
         grouped = {place for group in groups for place in group}
         return table.assign(kinds, sorted([[j] for j in range(len(kinds)) if j not in grouped] + groups))
 
@@ -267,7 +269,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         sums = self._sums(table, codes, weight, len(classes))
         count = without(sums["class_count_"], codes, 1 if weight is None else weight)
         if not count.sum(axis=1).all():
-            raise ValueError("X has one row with a weight; at least two are wanted, of which one is left out")
+            raise ValueError("X has one row of weight above 0; at least two are wanted, as one is left out")
         prior = count / count.sum(axis=1, keepdims=True) if self.priors is None else self._prior(count[0])
         joint = np.array(np.broadcast_to(log_of(prior), count.shape))
         table.add_left(joint, sums["statistics_"], codes, weight, self._options())
@@ -297,7 +299,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
 
     def _check_rest(self, sizes, entries):
         if sorted(place for places in self.factors_ for place in places) != list(range(self.n_features_in_)):
-            raise ValueError("factors_ does not have each column once")
+            raise ValueError("factors_ does not contain each column of X exactly once")
         for i, (places, state) in enumerate(zip(self.factors_, self.statistics_)):
             kind = DISTRIBUTIONS[self.distributions_[places[0]]]
             kind.statistics.check(f"statistics_[{i}]", state, sizes, entries)

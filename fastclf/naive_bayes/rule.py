@@ -77,7 +77,7 @@ class BayesClassifier:
             for table in self.densities:
                 if table.shape != self.densities[0].shape or (table < 0).any() or not np.isclose(table.sum(), 1):
                     raise ValueError(
-                        "densities has a wrong table; probabilities with the sum 1, in tables of one shape, are wanted"
+                        "densities has a wrong table; tables of one shape, each of probabilities with sum 1, are wanted"
                     )
 
     def predict_joint_log_proba(self, X):
@@ -91,7 +91,9 @@ class BayesClassifier:
     def _log_density(self, density, X):
         if self._kind == "table":
             if X.shape[1] != density.ndim or (X < 0).any() or (density.shape <= X).any() or (np.floor(X) != X).any():
-                raise ValueError(f"X has a row that is no index into tables of shape {density.shape}")
+                raise ValueError(
+                    f"X has a row that is no index into tables of shape {density.shape}; integers within it are wanted"
+                )
             return np.log(density[tuple(X.T.astype(np.intp))])
         x = X[:, 0] if X.shape[1] == 1 else X
         if self._kind == "callable":
@@ -177,8 +179,8 @@ class BayesClassifier:
         total = total + whole.sum(axis=0)
         if not np.allclose(total[1:], self.priors, rtol=1e-6, atol=1e-9):
             raise ValueError(
-                f"densities times priors have the integrals {total[1:]}, not {self.priors}; densities, and a support"
-                " with all of their mass, are wanted"
+                f"densities times priors have the integrals {total[1:]} over support; the priors, {self.priors},"
+                " are wanted, as the integral of each density is 1"
             )
         return float(total[0])
 
@@ -292,7 +294,7 @@ class BayesOptimalClassifier(Classifier):
         """
         models = as_list(self.models, "models")
         if not models or not all(hasattr(model, "predict_proba") for model in models):
-            raise ValueError("models is empty or has one without predict_proba; at least one, each with it, is wanted")
+            raise ValueError("models is empty or has one without predict_proba; models with predict_proba are wanted")
         given = None
         if not isinstance(self.evidence, str):
             given = as_float64(self.evidence, "evidence")
@@ -316,9 +318,7 @@ class BayesOptimalClassifier(Classifier):
         elif self.evidence == "auto" and all(hasattr(model, "log_evidence_") for model in fitted):
             source, evidence = "marginal likelihood", np.array([model.log_evidence_ for model in fitted])
         elif self.prefit:
-            raise ValueError(
-                "prefit is True and models have no log_evidence_; evidence='none' is wanted, or logarithms"
-            )
+            raise ValueError("prefit is True and models have no log_evidence_; evidence='none' or an array is wanted")
         else:
             source = "cross-validation"
             evidence = np.array([self._log_predictive(model, rows, y, classes, codes) for model in models])

@@ -439,7 +439,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
     def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):
             if [column.shape[1] for column in getattr(self, name)] != self.n_categories_.tolist():
-                raise ValueError(f"{name} is not of n_categories_")
+                raise ValueError(f"{name} does not have n_categories_[j] columns for each feature j")
 
 
 def _cells(counts):

@@ -127,7 +127,7 @@ class KernelMachine(Classifier):
     def _training_rows(self, X):
         array = self._as_rows(X, type(self).__name__)
         if self.kernel == "precomputed" and array.shape[0] != array.shape[1]:
-            raise ValueError(f"X has shape {array.shape}; a square matrix is wanted of a precomputed kernel")
+            raise ValueError(f"X has shape {array.shape}; a square matrix is wanted for a precomputed kernel")
         return array, self._fitted_columns(X, array)
 
     def _labels(self, y, sample_weight, n):

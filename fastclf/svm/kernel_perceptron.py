@@ -234,7 +234,9 @@ class KernelPerceptron(ScoreClassifier):
         self._check_parameters()
         first = not hasattr(self, "dual_coef_")
         if self.kernel == "precomputed":
-            raise ValueError("kernel is 'precomputed', which has no values between calls; another one is wanted")
+            raise ValueError(
+                "kernel is 'precomputed', which has no values between rows of different calls; another kernel is wanted"
+            )
         known = declared_classes(classes, None if first else self.classes_)
         rows = self._training_rows(X, first)
         labels = as_labels(y, sample_weight, len(rows), type(self).__name__, known)
@@ -276,7 +278,10 @@ class KernelPerceptron(ScoreClassifier):
         if self.budget is None:
             return 0
         if self.average != "none":
-            raise ValueError(f"budget is given with average={self.average!r}, which exceeds it; one of them is wanted")
+            raise ValueError(
+                f"budget is {self.budget} with average={self.average!r}, which keeps more support vectors;"
+                " budget=None or average='none' is wanted"
+            )
         return require_integer("budget", self.budget, 1)
 
     def _as_rows(self, X, owner):
@@ -286,7 +291,7 @@ class KernelPerceptron(ScoreClassifier):
         name = type(self).__name__
         rows = self._as_rows(X, name) if reset else self._new_samples(X)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted of a precomputed kernel")
+            raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted for a precomputed kernel")
         return rows
 
     def _steps(self, labels, codes, heavy):
@@ -329,7 +334,7 @@ class KernelPerceptron(ScoreClassifier):
         a, fitted = self._last_, vars(self)
         voting = self.average == "voted" and a.shape[1] > 0
         if voting and "votes_" not in fitted:
-            raise ValueError("average is 'voted' and that of the calls before was not; the same one is wanted")
+            raise ValueError("average is 'voted' but was not in earlier calls; the same average is wanted in all calls")
         return Before(a, self._lag_, fitted if voting else None)
 
     def _learner(self, X, codes, steps, state, before=None):
@@ -400,7 +405,7 @@ class KernelPerceptron(ScoreClassifier):
     def support_vectors_(self):
         self._require_fitted()
         if self._support_rows_ is None:
-            raise AttributeError("support_vectors_ is not known of a precomputed kernel")
+            raise AttributeError("support_vectors_ is not known with a precomputed kernel")
         return as_scipy(self._support_rows_)
 
     def _scores(self, X):
@@ -431,6 +436,6 @@ class KernelPerceptron(ScoreClassifier):
 
     def _check_rest(self, sizes, entries):
         if self.kernel != "precomputed" and self._support_rows_ is None:
-            raise ValueError("_support_rows_ is None; a row for each of support_ is wanted")
+            raise ValueError("_support_rows_ is None; one row for each entry of support_ is wanted")
         if self.kernel == "precomputed" and self.n_seen_ != self.n_features_in_:
-            raise ValueError(f"n_seen_ is {self.n_seen_}; n_features_in_, {self.n_features_in_}, is wanted")
+            raise ValueError(f"n_seen_ is {self.n_seen_}; {self.n_features_in_}, as n_features_in_, is wanted")

@@ -279,7 +279,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         elif self.budget is not None or (self.fit_intercept and self.intercept_scaling is None):
             name = "budget" if self.budget is not None else "intercept_scaling"
             raise ValueError(
-                f"{name} is {getattr(self, name)}; {'None' if name == 'budget' else 'a number'} is wanted of"
+                f"{name} is {getattr(self, name)}; {'None' if name == 'budget' else 'a number'} is wanted with"
                 " multi_class='crammer_singer'"
             )
         for name in ("tol", "C", "intercept_scaling", "lam", "budget"):
@@ -425,7 +425,8 @@ class Plane:
             elif high is None:
                 if C >= _MOST_C or idle:
                     raise ValueError(
-                        f"budget is {budget:g}; no hyperplane was found whose losses add up to less than {spent:.3g}"
+                        f"budget is {budget:g}; no hyperplane was found whose losses add up to less than {spent:.3g};"
+                        " a larger budget is wanted"
                     )
                 C *= 10
             else:

@@ -75,7 +75,9 @@ def _chosen(X, given):
     for item in given.ravel().tolist():
         if isinstance(item, str):
             if item not in known:
-                raise ValueError(f"categorical_features names {item!r}, which is no column of X; one of X is wanted")
+                raise ValueError(
+                    f"categorical_features names {item!r}, which is no column of X; a column of X is wanted"
+                )
             chosen[known[item]] = True
         else:
             chosen[require_integer("categorical_features", item, 0, d - 1)] = True

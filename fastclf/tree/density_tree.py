@@ -110,7 +110,8 @@ class DensityTree(PrunedTree):
             if outside.any():
                 row, column = np.argwhere(outside)[0]
                 raise ValueError(
-                    f"X has {X[row, column]} in row {row}, column {column}, beyond bounds; rows within are wanted"
+                    f"X has {X[row, column]} in row {row}, column {column}, beyond bounds;"
+                    " rows within bounds are wanted"
                 )
         with np.errstate(over="ignore"):
             width = box[1] - box[0]

@@ -67,7 +67,7 @@ def as_cost_matrix(value, n_classes, n_outputs):
         return None
     cost = as_float64(value, "cost_matrix")
     if n_outputs > 1:
-        raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; one is wanted")
+        raise ValueError(f"cost_matrix is set and y has {n_outputs} outputs; a y of one output is wanted")
     if cost.shape != (n_classes, n_classes):
         raise ValueError(f"cost_matrix has shape {cost.shape}; ({n_classes}, {n_classes}) is wanted for the classes")
     if not (np.isfinite(cost) & (cost >= 0)).all():

@@ -97,7 +97,7 @@ def test_votes_go_on_with_more_rows(rng, n_classes):
     np.testing.assert_array_equal(parts.votes_, whole.votes_)
     np.testing.assert_array_equal(parts.support_[parts.voter_support_], whole.support_[whole.voter_support_])
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-12)
-    with pytest.raises(ValueError, match="average is 'voted' and that of the calls before was not"):
+    with pytest.raises(ValueError, match="average is 'voted' but was not in earlier calls"):
         KernelPerceptron().partial_fit(X, y, np.unique(y)).set_params(average="voted").partial_fit(X, y)
 
 
@@ -268,7 +268,10 @@ BAD = {
     "degree": (dict(degree=-1), "degree is -1; 0 to 2147483647 is wanted"),
     "max_iter": (dict(max_iter=0), "max_iter is 0; at least 1 is wanted"),
     "budget": (dict(budget=0), "budget is 0; at least 1 is wanted"),
-    "both": (dict(budget=3, average="averaged"), "budget is given with average='averaged'"),
+    "both": (
+        dict(budget=3, average="averaged"),
+        "budget is 3 with average='averaged', which keeps more support vectors",
+    ),
     "average": (dict(average="pocket"), "average is 'pocket'; one of 'none', 'averaged', 'voted' is wanted"),
     "class_weight": (dict(class_weight=3), "class_weight is 3; a dict, 'balanced' or None is wanted"),
     "precomputed": (dict(kernel="precomputed"), r"X has shape \(120, 3\); a square matrix is wanted"),
@@ -296,7 +299,9 @@ def test_bad_calls_get_one_sentence(rng):
         KernelPerceptron().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"target label\(s\) \[5\] in y do not exist in the initial classes \[0 1\]"):
         KernelPerceptron().partial_fit(X, y + 5 * (y > 0) - (y > 0), classes=[0, 1])
-    with pytest.raises(ValueError, match="kernel is 'precomputed', which has no values between calls"):
+    with pytest.raises(
+        ValueError, match="kernel is 'precomputed', which has no values between rows of different calls"
+    ):
         KernelPerceptron("precomputed").partial_fit(X @ X.T, y, classes=[0, 1])
     with pytest.raises(ValueError, match="class_weight is 'balanced', which needs all rows at once"):
         KernelPerceptron(class_weight="balanced").partial_fit(X, y, classes=[0, 1])

@@ -187,7 +187,7 @@ def test_what_liblinear_cannot_do_is_refused_in_scikit_learns_words(rng):
     with pytest.raises(ValueError, match="Unsupported set of arguments"):
         LinearSVC("l1", dual=True).fit(X, y)
     for wrong, sentence in (
-        ({"budget": 1.0}, "budget is 1.0; None is wanted of multi_class='crammer_singer'"),
+        ({"budget": 1.0}, "budget is 1.0; None is wanted with multi_class='crammer_singer'"),
         ({"intercept_scaling": None}, "intercept_scaling is None; a number is wanted"),
     ):
         with pytest.raises(ValueError, match=sentence):

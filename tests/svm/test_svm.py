@@ -608,7 +608,10 @@ BAD = {
     "dtype": ({"kernel_dtype": "float16"}, "kernel_dtype is 'float16'; one of 'float32', 'float64' is wanted"),
     "shrinking": ({"shrinking": 2}, "shrinking is 2; True or False is wanted"),
     "class_weight": ({"class_weight": {9: 1}}, "class_weight has 9, which is no class"),
-    "square": ({"kernel": "precomputed"}, r"X has shape \(120, 4\); a square matrix is wanted of a precomputed kernel"),
+    "square": (
+        {"kernel": "precomputed"},
+        r"X has shape \(120, 4\); a square matrix is wanted for a precomputed kernel",
+    ),
     "callable": ({"kernel": lambda A, B: A}, "kernel gave values of shape"),
 }
 
