@@ -2,6 +2,7 @@
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from functools import partial
 from inspect import cleandoc
 
@@ -131,7 +132,7 @@ def document(cls):
 LABEL_CRITERIA = ("gini", "entropy", "misclassification")
 
 
-class Rule:
+class Rule(ABC):
     """The predictions of the nodes of a tree, and the costs of these predictions; subclasses: for labels, for numbers.
 
     Attributes
@@ -144,21 +145,21 @@ class Rule:
     __slots__ = ()
     impurity_unit = 1.0
 
+    @abstractmethod
     def values(self, nodes, numbers):
         """The values of nodes, from the arrays `nodes` and `numbers` of a `Part`."""
-        raise NotImplementedError
 
     def risk(self, nodes):
         """The risk of each node for pruning, or None if it is the impurity."""
         return
 
+    @abstractmethod
     def predictions(self, nodes):
         """The prediction of each node for each output: (n_nodes, n_outputs)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def costs(self, rows, predicted):
         """The costs (n_rows,) of predictions (n_rows, n_outputs) for the given rows of the target."""
-        raise NotImplementedError
 
 
 class PrunedTree(Estimator):

@@ -40,7 +40,9 @@ class Conditions:
 
     def left(self, node):
         """The categories that go left at a split by categories, or None at a split by a threshold."""
-        codes = self.tree.codes_left(node) if hasattr(self.tree, "codes_left") else None
+        if self.categories is None:
+            return None
+        codes = self.tree.codes_left(node)
         return None if codes is None else self.categories[self.tree.feature[node]][codes].tolist()
 
     def of(self, node, shown):
