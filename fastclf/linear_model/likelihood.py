@@ -177,7 +177,7 @@ class Likelihood:
         if len(taken) == self.d:
             return self
         other = copy.copy(self)
-        other.X = _columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other.X = columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
         other.mean, other._spread = self.mean[taken], self._spread[taken]
         other._measure()
         other._penalise(self.penalty, self.l1)
@@ -443,7 +443,7 @@ class RowSpace(Likelihood):
         return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
 
 
-def _columns_of(X, taken):
+def columns_of(X, taken):
     """A Csr with only the listed columns of X, in ascending order."""
     place = np.full(X.n_columns, -1, np.int32)
     place[taken] = np.arange(len(taken))

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
+from ..linear_model.likelihood import columns_of
 from .soft_margin import Problem, Proof
 
 coordinates = _simd.load("linear_model._elastic_net")
@@ -155,15 +156,7 @@ def _of_columns(problem, columns):
     if len(columns) == problem.d:
         return problem
     X = problem.X
-    if isinstance(X, Csr):
-        place = np.full(problem.d, -1, np.int32)
-        place[columns] = np.arange(len(columns))
-        index = place[X.indices[: X.size]]
-        kept = index >= 0
-        ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-        X = Csr(ends, index[kept], X.data[: X.size][kept], len(columns))
-    else:
-        X = np.ascontiguousarray(X[:, columns])
+    X = columns_of(X, columns) if isinstance(X, Csr) else np.ascontiguousarray(X[:, columns])
     return Problem(X, problem.y, problem.cost, problem.squares, True, problem.bias, problem.free, problem.threads)
 
 
