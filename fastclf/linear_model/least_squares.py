@@ -151,7 +151,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         columns, rows, codes, classes, weight, kept = self._checked(X, y, sample_weight)
         fitted, inverse, mean = self._solved(rows, codes, classes, weight)
         scores = linear_scores(rows, fitted["coef_"], fitted["intercept_"], self.n_jobs)
-        target = _targets(codes, len(classes))
+        target = target_columns(codes, len(classes))
         leverage = self._leverage(rows, weight, inverse, mean)
         alone = 1 - leverage < _ALONE
         leverage[alone] = 0
@@ -182,7 +182,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         """
         _, rows, codes, classes, *_ = self._checked(X, y, None)
         fitted, inverse, mean = self._solved(rows, codes, classes, None)
-        target, n, rank = _targets(codes, len(classes)), len(rows), inverse.shape[1]
+        target, n, rank = target_columns(codes, len(classes)), len(rows), inverse.shape[1]
         error = target - linear_scores(rows, fitted["coef_"], fitted["intercept_"], self.n_jobs)
         tests, left = rows_of_folds(fold), np.full(target.shape, np.nan)
         if len(tests) == n:
@@ -245,9 +245,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 shift = np.zeros(d)
         sums, gram = products(X, codes, n_classes, weight, shift, self.n_jobs, progress)
         size = np.bincount(codes, weight, n_classes).astype(float)
-        level = _of_classes(size, size) / size.sum() if self.fit_intercept else np.zeros(_n_outputs(n_classes))
+        level = target_sums(size) / size.sum() if self.fit_intercept else np.zeros(_n_outputs(n_classes))
         with np.errstate(all="ignore"):
-            moment = _of_classes(sums, sums)
+            moment = target_sums(sums)
             off = np.zeros(d)
             if self.fit_intercept:
                 off = sums.sum(axis=0) / size.sum()
@@ -287,7 +287,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         for start in range(0, n, size):
             rows = slice(start, start + size)
             centred = np.asarray(X[rows], np.float64)[:, used] - mean[used]
-            block = np.column_stack([centred, _targets(codes[rows], n_classes) - level])
+            block = np.column_stack([centred, target_columns(codes[rows], n_classes) - level])
             if weight is not None:
                 block *= np.sqrt(weight[rows])[:, None]
             root = aside(np.linalg.qr, np.concatenate([root, block]), "r")[: len(root)]
@@ -298,7 +298,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         used = np.unique(X.indices[: X.size]) if isinstance(X, Csr) else slice(None)
         rows = np.asarray(_only(X, used) if isinstance(X, Csr) else X, np.float64)
         w = np.ones(n) if weight is None else weight
-        target = _targets(codes, n_classes)
+        target = target_columns(codes, n_classes)
         mean, level = np.zeros(d), np.zeros(target.shape[1])
         if not np.isfinite(rows).all():
             return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
@@ -328,7 +328,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         n, d = X.shape
         used = np.unique(X.indices[: X.size])
         w = np.ones(n) if weight is None else weight
-        target = _targets(codes, n_classes)
+        target = target_columns(codes, n_classes)
         mean, level = np.zeros(d), np.zeros(target.shape[1])
         coef = np.zeros((len(level), d))
         rows = _only(X, used) if len(used) else X
@@ -392,15 +392,15 @@ def _n_outputs(n_classes):
     return 1 if n_classes == 2 else n_classes
 
 
-def _targets(codes, n_classes):
+def target_columns(codes, n_classes):
     """+1 for the rows of each class and -1 for all others, of shape (n, 1 or n_classes)."""
     if n_classes == 2:
         return (2.0 * codes - 1)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
-def _of_classes(sums, total):
-    """The sums over rows of target times row, from the sums of the rows of each class."""
+def target_sums(sums):
+    """The sums over rows of target times number, from the sums of these numbers over each class."""
     if len(sums) == 2:
         return sums[1:] - sums[:1]
     return 2 * sums - sums.sum(axis=0)

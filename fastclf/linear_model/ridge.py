@@ -13,7 +13,7 @@ from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from ..sums.moments import products
 from .elastic_net import entries_by_column, kernels
-from .least_squares import LeastSquaresClassifier
+from .least_squares import LeastSquaresClassifier, target_columns, target_sums
 from .routed_scores import RoutedScores, with_labels
 from .scores import Coefficients, ScoreClassifier, counted
 
@@ -158,7 +158,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
         n, d = X.shape
         share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-        target = _targets(codes, n_classes)
+        target = target_columns(codes, n_classes)
         level = share @ target if self.fit_intercept else np.zeros(target.shape[1])
         if n < d:
             root = np.sqrt(share * (n if weight is None else weight.sum()))
@@ -209,22 +209,12 @@ def _moments(X, codes, n_classes, weight, intercept, n_jobs, progress):
         shift = np.asarray(X[:: -(-len(X) // _SAMPLE)], np.float64).mean(axis=0)
     sums, gram = products(X, codes, n_classes, weight, shift, n_jobs, progress)
     size = np.bincount(codes, weight, n_classes).astype(float)
-    moment, off = _of_classes(sums), np.zeros(X.shape[1])
+    moment, off = target_sums(sums), np.zeros(X.shape[1])
     if intercept:
         off = sums.sum(axis=0) / size.sum()
         gram -= size.sum() * np.outer(off, off)
-        moment -= np.outer(_of_classes(size) / size.sum(), sums.sum(axis=0))
+        moment -= np.outer(target_sums(size) / size.sum(), sums.sum(axis=0))
     return shift + off, gram, moment
-
-
-def _of_classes(sums):
-    """The sums over rows of target times number, from the sums of these numbers over each class."""
-    return sums[1:] - sums[:1] if len(sums) == 2 else 2 * sums - sums.sum(axis=0)
-
-
-def _targets(codes, n_classes):
-    """+1 for the rows of a class and -1 for all others, of shape (n, 1 or n_classes)."""
-    return 2.0 * (codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))) - 1
 
 
 def _inverse(matrix):
@@ -402,7 +392,7 @@ class RidgeClassifierCV(RoutedScores):
         n, K = len(rows), 1 if len(classes) == 2 else len(classes)
         totals = np.zeros(len(alphas))
         residuals = np.empty((len(alphas), n, K)) if keeps else None
-        target = _targets(codes, len(classes))
+        target = target_columns(codes, len(classes))
         root = np.ones(n) if weight is None else np.sqrt(weight)
         blocks = _residuals_left_out(rows, target, root, np.array(alphas), bool(self.fit_intercept), self.n_jobs)
         for start, stop, block in blocks:
