@@ -545,7 +545,7 @@ def count_wrong(
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
 
 
-# The arguments are those of the C interface, `epoch_f` in `_model.pxd`.
+# Arguments: those of the C interface, `epoch_f` in `_model.pxd`.
 cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
