@@ -1,4 +1,4 @@
-"""Single figures of scores: areas under curves, and how often the right label has one of the largest scores."""
+"""Metrics of scores that are one number: areas under curves, average precision, top-k accuracy."""
 
 from itertools import combinations
 
@@ -13,22 +13,22 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 
 def _indicators(y_true, classes):
-    """One column of bools for each class: whether a row has this label."""
+    """A matrix of bools with a column for each class: whether a row has this label."""
     return y_true[:, None] == classes
 
 
 def _read(y_true, y_score, sample_weight):
-    """(labels or indicators, scores, weight)."""
+    """The checked arguments, as (labels or indicators, scores, weights or None)."""
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     return y_true, score, as_sample_weight(sample_weight, len(score))
 
 
 def _over_columns(area, indicators, score, average, weight):
-    """area(Scored) for each column of indicators and scores, averaged; with "samples" for each row."""
+    """area(Scored) of each label (column), averaged as `average` says; "samples" averages over the rows instead."""
     if indicators.shape != score.shape:
         raise ValueError(
-            f"y_score has shape {score.shape}; {indicators.shape}, as the indicators of y_true have, is wanted"
+            f"y_score has shape {score.shape}; {indicators.shape}, a score for each indicator of y_true, is wanted"
         )
     if average == "micro":
         each = None if weight is None else np.repeat(weight, score.shape[1])
@@ -45,12 +45,12 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # their areas may be NaN
+        areas[column_weight == 0] = 0  # a NaN here would make the mean NaN, whatever its weight
     return float(np.average(areas, weights=column_weight))
 
 
 def _weighted(rows):
-    """Scored rows without those of weight 0."""
+    """The Scored rows whose weight is above 0."""
     kept = slice(None) if rows.weight is None or rows.weight.all() else rows.weight > 0
     return Scored(rows.positive[kept], rows.score[kept], None if rows.weight is None else rows.weight[kept])
 
@@ -67,8 +67,8 @@ def _roc_area(rows, max_fpr=None):
         return _partial_area(*roc_points(rows, True)[:2], require_number("max_fpr", max_fpr, 0, open_low=True))
     if rows.weight is not None:
         return auc(*roc_points(rows, True)[:2])
-    # Count the pairs of a positive and a negative row in the right order (ties count half), searching with the smaller
-    # side.
+    # The area is the share of the pairs (positive row, negative row) in which the positive row has the larger score; a
+    # tie counts half. Each score of the smaller class is looked up in the sorted scores of the larger class.
     sides = np.sort(rows.score[rows.positive]), np.sort(rows.score[~rows.positive])
     few, many = sorted(sides, key=len)
     twice = sum(int(np.searchsorted(many, few, side).sum()) for side in ("left", "right"))
@@ -77,7 +77,7 @@ def _roc_area(rows, max_fpr=None):
 
 
 def _partial_area(fpr, tpr, max_fpr):
-    """The area up to max_fpr, rescaled so that random scores have 0.5 and the maximum is 1 (McClish)."""
+    """The area under the ROC curve up to max_fpr, rescaled so that random scores have 0.5 and the best ones 1."""
     if max_fpr > 1:
         raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     stop = np.searchsorted(fpr, max_fpr, side="right")
@@ -169,7 +169,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean over pairs of classes of the area on their rows, by the scores of the first and of the second class."""
+    """The mean area over all pairs of classes: on the rows of the two classes, by the scores of either class."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)
@@ -178,7 +178,7 @@ def _over_pairs(codes, score, average):
     return float(np.average(areas, weights=shares if average == "weighted" else None))
 
 
-_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # "micro" is not for pairs
+_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # without "micro" where pairs of classes are compared
 
 _ONE_COLUMN = (
     "`y_score` needs to be of shape `(n_samples, n_classes)`, as y_true is multiclass; it has shape ({},), and y_true"
@@ -199,7 +199,7 @@ def column_labels(y_true, score, labels, classes):
         if len(classes) != n:
             raise ValueError(
                 f"Number of classes in y_true not equal to the number of columns in 'y_score': y_true has"
-                f" {len(classes)} and y_score {n}; labels names those of the columns"
+                f" {len(classes)} and y_score {n}; pass the labels of the columns as `labels`"
             )
         return classes
     labels = as_array(labels, "labels")
@@ -250,7 +250,7 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
     if classes is not None and len(classes) <= 2:
         require_known(pos_label, classes)
         if score.ndim == 2:
-            raise ValueError(f"y_score has shape {score.shape}; one score a row is wanted of two classes")
+            raise ValueError(f"y_score has shape {score.shape}; one score per row is wanted for two classes")
         return precision_area(_weighted(Scored(y_true == pos_label, score, weight)))
     if pos_label != 1:
         kind = "multilabel-indicator" if classes is None else "multiclass"

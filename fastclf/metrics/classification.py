@@ -17,7 +17,7 @@ def averaged(values, weight, normalize=True):
 
 
 def _as_label_pair(y_true, y_pred, sample_weight):
-    """`as_target_pair` for labels only; indicators are refused."""
+    """The checked (y_true, y_pred, weight) of a metric for one label per row, which refuses indicators."""
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if y_true.ndim == 2:
         raise ValueError("multilabel-indicator is not supported; labels, one per row, are wanted")
@@ -368,7 +368,7 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
     values = _undefined_ratios(replace_undefined_by)
     table = confusion_matrix(y_true, y_pred, labels=labels, sample_weight=weight)
     if table.shape != (2, 2):
-        raise ValueError(f"{len(table)} labels occur; two are wanted (labels names both)")
+        raise ValueError(f"{len(table)} labels occur; two are wanted: pass both as `labels`")
     (tn, fp), (fn, tp) = table.tolist()
     if tp + fn == 0:
         warn(
@@ -395,7 +395,7 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
 
 
 def _undefined_ratios(given):
-    """The values of LR+ and LR- where they are not defined."""
+    """(value of an undefined LR+, value of an undefined LR-), from `replace_undefined_by`."""
     if not isinstance(given, dict):
         return float(given), float(given)
     positive, negative = (given.get(name) for name in ("LR+", "LR-"))

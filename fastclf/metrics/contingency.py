@@ -7,10 +7,12 @@ from .targets import as_label_vector, as_target_pair, encode_pair
 
 
 def as_costs(cost_matrix, n_classes):
-    """cost_matrix[true, predicted] as finite float64."""
+    """The checked cost_matrix[true, predicted], in float64."""
     costs = as_float64(cost_matrix, "cost_matrix")
     if costs.shape != (n_classes, n_classes):
-        raise ValueError(f"cost_matrix has shape {costs.shape}; {(n_classes, n_classes)}, true by predicted, is wanted")
+        raise ValueError(
+            f"cost_matrix has shape {costs.shape}; {(n_classes, n_classes)}, by true and predicted class, is wanted"
+        )
     if not np.isfinite(costs).all():
         raise ValueError("cost_matrix contains NaN or infinity; finite costs are wanted")
     return costs
@@ -22,9 +24,9 @@ def divided(a, b):
 
 
 def agreement(table, cost):
-    """Cohen's kappa: 1 - the cost of a table of counts / the cost of independent answers with the same shares.
+    """Cohen's kappa: 1 - (cost of a table of counts) / (cost of independent labels with the same shares).
 
-    Or None.
+    None if the divisor is 0.
     """
     table = table.astype(float)
     by_chance = (cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum()
@@ -139,7 +141,7 @@ class ContingencyTable:
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.size == 0:
             raise ValueError(f"counts has shape {counts.shape}; (n_classes, n_classes) is wanted")
         if counts.dtype.kind not in "biuf" or not (np.isfinite(counts) & (counts >= 0)).all():
-            raise ValueError("counts has an entry that is no number from 0 up")
+            raise ValueError("counts has an entry that is negative or not finite; numbers from 0 up are wanted")
         self.counts = counts
         self.labels = np.arange(len(counts)) if labels is None else as_array(labels, "labels")
         if self.labels.shape != counts.shape[:1]:
@@ -172,7 +174,7 @@ class ContingencyTable:
 
     def _of_two(self, row, column):
         if len(self.counts) != 2:
-            raise AttributeError(f"the table has {len(self.counts)} classes; TP, FP, FN and TN are of two")
+            raise AttributeError(f"the table has {len(self.counts)} classes; TP, FP, FN and TN exist for two only")
         return self.counts[row, column].item()
 
     @property
@@ -226,7 +228,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """value(right, total) for each class, or averaged."""
+        """The ratio value(right, total) of each class, or its average over the classes."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)

@@ -1,4 +1,4 @@
-"""Decisions by cost: the cost of answers, the cheapest answer from probabilities, the best threshold."""
+"""Decisions by cost: the cheapest label by probabilities, its mean cost, the best threshold of a score."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def expected_cost(y_true, y_proba, cost_matrix, *, labels=None, sample_weight=No
 
 
 def cheapest(proba, cost_matrix):
-    """The code of the class with the least expected cost for each row of probabilities; of equal ones the first."""
+    """The code of the class with the least expected cost for each row of probabilities; ties go to the first class."""
     return map_rows(lambda rows: (rows @ cost_matrix).argmin(axis=1), proba)
 
 
@@ -82,7 +82,7 @@ def best_threshold(y_true, y_score, cost_matrix=((0, 1), (1, 0)), *, pos_label=N
     """
     rows = read_scored(y_true, y_score, pos_label, sample_weight, of_two=_second_label)
     costs = as_costs(cost_matrix, 2)
-    # The first threshold is above all scores, the last is not above any.
+    # At the first threshold, infinity, no row is predicted as positive; at the last, the smallest score, every row.
     wrong, right, threshold = (np.append(first, rest) for first, rest in zip((0, 0, np.inf), count_by_threshold(rows)))
     negative, total = wrong[-1], right[-1]
     paid = costs[0, 1] * wrong + costs[0, 0] * (negative - wrong) + costs[1, 1] * right + costs[1, 0] * (total - right)
@@ -179,7 +179,7 @@ class CostSensitiveClassifier(Classifier):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = clone(given).fit(X, y, **weights)
         if not hasattr(fitted, "predict_proba"):
-            raise TypeError(f"estimator is {given!r}, which has no predict_proba; one that has is wanted")
+            raise TypeError(f"estimator is {given!r}, which has no predict_proba; an estimator that has it is wanted")
         n = len(fitted.classes_)
         costs = 1.0 - np.eye(n) if self.cost_matrix is None else as_costs(self.cost_matrix, n)
         names = {"feature_names_in_": fitted.feature_names_in_} if hasattr(fitted, "feature_names_in_") else {}
@@ -201,10 +201,10 @@ class CostSensitiveClassifier(Classifier):
         return self.estimator_.predict_proba(X)
 
     def expected_costs(self, X):
-        """The expected cost of each answer, of shape (n_samples, n_classes)."""
+        """The expected cost of predicting each label, of shape (n_samples, n_classes)."""
         return map_rows(lambda rows: rows @ self.cost_matrix_, self.predict_proba(X))
 
     def predict(self, X):
-        """The label with the least expected cost for each row, of shape (n_samples,); of equal ones the first."""
+        """The label with the least expected cost for each row, of shape (n_samples,); ties go to the first label."""
         self._require_fitted()
         return self.classes_[cheapest(self.predict_proba(X), self.cost_matrix_)]

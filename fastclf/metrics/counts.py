@@ -1,4 +1,4 @@
-"""Numbers of rows that have a label, that are predicted to have it, and both: the data for figures of predictions."""
+"""Numbers of rows that have a label, are predicted to have it, or both: what metrics of labels are computed from."""
 
 from typing import NamedTuple
 
@@ -12,20 +12,20 @@ AVERAGES = (None, "micro", "macro", "weighted", "samples")
 
 
 class Counts(NamedTuple):
-    """Counts for each label, or for each row of indicators: integers, or with weights float64, all of one shape."""
+    """Counts for each label, or for each row of indicators: integers, or float64 if the rows have weights."""
 
     right: np.ndarray  # the weight of the rows that have the label and are predicted to have it
     true: np.ndarray  # the weight of the rows that have the label
     predicted: np.ndarray  # the weight of the rows that are predicted to have the label
-    total: object  # the weight of all rows; for a row's indicators the weight of the row
+    total: object  # the weight of all rows; for counts of a row, its weight times the number of labels
 
     def together(self):
-        """The counts of all labels added up, each of shape (1,)."""
+        """The counts summed over all labels, each of shape (1,)."""
         return Counts(*(np.atleast_1d(part.sum()) for part in self[:3]), self.total)
 
 
 def places_among(known, labels):
-    """The index of each label among the known ones, or -1; labels of another type are not known."""
+    """The index of each label in `known`; -1 for a label that is not there, or is of another type."""
     place = {label: i for i, label in enumerate(known.tolist())}
     return np.array([place.get(label, -1) for label in as_array(labels, "labels").ravel().tolist()], np.intp)
 
@@ -41,7 +41,7 @@ def _require_columns(labels, n):
 
 
 def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
-    """The Counts of the columns of two matrices of bools, or of the columns `labels`; with `samplewise` of the rows."""
+    """The Counts of each column (of each row, if `samplewise`) of two bool matrices, restricted to columns `labels`."""
     if labels is not None:
         columns = _require_columns(labels, y_true.shape[1])
         y_true, y_pred = y_true[:, columns], y_pred[:, columns]
@@ -57,7 +57,7 @@ def count_indicators(y_true, y_pred, weight, labels=None, samplewise=False):
 
 
 def column_sums(indicators, weight):
-    """The number of True values in each column of bools, or the sum of their weights."""
+    """The number of True values in each column of bools, or the summed weight of their rows."""
     if weight is None:
         return np.count_nonzero(indicators, axis=0)
     return np.array([weight[column].sum() for column in indicators.T])
@@ -86,7 +86,7 @@ def _picked(counts, known, labels):
 def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight):
     """(Counts, weights for the average or None) for the labels that `average` refers to.
 
-    `documented` explains the arguments.
+    The arguments are those of the public metrics, which `targets.py` describes.
     """
     if average not in (*AVERAGES, "binary"):
         raise ValueError(f"average is {average!r}; one of {[*AVERAGES, 'binary']} is wanted")
@@ -103,8 +103,8 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
     else:
         if average == "samples":
             raise ValueError(
-                "Samplewise metrics are not available outside of multilabel classification. Labels, one per row, came;"
-                " another average is wanted"
+                "Samplewise metrics are not available outside of multilabel classification. The targets are"
+                " labels, one per row; another average is wanted"
             )
         known, true, predicted = encode_pair(y_true, y_pred)
         if average == "binary":

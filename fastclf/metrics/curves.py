@@ -10,7 +10,7 @@ from .targets import as_scores, as_targets, documented, positive_label, require_
 
 
 class Scored(NamedTuple):
-    """The rows of a metric of scores, without rows of weight 0."""
+    """The rows that a metric of scores compares."""
 
     positive: np.ndarray  # (n_samples,) bool
     score: np.ndarray  # (n_samples,) float64
@@ -18,17 +18,17 @@ class Scored(NamedTuple):
 
 
 def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label):
-    """The Scored rows; of_two(pos_label, classes) gives the positive label if there are at most two classes."""
+    """The rows of weight above 0, as Scored; of_two(pos_label, classes) is the positive label."""
     y_true = as_targets(y_true, "y_true")
     score = as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     if y_true.ndim == 2 or score.ndim == 2:
         kind = "multilabel-indicator" if y_true.ndim == 2 else "y_score of several columns"
-        raise ValueError(f"{kind} format is not supported; one label and one score a row are wanted")
+        raise ValueError(f"{kind} format is not supported; one label and one score per row are wanted")
     classes = encode_labels(y_true)[0]
     if len(classes) > 2 and pos_label is None:
         raise ValueError(
-            f"multiclass format is not supported: y_true has {len(classes)} classes; two, or pos_label, are wanted"
+            f"multiclass format is not supported: y_true has {len(classes)} classes; pass two, or pos_label"
         )
     positive = y_true == of_two(pos_label, classes)
     weight = as_sample_weight(sample_weight, len(score))
@@ -45,7 +45,8 @@ def count_by_threshold(rows):
     """
     positive, score, weight = rows
     if weight is None:
-        # Two runs are sorted, by vector instructions, and then merged: 10M rows in 0.4 s; an argsort takes 1.7 s.
+        # np.sort of each class uses vector instructions, and a stable argsort merges the two sorted runs: 0.4 s for 10M
+        # rows, where one argsort of all scores takes 1.7 s.
         runs = np.concatenate([np.sort(score[positive]), np.sort(score[~positive])])
         order = np.argsort(runs, kind="stable")[::-1]
         score, positive = runs[order], order < np.count_nonzero(positive)
@@ -61,7 +62,7 @@ def count_by_threshold(rows):
 
 
 def _share(part, name, rate):
-    """The parts divided by their total, the last part; NaN, with a warning, if it is 0."""
+    """Cumulative counts divided by their last entry, the total; NaN, with a warning, if the total is 0."""
     if part[-1] > 0:
         return part / part[-1]
     warn(
@@ -139,7 +140,7 @@ def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_inter
 
 
 def roc_points(rows, drop_intermediate):
-    """(fpr, tpr, thresholds) of Scored rows."""
+    """The points of the ROC curve of Scored rows, as (fpr, tpr, thresholds)."""
     wrong, right, threshold = count_by_threshold(rows)
     if drop_intermediate and len(wrong) > 2:
         bends = (np.diff(wrong, 2) != 0) | (np.diff(right, 2) != 0)
@@ -154,7 +155,7 @@ def roc_points(rows, drop_intermediate):
 
 
 def _where_right_changes(right):
-    """Mask of points at which the number of true positives differs from that of a neighbour, and of both ends."""
+    """Mask of both end points, and of points whose number of true positives differs from a neighbouring point's."""
     changes = np.diff(right) != 0
     return np.concatenate([[True], changes[:-1] | changes[1:], [True]]) if len(right) > 2 else slice(None)
 
@@ -189,7 +190,7 @@ def precision_recall_curve(y_true, y_score, *, pos_label=None, sample_weight=Non
 
 
 def precision_recall_points(rows, drop_intermediate=False):
-    """(precision, recall, thresholds) of Scored rows."""
+    """The points of the precision-recall curve of Scored rows, as (precision, recall, thresholds)."""
     wrong, right, threshold = count_by_threshold(rows)
     if drop_intermediate:
         kept = _where_right_changes(right)
@@ -271,7 +272,7 @@ def auc(x, y):
     """
     given, x, y = x, as_numbers(x), as_numbers(y)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
-        raise ValueError(f"x has shape {x.shape} and y {y.shape}; two points at least are wanted")
+        raise ValueError(f"x has shape {x.shape} and y {y.shape}; vectors of one length, at least 2, are wanted")
     step = np.diff(x)
     if step.min() < 0 < step.max():
         raise ValueError(

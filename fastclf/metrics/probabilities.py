@@ -25,9 +25,9 @@ def _require_probabilities(proba):
 
 
 def read_probabilities(y_true, y_proba, labels, sample_weight=None):
-    """(the code of each row's label, probabilities of all labels, weight).
+    """The checked arguments, as (the code of each row's label, probabilities of all labels, weights or None).
 
-    A single column belongs to the second of two labels.
+    A single column of probabilities belongs to the second of two labels.
     """
     y_true, given = as_targets(y_true, "y_true"), as_array(y_proba, "y_proba")
     proba = as_scores(given, "y_proba")
@@ -162,7 +162,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
 
 
 def _over_shares(loss, y_true, y_proba, labels, sample_weight):
-    """1 - loss / (loss of the shares of the labels as probabilities)."""
+    """1 - loss / (loss of a constant prediction: the share of each label as its probability)."""
     if len(y_proba) < 2:
         warn("D^2 score is not well-defined with less than two samples.", "UndefinedMetricWarning")
         return float("nan")
@@ -327,8 +327,8 @@ def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
         margin = true_score - best
     else:
         if scores.ndim == 2:
-            raise ValueError(f"pred_decision has shape {shape}; one score a row is wanted of two labels")
-        # as in scikit-learn, rows are negative if there is only one class
+            raise ValueError(f"pred_decision has shape {shape}; one score per row is wanted for two labels")
+        # if there is only one class, its rows count as negative, as in scikit-learn
         margin = np.where(y_true == classes[-1], scores, -scores) if n == 2 else -scores
     return averaged(np.maximum(1 - margin, 0), weight)
 

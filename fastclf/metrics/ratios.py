@@ -19,7 +19,7 @@ def _as_zero_division(zero_division):
 def _divided(part, whole, zero_division, told, average):
     """part / whole, or `zero_division` where whole is 0.
 
-    `told` has the words of a warning, or is None for no warning.
+    `told` is (name of the ratio, kind of rows in the divisor) for the text of a warning; None for no warning.
     """
     empty = whole == 0
     ratio = np.divide(part, whole, out=np.zeros(np.shape(part)), where=~empty)
@@ -49,7 +49,7 @@ def _mean(values, weight):
 
 
 def _ratios(counts, beta, zero_division, warn_for, average):
-    """(precision, recall, F-score), an array for each."""
+    """(precision, recall, F-score): three arrays, with an entry for each label or row."""
 
     def told(key, name, rows):
         return (name, rows) if key in warn_for else None
@@ -122,9 +122,9 @@ def precision_recall_fscore_support(
     return *(_mean(ratio, weight) for ratio in ratios), None
 
 
-# Arguments: those of the public functions below, handed on as they are.
+# Arguments: the public functions below pass all of theirs on.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
-    """One of the figures of `precision_recall_fscore_support`; only this figure can cause a warning."""
+    """The result of `precision_recall_fscore_support` called `name`, without warnings about the other results."""
     found = precision_recall_fscore_support(
         y_true,
         y_pred,
@@ -369,8 +369,8 @@ def _row_names(labels, given, target_names):
                 " specifying the labels parameter"
             )
         warn(
-            f"labels size, {len(labels)}, does not match size of target_names, {len(target_names)}; the names that are"
-            " too many are left out"
+            f"labels size, {len(labels)}, does not match size of target_names, {len(target_names)}; surplus"
+            " names are left out"
         )
     return list(target_names)
 

@@ -1,4 +1,4 @@
-"""Figures of a fitted model under scikit-learn's names; larger values are better."""
+"""Scorers: metrics of a fitted model by scikit-learn's names; larger values are better."""
 
 import contextlib
 import sys
@@ -17,16 +17,17 @@ from .ratios import jaccard_score
 
 
 class Scorer(NamedTuple):
-    """One figure of a fitted model on some rows; larger values are better.
+    """A metric of a fitted model on some rows; larger values are better.
 
-    `kind` names the arguments of `function`. "table": the ContingencyTable of all labels. "table of what occurs": the
-    table of the labels of these rows. "answers": (y, predictions). "probabilities" and "scores": (y, the model's
-    probabilities or scores, the sorted labels). "call": (model, X, y). "own": none, the figure is the model's `score`.
+    `kind` says which arguments `function` takes. "table": the ContingencyTable of all labels of the fit. "table of what
+    occurs": the ContingencyTable of the labels that occur in these rows. "answers": (y, predictions). "probabilities"
+    and "scores": (y, the model's probabilities or scores, the sorted labels). "call": (model, X, y). "own": there is no
+    function; the model's method `score` is called.
     """
 
     kind: str
     function: object
-    by_row: object = None  # by_row(y, predictions), if it exists, is an array whose mean is the figure
+    by_row: object = None  # None, or a function: the mean of by_row(y, predictions) is the metric
 
     @property
     def wants_answers(self):
@@ -42,7 +43,7 @@ def _by_answers(function):
 
 
 def _averages(name):
-    """Pairs (name of the figure, Scorer), one for each average, for a method of ContingencyTable."""
+    """Pairs (name for users, Scorer), one for each kind of average, of the method `name` of ContingencyTable."""
     yield name, Scorer("table", lambda table: getattr(table, name)("binary"))
     for average in ("macro", "micro", "weighted"):
         scorer = Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average))
@@ -54,7 +55,7 @@ def _of_probabilities(loss, sign=-1, **options):
 
 
 def _of_second(area):
-    """A Scorer of scores of the second of two labels, or of all labels if there are more."""
+    """A Scorer of area(y, scores): with two labels, of the scores and the indicator of the second one."""
 
     def function(y, scores, labels, **weight):
         return area(y == labels[-1], scores, **weight) if len(labels) == 2 else area(y, scores, **weight)
@@ -135,7 +136,7 @@ def cost_scorer(cost_matrix):
 
 
 def as_scorers(scoring):
-    """A dict of name to Scorer; a single figure has the name "score"."""
+    """The argument `scoring` as a dict of names to Scorers; a single Scorer has the name "score"."""
     if isinstance(scoring, list | tuple | set) and not isinstance(scoring, Scorer):
         names = list(scoring)
         strings = all(isinstance(name, str) for name in names)
@@ -165,9 +166,9 @@ def _as_scorer(scoring):
 
 
 def settled(scorers, estimator):
-    """The scorers.
+    """The scorers, where the `score` of the estimator is replaced by accuracy or R2, if it computes one of these.
 
-    The estimator's own `score`, if it is the usual one, is replaced by a function of its predictions.
+    Accuracy and R2 need only predictions, which other scorers may have requested.
     """
     method = getattr(type(estimator), "score", None)
     usual = {Classifier.score: _SCORERS["accuracy"], Regressor.score: _SCORERS["r2"]}
@@ -177,7 +178,7 @@ def settled(scorers, estimator):
 
 
 def from_answers(scorers):
-    """Whether all of these scorers need only predictions."""
+    """Whether predictions are all that these scorers need."""
     return all(scorer.wants_answers for scorer in scorers.values())
 
 
@@ -187,11 +188,11 @@ class Part(NamedTuple):
     X: object  # in a form that estimators take
     y: object  # in a form that estimators take; None if there are no targets
     targets: np.ndarray | None  # y as an array
-    params: dict | None = None  # further arguments for a function as scorer
+    params: dict | None = None  # further arguments for a scorer that is a function of the user's
 
 
 def judge_folds(scorers, y, tests, answers, labels):
-    """{name: the figure of each fold}, from predictions for the test rows of all folds, one fold after another."""
+    """{name: an array with the score of each fold}; `answers` are predictions for the test rows, fold after fold."""
     ends = np.cumsum([len(test) for test in tests])
     figures = {}
     by_fold = None
@@ -209,10 +210,10 @@ def judge_folds(scorers, y, tests, answers, labels):
 
 
 def judge(scorers, part, answers, labels, model=None, otherwise=None):
-    """{name: figure} of one model on some rows; for a function that returns a dict, its names and figures.
+    """{name: score} of one model on some rows; a scorer that returns a dict contributes its names and scores.
 
-    `answers` are the model's predictions (or the exception that it raised), if a scorer needs them. If a scorer fails,
-    the figure is otherwise(error), which may raise.
+    `answers` are the model's predictions, or the exception that `predict` raised; None if no scorer needs them. The
+    score of a scorer that fails is otherwise(error), which may raise an exception.
     """
     tables, figures = {}, {}
     for name, scorer in scorers.items():
@@ -230,7 +231,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
 
 
 def _figure(scorer, part, answers, labels, model, tables):
-    """The figure of a scorer; `tables` holds the ContingencyTables that scorers share."""
+    """The score by one scorer; `tables` keeps ContingencyTables for the next scorer."""
     kind, function, _ = scorer
     if kind in ("table", "table of what occurs"):
         if kind not in tables:
@@ -247,7 +248,7 @@ def _figure(scorer, part, answers, labels, model, tables):
 
 
 def figure_of(scorer, model, X, y, labels, params):
-    """What a scorer says of a model on rows X with labels y, an array; `params` may have their `sample_weight`."""
+    """The score of a model on rows X with the array of labels y; `params` is empty or has the `sample_weight`."""
     kind, function, by_row = scorer
     if kind in ("own", "call"):
         value = (model.score if kind == "own" else function)(*(() if kind == "own" else (model,)), X, y, **params)
@@ -257,7 +258,7 @@ def figure_of(scorer, model, X, y, labels, params):
         answers = model.predict(X)
         if params and by_row is None:
             raise ValueError(
-                "this scoring knows no sample_weight; a function of (model, X, y, sample_weight) is wanted"
+                "this scoring takes no sample_weight; a function of (model, X, y, sample_weight) is wanted"
             )
         value = np.average(by_row(y, answers), weights=params["sample_weight"]) if params else function(y, answers)
     else:
@@ -276,7 +277,7 @@ def _as_number(value, scorer):
 
 
 def _scores(kind, model, X):
-    """(probabilities or scores, the labels of the columns)."""
+    """(the model's probabilities or scores of rows X, the labels of their columns)."""
     if kind == "scores" and hasattr(model, "decision_function"):
         scores = model.decision_function(X)
     elif hasattr(model, "predict_proba"):

@@ -55,7 +55,7 @@ average : {"binary", "micro", "macro", "weighted", "samples"} or None, default="
 
 
 def stoppable(metric):
-    """A metric that obeys Ctrl-C: for many rows another thread computes it, because its calls of NumPy take long."""
+    """Make a metric obey Ctrl-C: for many rows it runs in another thread, since one call of NumPy may take seconds."""
 
     @functools.wraps(metric)
     def call(*args, **options):
@@ -67,7 +67,7 @@ def stoppable(metric):
 
 
 def documented(metric):
-    """A metric whose docstring has the descriptions of its parameters, and which obeys Ctrl-C."""
+    """Insert the shared descriptions of parameters into the docstring of a metric, and make the metric obey Ctrl-C."""
     return stoppable(_described(metric))
 
 
@@ -134,7 +134,7 @@ def require_same_length(**arrays):
 
 
 def as_target_pair(y_true, y_pred, sample_weight=None):
-    """(y_true, y_pred, weight): two vectors of labels of one type, or two matrices of indicators as bools."""
+    """The checked (y_true, y_pred, weight): two vectors of labels of one type, or two bool matrices of indicators."""
     y_true, y_pred = as_targets(y_true, "y_true"), as_targets(y_pred, "y_pred")
     require_same_length(y_true=y_true, y_pred=y_pred)
     weight = as_sample_weight(sample_weight, len(y_true))
@@ -155,7 +155,7 @@ def as_target_pair(y_true, y_pred, sample_weight=None):
 
 
 def _require_same_type(y_true, y_pred):
-    """Refuse a mix of strings and labels of another type."""
+    """Refuse strings in one of two vectors of labels and another type in the other vector."""
     are_strings = [y.dtype.kind in "UT" or isinstance(y[0], str) for y in (y_true, y_pred)]
     if are_strings[0] != are_strings[1]:
         raise ValueError(

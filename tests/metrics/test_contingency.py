@@ -103,7 +103,7 @@ def test_a_share_of_nothing_is_zero():
         (lambda: contingency_table([0, 1], [0, 1], labels=[0, 2]), ValueError, "leaves out 1,"),
         (lambda: contingency_table([0, 1], [0, 1], labels=[0, 0, 1]), ValueError, "different labels"),
         (lambda: ContingencyTable([[1, 2]]), ValueError, "counts has shape"),
-        (lambda: ContingencyTable([[1, -2], [0, 0]]), ValueError, "no number from 0 up"),
+        (lambda: ContingencyTable([[1, -2], [0, 0]]), ValueError, "numbers from 0 up"),
         (lambda: ContingencyTable(np.eye(3)).precision("binary"), ValueError, "3 classes"),
         (lambda: ContingencyTable(np.eye(3)).TP, AttributeError, "3 classes"),
         (lambda: ContingencyTable(np.eye(2)).cost([[0, 1]]), ValueError, "cost_matrix has shape"),
