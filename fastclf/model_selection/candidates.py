@@ -1,4 +1,4 @@
-"""Estimators for several values of a parameter, fitted together if the estimator has shortcuts; see `Estimator`."""
+"""Models of one estimator for several values of a parameter, fitted together if the estimator has a shortcut."""
 
 import copy
 
@@ -16,9 +16,9 @@ class Failed:
 
 
 class Candidates:
-    """Copies of an estimator with different values of one parameter; without a name, one unchanged copy.
+    """An estimator with each of several values of the parameter `name`; if `name` is None, the estimator as it is.
 
-    `shortcuts`: whether models may be fitted together, and may predict together.
+    `shortcuts` tells whether the estimator's faster algorithms may fit the models, and predict by them, together.
     """
 
     def __init__(self, estimator, name=None, values=(None,), shortcuts=True):
@@ -26,7 +26,7 @@ class Candidates:
         self.shortcuts = shortcuts and has_shortcuts(estimator)
 
     def sharing(self, threads):
-        """The same Candidates for one of `threads` parallel folds, each with a share of the CPUs."""
+        """The Candidates for use in one of `threads` parallel folds: the estimator gets a share of the CPUs."""
         if not isinstance(self.estimator, Estimator) or getattr(self.estimator, "n_jobs", 1) is not None:
             return self
         shared = copy.copy(self)
@@ -34,7 +34,7 @@ class Candidates:
         return shared
 
     def fit(self, X, y, params, shared=None, failing=False):
-        """A fitted model for each value; with `failing`, a Failed for each model whose fit fails.
+        """A fitted model for each value; if `failing`, a Failed in place of a model whose fit raises an exception.
 
         `params` are further arguments of `fit`; `shared` is the result of `shared_columns` for these rows.
         """
@@ -64,7 +64,7 @@ class Candidates:
         return [model.predict(X) for model in models]
 
     def all_answers(self, X, y, folds):
-        """For each value, predictions for the test rows of fold 0, of fold 1, ..., each by a model without these rows.
+        """For each value, predictions for the test rows of fold 0, of fold 1, ..., by models fitted without these rows.
 
         None if the estimator has no shortcut for this.
         """
@@ -81,7 +81,7 @@ class Candidates:
 
 
 def shared_columns(candidates, X, threads):
-    """Data shared by the fits of several Candidates to rows of X, computed once for estimators that can share it."""
+    """{Candidates: data of X that its fits share}, computed once for all estimators that can share the same data."""
     ways = {candidate: type(candidate.estimator)._shared_columns for candidate in candidates if candidate.shortcuts}
     made = {}
     for candidate, way in ways.items():

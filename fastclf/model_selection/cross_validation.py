@@ -162,5 +162,5 @@ def cross_val_score(
     tell_failures(results)
     result = measured.result(0)
     if "test_score" not in result:
-        raise ValueError(f"scoring is {scoring!r}, which gives several figures; cross_validate takes those")
+        raise ValueError(f"scoring is {scoring!r}, which gives several figures; pass one, or call cross_validate")
     return result["test_score"]

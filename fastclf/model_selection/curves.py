@@ -80,7 +80,7 @@ def validation_curve(
 
 
 def _both_sides(results):
-    """(train scores, test scores) of the first figure, of shape (n_results, n_folds)."""
+    """(train scores, test scores) by the first scorer, two arrays of shape (n_results, n_folds)."""
     name = next(key[5:] for key in results[0] if key.startswith("test_"))
     return tuple(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
 
@@ -222,7 +222,7 @@ def _as_sizes(train_sizes, n):
             raise ValueError(f"train_sizes is {train_sizes!r}; shares above 0 up to 1 are wanted")
         sizes = np.clip((sizes * n).astype(np.intp), 1, n)
     if sizes.dtype.kind not in "iu" or sizes.min() < 1 or sizes.max() > n:
-        raise ValueError(f"train_sizes is {train_sizes!r}; numbers from 1 to {n}, the train rows, are wanted")
+        raise ValueError(f"train_sizes is {train_sizes!r}; numbers from 1 to {n}, the number of train rows, are wanted")
     different = np.unique(sizes)
     if len(different) < len(sizes):
         warn(

@@ -12,7 +12,7 @@ from .splitters import OfGroups, Splitter, encode_groups
 
 
 def _documented(n_splits, what, least):
-    """A decorator of splitters: the defaults, and what is drawn."""
+    """Insert descriptions of parameters into a splitter's docstring; `least` is the default share of test rows."""
     return document(
         n_splits=f"""\
 n_splits : int >= 1, default={n_splits}
@@ -30,7 +30,7 @@ random_state : int, RandomState or None, default=None
 
 
 def side_sizes(n, test_size, train_size, default):
-    """(training rows, test rows) of a random split of n rows."""
+    """(number of training rows, number of test rows) of a random split of n rows."""
     if test_size is None and train_size is None:
         test_size = default
     sizes = {"test_size": test_size, "train_size": train_size}
@@ -205,7 +205,7 @@ class StratifiedShuffleSplit(_Drawn):
 
 
 def _shares(counts, n, rng):
-    """The number of members of each class among n: the likeliest, drawn among equally likely ones."""
+    """The likeliest number of members of each class in a sample of n; equally likely ones are drawn at random."""
     exact = counts / counts.sum() * n
     found = np.floor(exact)
     rest, lacking = exact - found, int(n - found.sum())
@@ -268,5 +268,5 @@ def train_test_split(*arrays, test_size=None, train_size=None, random_state=None
     return [take(rows) for take in taken for rows in (train, test)]
 
 
-# Tells test runners, by its name, that this is no test.
+# Test runners that collect functions with "test" in their names skip this one.
 train_test_split.__test__ = False

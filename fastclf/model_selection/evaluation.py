@@ -107,7 +107,7 @@ def classifies(estimator):
 
 @dataclass
 class Request:
-    """The question about some Candidates; `documented` explains the arguments that users pass."""
+    """What to evaluate, and how; `documented` describes the fields that users pass as arguments."""
 
     X: object
     y: object
@@ -136,13 +136,13 @@ class FoldResult(NamedTuple):
 
 
 class CandidateResults:
-    """The results of the models of some Candidates, fold by fold, or for all folds at once by a shortcut."""
+    """The results of one Candidates: scores fold by fold, or predictions for all folds by a shortcut."""
 
     def __init__(self, evaluation, candidates):
         self.evaluation, self.candidates = evaluation, candidates
-        self.by_fold = {}  # number of the fold -> a FoldResult for each value
-        self.failures = []  # the error of each failed fit
-        self.shortcut = None  # (seconds per fold, predictions for each value)
+        self.by_fold = {}  # {number of the fold: a FoldResult for each parameter value}
+        self.failures = []  # the exceptions of failed fits
+        self.shortcut = None  # None, or (seconds per fold, predictions for each parameter value)
 
     @property
     def folds(self):
@@ -150,7 +150,7 @@ class CandidateResults:
         return sorted(self.by_fold) if self.shortcut is None else list(range(len(self.evaluation.folds)))
 
     def result(self, v):
-        """The CrossValidation for the value number v."""
+        """The CrossValidation of the models with parameter value number v."""
         evaluation, folds = self.evaluation, self.folds
         tests = [evaluation.tests[i] for i in folds]
         result = CrossValidation()
@@ -223,7 +223,7 @@ class Evaluation:
 
     @cached_property
     def labels(self):
-        """The labels that occur, sorted; None for targets that are no labels."""
+        """The different targets, sorted; None if rows have no target, or several."""
         one_a_row = self.targets is not None and self.targets.ndim == 1
         return np.unique(self.targets) if one_a_row else None
 
@@ -240,9 +240,9 @@ class Evaluation:
         return self.n - len(self.tests[i]) if pairs is None else len(np.arange(self.n)[pairs[i][0]])
 
     def part(self, numbers, train=None):
-        """The rows with these numbers.
+        """The rows with these numbers, as a Part.
 
-        For a matrix of kernel values or distances only its columns for the train rows.
+        A matrix of kernel values or distances keeps only the columns of the rows `train`.
         """
         X = self._take_X(numbers)
         if self._pairwise:
@@ -253,11 +253,11 @@ class Evaluation:
         return Part(X, self._take_y(numbers), targets, self._of_rows(self.request.score_params, numbers))
 
     def fit_params(self, numbers):
-        """The further arguments of a fit to the rows with these numbers."""
+        """The user's further arguments of `fit`, for a fit to the rows with these numbers."""
         return self._of_rows(self.request.params, numbers)
 
     def _of_rows(self, params, numbers):
-        """Arguments, restricted to the rows with these numbers if they have one entry per row."""
+        """A dict of arguments; an argument with one entry per row is restricted to the rows with these numbers."""
         return {
             name: take_rows(value, as_lists=True)(numbers) if _has_a_row_each(value, self.n) else value
             for name, value in (params or {}).items()
@@ -288,9 +288,9 @@ class Evaluation:
         return results
 
     def _fold_worker(self, results, threads, progress):
-        """A generator function that processes the fold with a given number for all models, and stores the results."""
+        """A generator function of the number of a fold, which fits and scores all models and stores the results."""
         lock, shared = threading.Lock(), {}
-        if self.folds.pairs is None:  # the rows of user-defined pairs need not ascend
+        if self.folds.pairs is None:  # shared columns want ascending rows, which pairs from users may lack
             rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
             shared = shared_columns([result.candidates for result in results], rows, threads)
 
@@ -314,7 +314,7 @@ class Evaluation:
         return work
 
     def _measure(self, candidates, train, test, params, columns, threads):
-        """(the models of one fold, a FoldResult for each)."""
+        """(models, FoldResults): the models fitted on one fold, and the result of each model."""
         if threads > 1 and not self.request.keep_models:
             candidates = candidates.sharing(threads)
         start = perf_counter()
@@ -332,7 +332,7 @@ class Evaluation:
         ]
 
     def judge(self, candidates, models, part, keep_answers=False):
-        """[(figures of a model, its predictions if they are kept)] for each of the models, on the rows of `part`."""
+        """A list of (scores, predictions or None) on the rows of `part`, one pair for each model."""
         scorers = self._settled(candidates)
         fitted = [model for model in models if not isinstance(model, Failed)]
         answers = [None] * len(fitted)
@@ -358,7 +358,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers, settled for the estimator; with several targets per row they are unchanged."""
+        """The scorers after `settled`; unchanged if rows have no target, or several."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):
@@ -369,7 +369,7 @@ class Evaluation:
         return self.error_score
 
     def _take_shortcut(self, result):
-        """Process all folds at once, if this is possible and sufficient; returns whether it was done."""
+        """Predict for all folds by the estimator's shortcut, if scorers need nothing else; whether this succeeded."""
         request = self.request
         scorers = self._settled(result.candidates)
         if request.train_scores or request.keep_models or request.params or not from_answers(scorers):
@@ -382,7 +382,7 @@ class Evaluation:
         except Exception:
             if self.error_score == "raise":
                 raise
-            return False  # the fits one by one show which of them fail
+            return False  # separate fits show which of them fails
         if answers is None:
             return False
         result.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
@@ -390,7 +390,7 @@ class Evaluation:
 
 
 def tell_failures(results):
-    """Warn about all failed fits in some CandidateResults, or raise an error if none succeeded."""
+    """Warn about failed fits in a list of CandidateResults; raise an error if all fits failed."""
     failures = [error for result in results for error in result.failures]
     n_fits = sum(len(result.by_fold) * len(result.candidates.values) for result in results)
     if not failures:
@@ -462,6 +462,6 @@ def _is_classifier(model):
 
 
 def _known(answers, labels):
-    """The predictions, if they are known labels, one per row; otherwise None."""
+    """The predictions, if there is one per row and each is one of the `labels`; otherwise None."""
     answers = None if isinstance(answers, Exception) else np.asarray(answers)
     return answers if answers is not None and answers.ndim == 1 and np.isin(answers, labels).all() else None

@@ -56,7 +56,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
         cv = LeaveOneOut()
     if repeats > 1 and (not isinstance(cv, Integral) or groups is not None):
         raise ValueError(
-            f"repeats is {repeats}, with folds that do not change; an int for cv, without groups, is wanted"
+            f"repeats is {repeats}, but this cv always makes the same folds; an int for cv, without groups, is wanted"
         )
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         require_integer("cv", cv, 2, n)
@@ -88,7 +88,7 @@ def _of_pairs(pairs, n):
     try:
         smallest = min(min(len(rows[train]), len(rows[test])) for train, test in pairs) if pairs else 0
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"cv gives something else than pairs of indices into {n} rows: {error}") from error
+        raise ValueError(f"cv has to give pairs (train, test) of indices into {n} rows: {error}") from error
     if smallest == 0:
         raise ValueError("cv gives no fold, or one without rows; rows to train on and to test on are wanted")
     fold = _as_partition(pairs, n)
@@ -150,8 +150,8 @@ def dealt(y, n_folds, random_state):
         if counts.min() < n_folds:
             warn(f"The least populated class in y has only {counts.min()} members, fewer than the {n_folds} folds")
         deck = deck[np.argsort(codes[deck], kind="stable")]
-    # The rows are dealt out to the folds like cards. The rows of a class are consecutive, so that both they and all
-    # rows are spread evenly, to within one row.
+    # The rows are dealt out to the folds in turn, class after class: the numbers of rows in two folds differ by at most
+    # one, and so do the numbers of rows of any class.
     fold = np.empty(len(y), dtype=np.intp)
     fold[deck] = np.arange(len(y)) % n_folds
     return fold

@@ -193,7 +193,7 @@ class TimeSeriesSplit(Splitter):
 
 
 class _Repeated(Splitter):
-    """Several repetitions of shuffled folds."""
+    """A splitter that repeats the shuffled folds of another splitter."""
 
     _one = None  # the class of the splitter that is repeated
 

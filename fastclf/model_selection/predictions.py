@@ -86,13 +86,13 @@ def cross_val_predict(
 
     run(work, range(len(evaluation.folds)), threads)
     parts = [found[i] for i in range(len(evaluation.folds))]
-    # in the order of the folds, so that the fold that is refused does not depend on threads
+    # The folds are completed in their order, so that threads do not decide which fold an error is about.
     parts = [_all_classes(answers, classes, known, method) if by_class else answers for answers, classes in parts]
     return _in_order(parts, order)
 
 
 def _encoded(y):
-    """(labels as indices into the sorted labels, the number of labels, for each column if there are several)."""
+    """(indices of the labels of y among its sorted labels, number of labels); a list of numbers for several columns."""
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)
@@ -101,7 +101,7 @@ def _encoded(y):
 
 
 def _all_classes(answers, classes, known, method):
-    """Predictions with a column for each class of all rows; a fold's model may lack some of them."""
+    """The predictions of a fold's model, with a column for each class of all rows, also for classes the fold lacks."""
     if isinstance(answers, list):
         return [_all_classes(output, *each, method) for output, *each in zip(answers, classes, known)]
     n = len(known) if isinstance(known, list) else known

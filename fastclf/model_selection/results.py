@@ -71,7 +71,7 @@ class CrossValidations(dict):
 
     @property
     def winner(self):
-        """The name with the smallest error; of equal ones the first."""
+        """The name of the estimator with the smallest error; ties go to the first."""
         return min(self, key=lambda name: self[name].error)
 
     def compare(self, one, other, level=0.95):
@@ -139,7 +139,9 @@ def paired_comparison(one, other, level=0.95):
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("n_train", "n_test")
     )
     if not same or len(one.scores) < 2:
-        raise ValueError("one and other do not have the same folds, two at least, which are wanted to compare them")
+        raise ValueError(
+            "one and other have different folds, or a single one; the same folds, at least two, are wanted"
+        )
     gaps = other.scores - one.scores
     n, mean = len(gaps), float(np.mean(gaps))
     spread = float(np.sqrt((1 / n + np.mean(one.n_test / one.n_train)) * np.var(gaps, ddof=1)))

@@ -11,11 +11,11 @@ def n_rows(*containers):
     for rows in containers:
         if rows is not None:
             return rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    raise ValueError("X is None, and y too; rows to split are wanted")
+    raise ValueError("X and y are None; rows to split are wanted")
 
 
 def take_rows(rows, as_lists=False):
-    """A function that takes rows, or targets, by an array of their numbers, and keeps the type of their container.
+    """A function of an array of row numbers, which returns these entries of `rows` in the same type of container.
 
     A list becomes an array, unless `as_lists`; for None the function returns None.
     """
@@ -29,9 +29,9 @@ def take_rows(rows, as_lists=False):
         return rows.tocsr().__getitem__
     if as_lists and isinstance(rows, list | tuple):
         return lambda numbers: [rows[number] for number in np.arange(len(rows))[numbers].tolist()]
-    if as_lists and hasattr(rows, "get_columns"):  # polars
+    if as_lists and hasattr(rows, "get_columns"):  # a table of polars
         return rows.__getitem__
-    if as_lists and hasattr(rows, "column_names"):  # pyarrow
+    if as_lists and hasattr(rows, "column_names"):  # a table of pyarrow
         return rows.take
     return np.asarray(rows).__getitem__
 

@@ -66,8 +66,8 @@ class Splitter:
         return self.n_splits
 
     def get_metadata_routing(self):
-        """scikit-learn's description of whether `split` takes groups."""
-        # only scikit-learn calls this method, so that scikit-learn can be imported here
+        """A MetadataRequest, by which scikit-learn learns whether `split` takes groups."""
+        # scikit-learn is imported here and not above, because it is optional: only scikit-learn calls this method
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -199,7 +199,7 @@ class StratifiedKFold(Partition):
         classes, codes = encode_labels(y)
         first = np.full(len(classes), n)
         np.minimum.at(first, codes, np.arange(n))
-        codes = np.argsort(np.argsort(first))[codes]  # classes in the order of their first row
+        codes = np.argsort(np.argsort(first))[codes]  # classes are numbered in the order of their first rows
         counts = np.bincount(codes)
         if n_splits > counts.max():
             raise ValueError(
@@ -272,7 +272,7 @@ class GroupKFold(OfGroups, Partition):
 
 
 def encode_groups(groups, n=None):
-    """(names, codes): the groups, sorted, and for each row the place of its group; n: the number of rows, if known."""
+    """(the sorted groups, for each row the index of its group); n is the number of rows, or None if unknown."""
     if groups is None:
         raise ValueError("The 'groups' parameter should not be None.")
     if np.size(groups) == 0:
@@ -333,7 +333,9 @@ class HoldOut(Splitter):
     def _pairs(self, n, y, groups):
         n_test = _size("test_size", self.test_size, n)
         if not 0 < n_test < n:
-            raise ValueError(f"test_size is {self.test_size!r}, of {n} rows; rows on both sides are wanted")
+            raise ValueError(
+                f"test_size is {self.test_size!r} for {n} rows; a train row and a test row at least are wanted"
+            )
         rng, n_splits = np.random.default_rng(self.random_state), require_integer("n_splits", self.n_splits, 1)
         for _ in range(n_splits):
             order = drawn(rng, n, y if self.stratify else None)
@@ -351,7 +353,7 @@ def _size(name, value, n):
 def drawn(rng, n, y):
     """The rows in a random order, such that the first m rows, for any m, have nearly the class shares of all.
 
-    Y None: any order.
+    Without y any order is equally likely.
     """
     deck = rng.permutation(n)
     y = None if y is None else as_y(y)
@@ -396,7 +398,7 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
         raise ValueError(f"the arrays have {', '.join(map(str, sizes))} rows; the same number, above 0, is wanted")
     share = np.asarray(shares, np.float64)
     if share.shape != (3,) or not (share >= 0).all() or not np.isclose(share.sum(), 1):
-        raise ValueError(f"shares is {shares!r}; three numbers from 0 up, of the sum 1, are wanted")
+        raise ValueError(f"shares is {shares!r}; three numbers from 0 up, whose sum is 1, are wanted")
     order = drawn(np.random.default_rng(random_state), sizes[0], stratify)
     ends = np.rint(np.cumsum(share)[:2] * sizes[0]).astype(int)
     parts = [np.sort(part) for part in np.split(order, ends)]

@@ -9,13 +9,13 @@ from .splitters import OfGroups, Partition, as_classes, documented, encode_group
 
 @documented
 class StratifiedGroupKFold(OfGroups, Partition):
-    """Folds that keep the rows of a group together, with nearly even class shares: those of scikit-learn's.
+    """Folds that keep groups together and have nearly even class shares: those of scikit-learn's StratifiedGroupKFold.
 
     Parameters
     ----------
     {n_splits}
     shuffle : bool, default=False
-        Whether groups of equally uneven classes are shuffled.
+        Whether groups whose class counts have the same standard deviation are taken in random order.
     {random_state}
 
     Notes
@@ -75,7 +75,7 @@ class StratifiedGroupKFold(OfGroups, Partition):
 
 
 def _best_fold(filled, more, count):
-    """The fold that a group joins; `filled`: the rows of each class in each fold, `more`: those of the group."""
+    """The fold that a group with `more` rows of each class joins; `filled` has the rows of each class in each fold."""
     best, least, fewest = 0, np.inf, np.inf
     for i, rows in enumerate(filled):
         rows += more

@@ -69,7 +69,7 @@ class Tuning(dict):
     def __init__(self, params, results, rule, simpler):
         self.params, self.results = params, results
         self.interrupted = any(result.interrupted for result in results)
-        # The folds that were finished for all combinations.
+        # Only folds that were finished for all combinations count.
         folds = sorted(set.intersection(*(set(result.folds) for result in results)))
         if not folds:
             raise RuntimeError("the callback or Ctrl-C stopped tune before it had finished a fold")
@@ -85,7 +85,7 @@ class Tuning(dict):
         self.outer = self.outer_params = self.estimator = None
 
     def _fill(self, kept):
-        """Fill in scikit-learn's keys; `kept` lists for each combination the folds to be used."""
+        """Fill in scikit-learn's keys; `kept` has a mask for each combination: the folds that count."""
         results = self.results
         for key in results[0]:
             if key == "estimator":
@@ -167,14 +167,14 @@ def simplicity(combination, params, simpler):
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # None means no limit
+        # a parameter that is None sets no limit
         numbers = sorted({np.inf if v is None else float(v) for v in values}, reverse=direction == "smaller")
         total += numbers.index(np.inf if value is None else float(value))
     return total
 
 
 def as_grids(grid):
-    """A list of dicts of name to list of values, in scikit-learn's order: names sorted."""
+    """The grids as a list of dicts {name: list of values}, with sorted names, which is scikit-learn's order."""
     grids = [grid] if isinstance(grid, Mapping) else list(grid)
     if not grids or not all(isinstance(mapping, Mapping) for mapping in grids):
         raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
@@ -186,7 +186,7 @@ def as_grids(grid):
 
 
 def candidates_of(estimator, grids, shortcuts=True):
-    """(params, candidates, place): all combinations; their Candidates; the Candidates and value of each."""
+    """(all combinations, a list of Candidates, for each combination its index in the list and that of its value)."""
     params, candidates, place = [], [], []
     for grid in grids:
         path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)
