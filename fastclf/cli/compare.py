@@ -1,4 +1,4 @@
-"""fastclf compare; the demo uses its functions, too."""
+"""The command `fastclf compare`, whose functions the demo uses, too."""
 
 import sys
 
@@ -64,7 +64,7 @@ def run(args):
 
 
 def candidates(names=None, n_jobs=None):
-    """name -> unfitted classifier, for all methods or for those in a list "a,b,..."."""
+    """{name: unfitted classifier} for all methods, or for those in a list "a,b,..."."""
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     for name in wanted or ():
         make(name)  # raises an error for an unknown method
@@ -97,7 +97,7 @@ def compare(models, data, how, verbose=0):
         if name in results and results[name].interrupted:
             raise KeyboardInterrupt
     if not results:
-        raise RequestError(f"{data.name}: no method takes it; {refusals[0]}")
+        raise RequestError(f"{data.name}: no method accepts these data; {refusals[0]}")
     for refusal in refusals:
         print(f"fastclf: {refusal}", file=sys.stderr)
     return results
@@ -134,7 +134,7 @@ def verdict(results):
             rows.append((name, f"{found.difference:+.2%}", f"{found.low:+.2%} to {found.high:+.2%}", says))
     if not rows:
         return f"only {winner} was tried"
-    head = f"least error: {winner}; by how much the others' is larger, with a 95 % interval of the paired t test:"
+    head = f"least error: {winner}; how much larger the other errors are, with 95 % intervals of the paired t test:"
     return f"{head}\n{table_text(('', 'difference', 'interval', ''), rows, left=(0, 3))}"
 
 

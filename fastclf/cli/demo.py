@@ -1,4 +1,4 @@
-"""fastclf demo: every method on real data."""
+"""The command `fastclf demo`: every method on real data."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""fastclf evaluate"""
+"""The command `fastclf evaluate`: how often a method is wrong on new rows."""
 
 from pathlib import Path
 
@@ -54,7 +54,9 @@ def run(args):
         data.require_classes()
         costs = None if args.cost is None else read_costs(args.cost, np.unique(data.y))
         if costs is not None and not hasattr(model, "predict_proba"):
-            raise RequestError(f"--cost: {args.model} has no probabilities to decide by; a method with them is wanted")
+            raise RequestError(
+                f"--cost: {args.model} has no probabilities to decide by; choose a method with predict_proba"
+            )
         report = (_cross_validated if args.test is None else _tested)(args, model, data, costs)
     if args.picture is not None:
         from ..display import ConfusionMatrixDisplay
@@ -95,7 +97,7 @@ def _cross_validated(args, model, data, costs):
 
 
 def _scoring(model, data, n_folds):
-    """Further figures, if the folds are large enough for them."""
+    """The argument `scoring` for log loss, Brier score and, if every fold can have both classes, the ROC area."""
     if not hasattr(model, "predict_proba"):
         return None
     scoring = {"accuracy": "accuracy", "log loss": "neg_log_loss", "Brier score": "neg_brier_score"}

@@ -1,4 +1,4 @@
-"""fastclf explain: a description of a fitted model in words."""
+"""The command `fastclf explain`: a description of a fitted model in words."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -85,7 +85,7 @@ def _list(values):
 
 
 def _reading(saved):
-    """Description of the way in which a table is read."""
+    """Lines that describe how the model reads a table."""
     names = list(getattr(saved, "feature_names_in_", [f"x{j}" for j in range(saved.n_features_in_)]))
     lines = []
     for name, known in zip(names, saved.categories_):
@@ -137,7 +137,7 @@ def _bound(side, bound, known):
 def _condition(name, side, bound):
     if side in ("in", "not in"):
         return f"{name} {side} {{{', '.join(map(str, bound))}}}"
-    if " = " in name and 0 <= bound < 1:  # a column of zeros and ones
+    if " = " in name and 0 <= bound < 1:  # an indicator column, named "column = category"
         return name if side == ">" else name.replace(" = ", " is not ", 1)
     return f"{name} {side} {bound:.6g}"
 
@@ -223,7 +223,7 @@ def _distribution(state, k, texts):
 
 
 def _bins(edges):
-    """Conditions for the bins between cuts, in words; the first and the last bin have no end."""
+    """Conditions for the bins between cuts, in words; the first and the last bin are unbounded."""
     cuts = [f"{cut:.5g}" for cut in edges[1:-1]]
     if not cuts:
         return ["anything"]
@@ -261,7 +261,7 @@ def _support_vectors(model, names, top, categories):
     return content, [*lines, *_more(n, top, "support vectors")]
 
 
-# Tests of a model's kind with the function that explains this kind; the first test that holds counts.
+# Pairs (test of a model, function that explains models of this kind); the first test that is true decides.
 _KINDS = [
     (lambda model: hasattr(model, "tree_"), _tree),
     (lambda model: hasattr(model, "dual_coef_") and hasattr(model, "support_"), _support_vectors),

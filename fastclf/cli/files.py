@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 _BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
-_BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # TokenError: raised by a damaged .npy header
+_BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # NumPy raises TokenError for a damaged .npy header
 
 # Names that mark a column as labels; without such a column the last one has the labels.
 _TARGETS = ("target", "label", "class", "y")
@@ -186,7 +186,7 @@ def _matrix(array):
 
 
 def _read_npz(source, target, labelled):
-    """X and y, or X_train and y_train, or a single array without labels."""
+    """(Table, labels) from the arrays X and y, or X_train and y_train; without labels also from a single array."""
     if not zipfile.is_zipfile(source.content):
         raise ValueError("this is not an .npz file")
     with np.load(source.content, allow_pickle=False) as arrays:
@@ -228,7 +228,8 @@ def _read_libsvm(source, target, labelled):
     return table, y
 
 
-# Readers: functions of (source, target, labelled) that return (table, labels; None if they are a column of the table).
+# Functions of (source, target, labelled) that return (table, labels); the labels are None if the table still has them
+# as a column.
 _READERS = {
     "npy": _read_npy,
     "npz": _read_npz,

@@ -1,4 +1,4 @@
-"""fastclf info"""
+"""The command `fastclf info`: version, SIMD level, threads and build flags."""
 
 import sys
 

@@ -28,7 +28,7 @@ METHODS = {
 
 
 def offered():
-    """The methods in this build."""
+    """The part of METHODS whose classes this build has."""
     return {name: method for name, method in METHODS.items() if method[0] in fastclf.__all__}
 
 
@@ -49,7 +49,7 @@ def add_method(parser, default=None):
 
 
 def make(name, settings=(), n_jobs=None):
-    """The unfitted classifier of that name, with the parameters in texts NAME=VALUE."""
+    """The unfitted classifier called `name`; `settings` are texts NAME=VALUE for its parameters."""
     if name in offered():
         cls, params, _ = offered()[name]
         model = getattr(fastclf, cls)(**params)

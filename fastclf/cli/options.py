@@ -122,7 +122,7 @@ class Data:
 
     @classmethod
     def of(cls, args, name, X, y):
-        """Data of arrays."""
+        """Data from arrays."""
         data = cls.__new__(cls)
         data._take(args, name, Table(X), y, "y")
         return data
@@ -183,7 +183,7 @@ class Data:
             )
 
     def classifier(self, model):
-        """A model that takes X: the model itself, with its shortcuts, if X is a plain matrix for it."""
+        """The model itself, which keeps its shortcuts, if it takes X as it is; otherwise a TableClassifier of it."""
         wrapped = self.table_classifier(model)
         return wrapped if self._missing().any() or not wrapped.takes_as_is(self.X) else model
 
@@ -223,12 +223,12 @@ def check_out(path, endings=None, option="--out"):
 
 
 def open_saved(path, method, what):
-    """The object in a file of fastclf, which must have this method; errors name the file."""
+    """Load an object, which must have the method called `method`; errors name the file."""
     if not path.exists():
         raise RequestError(f"{path}: there is no such file")
     try:
         found = fastclf.load(path)
-    except ValueError as error:  # the message names the file
+    except ValueError as error:  # its message names the file
         raise RequestError(str(error)) from error
     except OSError as error:
         raise RequestError(f"{path}: {error.strerror}") from error

@@ -9,7 +9,7 @@ from .options import table_text
 
 
 class Report:
-    """A report as lines of text, and as data."""
+    """A report in two forms: lines of text, and a dict for JSON."""
 
     def __init__(self, title, **content):
         self.lines, self.record, self.counts = [title, ""], content, None
@@ -57,7 +57,7 @@ class Report:
         self.lines += ["", table_text(["class", "rows", "precision", "recall", "F1", "specificity"], rows)]
 
     def costs(self, costs, plain, by_cost):
-        """Add the mean cost of a row: of predictions, of decisions by least expected cost, and of a constant answer."""
+        """Add mean costs of a row: as predicted, decided by least expected cost, and with one label for all rows."""
         shares = plain.counts.sum(axis=1) / plain.counts.sum()
         always = shares @ costs
         found = {
@@ -75,7 +75,7 @@ class Report:
 
 
 def read_costs(path, classes):
-    """cost_matrix[true, predicted] of a .csv file."""
+    """Read cost_matrix[true, predicted] from a .csv file."""
     with blame(path), open(path, encoding="utf-8-sig", newline="") as file:
         lines = [[cell.strip() for cell in line] for line in csv.reader(file) if line]
         names = [str(label) for label in classes]

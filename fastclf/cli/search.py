@@ -1,4 +1,4 @@
-"""fastclf knn, fastclf index"""
+"""The commands `fastclf knn` and `fastclf index`: exact search for nearest rows."""
 
 import contextlib
 from pathlib import Path
@@ -57,7 +57,7 @@ def register(commands):
 
 
 def make_search(args):
-    """The unfitted search for --metric and --p."""
+    """The unfitted NearestNeighbors that --metric and --p describe."""
     from ..neighbors.metrics import NAMED
 
     metric = args.metric or ("euclidean" if args.p is None else "minkowski")

@@ -15,9 +15,10 @@ MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"]
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
-# Number of lines that are converted to columns at a time, and the most values of a LIBSVM text that is read as dense
-# matrix.
+# The number of lines of a .csv that are converted to columns at a time.
 _LINES = 1 << 14
+
+# A LIBSVM text with more cells (rows x columns) than this becomes a sparse matrix.
 _DENSE_NUMBERS = 1 << 26
 
 # The largest number of columns of a sparse matrix.
@@ -52,7 +53,7 @@ def read_numbers(source):
             file.readline()
         options = {"delimiter": delimiter, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
-            with warnings.catch_warnings(action="ignore"):  # for a file without rows, which the caller refuses
+            with warnings.catch_warnings(action="ignore"):  # about no rows, which the caller refuses
                 return np.loadtxt(file, **options), names
         except ValueError as error:
             file.seek(0)
@@ -131,7 +132,7 @@ def read_libsvm(source):
                 values.append(float(value))
             n_columns = max(n_columns, 1 + max(columns[-1:], default=-1))
     if not labels or not n_columns:
-        raise ValueError("it has no entry index:value; some are wanted")
+        raise ValueError("it has no entry index:value; at least one is wanted")
     if len(labels) * n_columns > _DENSE_NUMBERS:
         X = _sparse(rows, columns, values, (len(labels), n_columns))
     else:
@@ -145,7 +146,7 @@ def read_libsvm(source):
 
 
 def _sparse(rows, columns, values, shape):
-    """A Csr from entries by row."""
+    """A Csr from lists of the row, the column and the value of each entry."""
     if shape[1] > _COLUMNS:
         raise ValueError(f"it has the index {shape[1]}; indices up to {_COLUMNS} are wanted")
     rows, columns, values = np.array(rows, np.int64), np.array(columns, np.int64), np.array(values)

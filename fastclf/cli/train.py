@@ -1,4 +1,4 @@
-"""fastclf train, fastclf predict"""
+"""The commands `fastclf train` and `fastclf predict`."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""fastclf tune"""
+"""The command `fastclf tune`: the choice of parameters by cross-validation."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from .methods import add_method, make, set_parameters
 from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
 from .pictures import add_picture, check_picture, save_picture
 
-# Default grids; that of a tree is found from its pruning path.
+# The default grids. The grid of a tree follows from its pruning path.
 _GRIDS = {
     "KNeighborsClassifier": ["n_neighbors=1:50"],
     "NearestCentroid": ["shrink_threshold=None,0.1,0.2,0.5,1,2,5,10"],
@@ -122,7 +122,7 @@ def run(args):
 
 
 def _grid(args, model, classifier, data):
-    """name -> list of values, from --grid or the default."""
+    """{parameter: list of values}, from --grid or the default grid."""
     cls = type(model).__name__
     given = args.grid or _GRIDS.get(cls)
     if given is None:
@@ -137,7 +137,7 @@ def _grid(args, model, classifier, data):
 
 
 def _split(values):
-    """Parts of a text between commas outside of brackets."""
+    """Split a text at the commas that are outside of brackets."""
     depth, parts = 0, [""]
     for mark in values:
         depth += (mark in "([{") - (mark in ")]}")
@@ -149,7 +149,7 @@ def _split(values):
 
 
 def _values(text, entry):
-    """The values for "a", "a:b" or "a:b:n"."""
+    """The values that a text "a", "a:b" or "a:b:n" in --grid stands for."""
     bounds = [parse_value(part) for part in text.split(":")] if ":" in text and text[0] not in "{['\"" else None
     if bounds is None:
         return [parse_value(text)]

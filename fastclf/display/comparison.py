@@ -46,8 +46,8 @@ class ComparisonDisplay:
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self.
 
-        The error axis is logarithmic, so that errors of both 1 % and 90 % are legible; an error of zero is drawn at
-        half a test row.
+        The error axis is logarithmic, so that errors of both 1 % and 90 % are legible; an error of zero is drawn
+        as if half a test row were wrong.
         """
         ax = axes(ax, (8, _height(self.results)))
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -60,7 +60,7 @@ class ComparisonDisplay:
         drawn = [self.baseline] if self.baseline else []
         for i, result in enumerate(self.results.values()):
             error, spread, cost = result.error, result.standard_error, result.microseconds_per_query
-            spread = 0.0 if spread != spread else spread  # NaN: a single fold has no spread
+            spread = 0.0 if spread != spread else spread  # the standard error of a single fold is NaN
             half_row = 0.5 / max(result.n_test.sum(), 1)
             left, dot, right = (max(value, half_row) for value in (error - spread, error, error + spread))
             drawn += [left if left > half_row else dot / 2, right]

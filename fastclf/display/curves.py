@@ -66,7 +66,7 @@ class ConfusionMatrixDisplay:
 
 
 class _TwoClassCurve:
-    """A curve of scores for the second of two classes, with `from_estimator` and `from_predictions`."""
+    """The base of curves that show the scores for the second of two classes."""
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, name=None, ax=None):
@@ -77,7 +77,7 @@ class _TwoClassCurve:
 
 
 class RocCurveDisplay(_TwoClassCurve):
-    """The share of positive rows that are found, against the share of negative rows taken for positive.
+    """The ROC curve: the share of positive rows found, against the share of negative rows taken for positive.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class RocCurveDisplay(_TwoClassCurve):
 
 
 class PrecisionRecallDisplay(_TwoClassCurve):
-    """The share of positives among rows predicted as positive, against the share of positive rows that are found.
+    """The precision-recall curve: the share of positives among rows predicted as such, against the share found.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class PrecisionRecallDisplay(_TwoClassCurve):
 
 
 def _band(ax, x, errors, colour, label, style="-"):
-    """A line of mean errors with a band of one standard error."""
+    """Draw a line of mean errors, in a band of one standard error."""
     mean = errors.mean(axis=1)
     n_folds = errors.shape[1]
     spread = errors.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros(len(mean))
@@ -189,7 +189,7 @@ def _band(ax, x, errors, colour, label, style="-"):
 
 
 def _scale(ax, values):
-    """A logarithmic axis if the values span more than a factor of 30 or include 0; otherwise a linear one."""
+    """Make the x axis logarithmic if no value is negative and the largest is above 30 times the least above 0."""
     values = np.asarray(values, float)
     positive = values[values > 0]
     if (values >= 0).all() and len(positive) > 1 and positive.max() > 30 * positive.min():
@@ -308,10 +308,10 @@ class PruningDisplay(ValidationCurveDisplay):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, n_alphas=50, train=True, ax=None, **options):
-        """Draw the errors of at most `n_alphas` alphas, each between two breaks of the tree of all rows."""
+        """Draw the errors for at most `n_alphas` alphas, each between two alphas where the tree of all rows changes."""
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
-        # the middle of an interval of alphas with the same subtree, following Breiman
+        # the geometric middle of each interval of alphas with the same subtree (Breiman et al. 1984)
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
         kept = np.unique(np.linspace(0, len(between) - 1, n_alphas).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
@@ -327,7 +327,7 @@ class PruningDisplay(ValidationCurveDisplay):
             :, 0
         ]
         last = -1.0
-        for i in np.argsort(-values):  # small trees first, because they are far apart
+        for i in np.argsort(-values):  # labels of small trees have priority, as these lie far apart
             if last < 0 or last - place[i] > 0.06:
                 last = place[i]
                 style = {"ha": "center", "va": "bottom", "fontsize": "small", "textcoords": "offset points"}
@@ -365,7 +365,7 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **options):
-        """Compute and draw; `options` are those of :func:`fastclf.learning_curve`."""
+        """Compute a learning curve and draw it; `options` are those of :func:`fastclf.learning_curve`."""
         from ..model_selection.curves import learning_curve
 
         return cls(*learning_curve(estimator, X, y, **options)).plot(ax)
@@ -411,7 +411,7 @@ class QueryCostDisplay:
 
     @classmethod
     def from_results(cls, results, *, ax=None):
-        """Draw immediately."""
+        """Draw the results of :func:`fastclf.cross_validate`, by default into a new figure."""
         return cls(results).plot(ax)
 
     def plot(self, ax=None):

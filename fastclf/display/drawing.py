@@ -37,7 +37,7 @@ def colours(n):
 
 
 def scores_of_two(estimator, X):
-    """(a score of each row for the second of two classes, the classes)."""
+    """(the scores of the rows for the second of two classes, the classes)."""
     classes = estimator.classes_
     if len(classes) != 2:
         raise ValueError(f"estimator tells {len(classes)} classes apart; two are wanted for this picture")
@@ -45,4 +45,4 @@ def scores_of_two(estimator, X):
         return np.asarray(estimator.decision_function(X)), classes
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X))[:, 1], classes
-    raise TypeError(f"estimator is {estimator!r}, which has no decision_function and no predict_proba; one is wanted")
+    raise TypeError(f"estimator is {estimator!r}; an estimator with decision_function or predict_proba is wanted")

@@ -142,7 +142,7 @@ class DecisionBoundaryDisplay:
 
 
 def _has_margins(model):
-    """Whether scores of -1 and 1 are the margins of the fit: for support vector machines."""
+    """Whether the model is a support vector machine, whose scores on the margins are -1 and 1."""
     return hasattr(model, "support_vectors_") or type(model).__name__ == "LinearSVC"
 
 
@@ -192,7 +192,7 @@ class TreeDisplay:
         return cls(estimator, max_depth=max_depth, feature_names=feature_names, class_names=class_names).plot(ax)
 
     def _placed(self):
-        """{node: (x, depth)}: leaves side by side, each inner node above the middle between its children."""
+        """The places {node: (x, depth)}: leaves side by side, each inner node midway above its children."""
         tree = self.estimator.tree_
         limit = self.max_depth if self.max_depth is not None else tree.node_count
         place, next_x = {}, 0

@@ -181,7 +181,7 @@ def test_a_method_that_refuses_the_data_is_left_out(capsys):
     assert err.startswith("fastclf: MultinomialNB is left out: ")
     assert "MultinomialNB" not in out
     told = refused(capsys, ["compare", "negative.npz", "--models", "MultinomialNB", "--quiet"])
-    assert told.startswith("negative.npz: no method takes it; MultinomialNB is left out: ")
+    assert told.startswith("negative.npz: no method accepts these data; MultinomialNB is left out: ")
 
 
 def test_the_demo_runs_on_the_users_file_with_its_baselines(capsys, tmp_path):
