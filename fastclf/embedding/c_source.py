@@ -105,12 +105,12 @@ _LARGEST = """    int best = 0;
 
 
 def _comment(text):
-    """Text for a C comment: in ASCII, and without the end of a comment."""
+    """The text as part of a C comment: in ASCII, and without "*/"."""
     return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("\n", " ")
 
 
 def _number(value, suffix=""):
-    """A number as an exact literal."""
+    """A C literal with exactly the value of a float."""
     if np.isnan(value):
         return "(double)NAN"
     if np.isinf(value):
@@ -119,7 +119,7 @@ def _number(value, suffix=""):
 
 
 def _table(kind, name, values, write=str):
-    """A constant one-dimensional array."""
+    """The C definition of a constant one-dimensional array."""
     texts = [write(value) for value in values]
     step = _NUMBERS_A_LINE if write is _number else 5 * _NUMBERS_A_LINE
     lines = [", ".join(texts[i : i + step]) for i in range(0, len(texts), step)]
@@ -135,9 +135,9 @@ def _integers(name, array):
 
 
 def _labels(classes, name, size):
-    """The array of labels, in a C type that fits them."""
+    """The C definition of the array of labels, in a type that fits them."""
     if classes.dtype.kind in "iub" and (classes.dtype.kind != "u" or int(classes.max()) < 1 << 63):
-        # the smallest int64 has no literal, and is written as a difference
+        # C has no literal for the smallest int64, which is written as a difference
         texts = [f"{int(label)}" if int(label) > -(1 << 63) else f"{int(label) + 1} - 1" for label in classes]
         declared = "long long"
     elif classes.dtype.kind == "f":
@@ -259,7 +259,7 @@ def _tree(model, form):
 
 
 def _categories(model):
-    """Arrays with the categories of each categorical feature, by code."""
+    """C definitions of an array for each categorical feature: its categories in the order of their codes."""
     known = enumerate(getattr(model, "categories_", None) or [])
     return [_labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
 
@@ -361,7 +361,7 @@ def _neighbors(model, form):
 
 
 def _search(metric, n_rows, k):
-    """A loop that finds the k nearest rows, in ascending order."""
+    """C code of a loop that finds the k nearest rows, the nearest first."""
     term, root = _TERMS[metric]
     return f"""    double distance[{k}];
     size_t index[{k}];
@@ -385,7 +385,7 @@ def _search(metric, n_rows, k):
 
 
 def _vote(model):
-    """The weight of the vote of neighbour i."""
+    """A C expression for the weight of neighbour i's vote."""
     return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
 
 

@@ -27,7 +27,7 @@ class Linear(NamedTuple):
 
 
 class Bayes(NamedTuple):
-    """log P(x, class) = begin, plus a constant if there is one, plus a sum over the columns j of one of:
+    """log P(x, class) is `begin`, plus `constant` if there is one, plus a sum over the columns j of one kind of term:
 
     squares:   weight (x_j - mean)^2
     products:  weight x_j; with a threshold, weight if x_j is above it, and 0 otherwise
@@ -46,17 +46,17 @@ class Bayes(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Kernel values of a row with the support vectors, weighted for each pair of classes.
+    """A kernel machine: sums of weighted kernel values with the support vectors, one for each pair of classes.
 
     See `svm/_pair_scores.pyx`.
     """
 
-    kernel: int  # its index in `KINDS` of `kernels/values.py`
+    kernel: int  # the index of the kernel in `KINDS` of `kernels/values.py`
     gamma: float
     coef0: float
     degree: int
     support: np.ndarray  # (n_support, n_features) float64, class by class
-    starts: np.ndarray  # (n_classes + 1,) int64, the index of the first support vector of each class, and n_support
+    starts: np.ndarray  # (n_classes + 1,) int64: the index of the first support vector of each class, then n_support
     coef: np.ndarray  # (n_classes - 1, n_support) float64
     intercept: np.ndarray  # (n_pairs,) float64
 
@@ -64,8 +64,8 @@ class Machine(NamedTuple):
 class TreeNodes(NamedTuple):
     """The nodes of a tree in pre-order: a node's left child is the next node; a leaf is its own right child."""
 
-    steps: np.ndarray  # the arrays that `tree/_descend.pyx` describes; categories are codes
-    subsets: np.ndarray  # sets of categories, also described there
+    steps: np.ndarray  # the nodes as `tree/_descend.pyx` describes them; categories are codes
+    subsets: np.ndarray  # sets of categories as `tree/_descend.pyx` describes them
     value: np.ndarray  # (n_nodes, n_classes or n_outputs) float64
     best: np.ndarray | None  # (n_nodes,) int32: the class of each node
 
@@ -73,7 +73,7 @@ class TreeNodes(NamedTuple):
 class Rows(NamedTuple):
     """Rows and an index to search them."""
 
-    index: object  # Index
+    index: object  # an index of `neighbors/`, such as Scan, Filter or Tree
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
 
     @property
@@ -103,13 +103,13 @@ def form_of(model):
         if type(model) in _BAYES:
             with np.errstate(divide="ignore"):
                 return _BAYES[type(model)](model)
-    raise TypeError(f"model is {model!r}, which cannot leave the library; {_WANTED} is wanted")
+    raise TypeError(f"model is {model!r}, which has no form for export; {_WANTED} is wanted")
 
 
 _WANTED = (
-    "a linear classifier by coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
-    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (of labels with one output), SVC or NuSVC"
-    " by a named kernel without break_ties, or an estimator by nearest neighbours"
+    "a linear classifier with coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
+    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (if a classifier, with one output), SVC or"
+    " NuSVC with a named kernel and without break_ties, or an estimator by nearest neighbours"
 )
 
 

@@ -1,4 +1,4 @@
-"""Fitted models inside compiled code of others: handles, addresses and headers. EMBEDDING.md has examples."""
+"""Handles, addresses and headers for compiled code that calls fitted models; EMBEDDING.md has examples."""
 
 import ctypes
 import functools
@@ -183,7 +183,7 @@ def embed(model):
 
 
 def _search_addresses(form):
-    """The kernels that search Rows. A filter has two more: to code queries, and to scan if codes do not pay."""
+    """{name: address} of the kernels that search Rows; for a Filter also those that encode queries and that scan."""
     metric = form.index.metric
     scan = _simd.load("neighbors._scan").ADDRESSES["search"]
     if form.is_filter:
@@ -200,11 +200,11 @@ def _search_addresses(form):
 
 
 class BayesInLanes(NamedTuple):
-    """A Bayes form for the kernels: classes are the last axis, padded to whole vectors of length `width`."""
+    """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    form: Bayes  # with weight of shape (n_features, width), or for tables (n_entries, width), one table after another
+    form: Bayes  # its weight has the shape (n_features, width) or, for tables one after another, (n_entries, width)
     first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, then the number of all entries
-    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of columns in `wanted`
+    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of True values in each row of `wanted`
     zero: np.ndarray  # (width,) zeros
 
 

@@ -111,7 +111,7 @@ def _products(graph, form):
 
 
 def _entries(graph, form):
-    """The sum over columns of the entries of their categories; the last entry of a column is for unknown categories."""
+    """Add a sum of table entries, one for each column's category; a last entry is for unknown categories."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
     known = graph.add("Min", "X", sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
@@ -134,7 +134,7 @@ def _machine(graph, form):
         inner = (
             graph.add("Tanh", inner) if kernel == "sigmoid" else graph.add("Pow", inner, np.array(float(form.degree)))
         )
-    # coefficients of each pair, and the class that gets a vote by the sign of its score
+    # Each pair of classes (a, b) has coefficients and one vote: a gets it if the score is positive, otherwise b.
     pairs = [(a, b) for a in range(K) for b in range(a + 1, K)]
     coef = np.zeros((len(form.support), len(pairs)))
     first, second = np.zeros((2, len(pairs), K))
@@ -156,7 +156,7 @@ def _machine(graph, form):
 
 
 def _tree(graph, form):
-    """The leaf, by ONNX's operator for trees, and its values, from a table."""
+    """Add the descent to the number of a leaf, by ONNX's operator for trees, and a table of the leaves' values."""
     steps = split_steps(form._asdict())
     if steps.by_subset.any():
         raise TypeError("model splits by categories, for which ONNX has no operator; export_c has it")

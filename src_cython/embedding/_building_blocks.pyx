@@ -17,7 +17,7 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    MOST_BITS = 63  # one bit less than an item has, so that no rank equals the rank of missing values
+    MOST_BITS = 63  # an item has 64: with one to spare, no rank equals the rank of missing values
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
@@ -45,7 +45,7 @@ cdef int axpy(Py_ssize_t n, floating a, const floating* x, floating* y) noexcept
 
 
 cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
-    """The number of bits of a number below n."""
+    """The number of bits that hold every number below n."""
     cdef int bits = 0
     while (n - 1) >> bits > 0:
         bits += 1
@@ -55,9 +55,9 @@ cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
 cdef int set_items(
     const floating* x, const column_t* column, growth_t* g, uint64_t* items, double* weights
 ) noexcept nogil:
-    """The items of `tree/_growth.pxd`, one for each row, and the rows' weights.
+    """Write an item of `tree/_growth.pxd` and a weight for each row.
 
-    Refuses a column that does not ascend.
+    FASTCLF_BAD_VALUE if the column does not ascend, or a weight or code is out of range.
     """
     cdef uint64_t rank = 0
     cdef Py_ssize_t i
@@ -113,14 +113,15 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            g.weight = weights  # without weights, entropy would need a table of logarithms
+            # With weights of 1: for unweighted rows entropy is read from a table of logarithms, which is not made here.
+            g.weight = weights
         describe(&g, &node, &work)
         read_total(&g, &node, &work)
         try_feature(&g, &node, 0, &work, &best)
     column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2
-        # the left value, if the middle is rounded to the right one
+        # a middle that is rounded up to the right value would not separate the two: the left value does
         column.threshold[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
     return FASTCLF_OK
 
@@ -132,12 +133,12 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
 # grad = Qa - 1. i maximises -y_i grad_i over the rows whose y_i a_i may rise, and j the second-order gain over the rows
 # whose y_j a_j may fall.
 cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
-    """Whether y alpha may rise; y alpha may fall if -y alpha may rise."""
+    """Whether y alpha may rise within 0 <= alpha <= C; y alpha may fall if may_rise(-y, C, alpha)."""
     return alpha < C if y > 0 else alpha > 0
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Choose the row i, or -1, and compute the largest violation of the KKT conditions."""
+    """Choose the row i, or -1 if no y alpha may rise, and compute the largest violation of the KKT conditions."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -155,7 +156,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """Choose the row j, or -1; K_i is row i of the kernel matrix."""
+    """Choose the row j, or -1 if no pair improves the objective; K_i is row i of the kernel matrix."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1
@@ -194,7 +195,7 @@ cdef int smo_step(
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # exactly at a bound, in spite of rounding
+    # rounding does not leave an alpha just off a bound
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
     for t in range(p.n):

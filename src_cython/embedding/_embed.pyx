@@ -51,7 +51,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
 
 
 cdef int fill_filter(model_t* m, index, functions) except -1:
-    """Fill in the codes of a Filter, and its Coder."""
+    """Fill in the codes and the Coder of a Filter."""
     cdef object coder = index.coder
     m.neighbors.width = index.width
     m.neighbors.code = <const unsigned char*> address(index.code)
