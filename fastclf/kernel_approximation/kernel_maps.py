@@ -288,12 +288,12 @@ class Nystroem(_RandomMap):
         out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
-            # not a BLAS product, because its bits depend on the number of rows
+            # a product by BLAS would have bits that depend on the number of rows
             out[start:stop] = linear_scores(self._values(rows), self.normalization_, zero, self.n_jobs)
         return out
 
     def _values(self, rows):
-        """The kernel values of rows with those of the sample, float64."""
+        """The kernel values of rows with the rows of the sample, float64."""
         if self.kernel == "precomputed":
             return np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
         if callable(self.kernel):
@@ -301,7 +301,7 @@ class Nystroem(_RandomMap):
         return self._kernel(rows, self.components_)
 
     def _called(self, A, B):
-        """The values of a function of the user's for each row of A with each of B, float64."""
+        """The values of the user's kernel function for each row of A with each row of B, float64."""
         params = self.kernel_params or {}
         values = as_float64([[self.kernel(a, b, **params) for b in B] for a in A], "kernel's result")
         if values.shape != (len(A), len(B)) or not np.isfinite(values).all():
@@ -309,7 +309,7 @@ class Nystroem(_RandomMap):
         return values
 
     def _called_on_pairs(self, rows):
-        """The same for all pairs of rows, each of which is asked for once."""
+        """The values of the user's kernel function for all pairs of rows; it is called once for each pair."""
         values = np.empty((len(rows), len(rows)))
         for i in range(len(rows)):
             values[i, i:] = values[i:, i] = self._called(rows[i : i + 1], rows[i:])[0]
@@ -330,7 +330,7 @@ class Nystroem(_RandomMap):
         C = C.astype(np.float64)
         if self.kernel == "rbf":
             if not isinstance(X, Csr):
-                # differences of squares are more exact if the rows are near 0
+                # |x|^2 - 2 x'c + |c|^2 loses fewer digits if the rows are near 0
                 middle = C.mean(axis=0)
                 X, C = X - middle, C - middle
             square = (C**2).sum(axis=1)
@@ -361,7 +361,7 @@ _BY_DIFFERENCES = ("laplacian", "chi2", "additive_chi2")
 
 
 def _by_differences(kernel, X, C, gamma):
-    """Values of shape (len(X), len(C)) of a kernel that adds up what columns differ by."""
+    """Values of shape (len(X), len(C)) of a kernel that is a function of a sum over the columns' differences."""
     if kernel != "laplacian" and min(X.min(), C.min()) < 0:
         raise ValueError(f"X contains negative values; numbers from 0 up are wanted of kernel={kernel!r}")
     values = np.empty((len(X), len(C)))

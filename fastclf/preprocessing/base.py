@@ -4,13 +4,13 @@ from .._estimator import Estimator
 from .._output import TableOutput
 from .._sklearn_bases import joins
 
-# Number of output values that are computed at a time: they fit a cache.
+# The number of output values that are computed at a time: 2^16 numbers fit a cache.
 _BLOCK_NUMBERS = 1 << 16
 
 
 @joins("TransformerMixin")
 class FeatureMap(TableOutput, Estimator):
-    """An estimator that maps rows to rows."""
+    """The base of transformers, which map each row to a row of other features."""
 
     def __sklearn_tags__(self):
         from sklearn.utils import TransformerTags
@@ -24,11 +24,11 @@ class FeatureMap(TableOutput, Estimator):
         return self.fit(X, y).transform(X)
 
     def _mapped(self, X):
-        """`transform` for models of this package, whose sparse rows need no SciPy."""
+        """`transform` for models of this package: a sparse result is a Csr, which needs no SciPy."""
         return self.transform(X)
 
     def _blocks(self, X, n_out):
-        """(start, stop, rows) for blocks of all rows."""
+        """Yield (start, stop, X[start:stop]) for blocks of rows whose outputs fit a cache."""
         size = max(1, _BLOCK_NUMBERS // max(1, n_out))
         for start in range(0, len(X), size):
             stop = min(start + size, len(X))

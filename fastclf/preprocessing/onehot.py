@@ -80,7 +80,8 @@ class OneHotEncoder(FeatureMap):
 
     _state_table = declare(
         categories_=List("n_features", Array("any", None)),
-        _groups=List("n_features", Array("int64", None)),  # the group (column) of each category
+        # For each feature the group of each category; a group has one column, unless it is dropped.
+        _groups=List("n_features", Array("int64", None)),
         _infrequent_group=Array("int64", "n_features"),
         _dropped_group=Array("int64", "n_features"),
     )
@@ -177,12 +178,13 @@ class OneHotEncoder(FeatureMap):
         least = self.min_frequency
         rare = count < (0 if least is None else least if hasattr(least, "__index__") else least * n_rows)
         if self.max_categories is not None and self.max_categories <= len(rare) - rare.sum():
-            # as in scikit-learn, also if the numbers are equal; of equally frequent categories the last stay frequent
+            # As in scikit-learn, as many frequent categories as max_categories are too many, and of equally frequent
+            # categories the last stay frequent.
             rare[np.argsort(count, kind="stable")[: len(rare) - self.max_categories + 1]] = True
         return rare
 
     def _dropped(self, categories, groups, infrequent):
-        """The group of each feature that has no column, or -1."""
+        """For each feature the group that `drop` leaves without a column, or -1."""
         size = np.array([group.max(initial=-1) + 1 for group in groups])
         if self.drop is None:
             return np.full(len(groups), -1)
@@ -221,7 +223,7 @@ class OneHotEncoder(FeatureMap):
         return [labels[which] if which.any() else None for labels, which in zip(self.categories_, rare)]
 
     def _labels(self, j, dropped=False):
-        """The labels of the columns of feature j; with `dropped`, including the dropped one."""
+        """The labels of the columns of feature j; with `dropped`, also the label without a column."""
         labels, group, last = self.categories_[j], self._groups[j], self._infrequent_group[j]
         if last >= 0:
             labels = np.append(labels[group != last].astype(object), _INFREQUENT)
@@ -346,9 +348,9 @@ class OneHotEncoder(FeatureMap):
         for j, (categories, group) in enumerate(zip(self.categories_, self._groups) if entries else ()):
             n_groups = group.max(initial=-1) + 1
             if len(group) != len(categories) or len(np.unique(group)) != n_groups or group.min(initial=0) < 0:
-                raise ValueError(f"_groups[{j}] is no numbering of the groups of {len(categories)} categories")
+                raise ValueError(f"_groups[{j}] does not number the groups of {len(categories)} categories")
             if self._dropped_group[j] >= n_groups or self._infrequent_group[j] not in (-1, n_groups - 1):
-                raise ValueError(f"_dropped_group[{j}] is no group, or _infrequent_group[{j}] not the last")
+                raise ValueError(f"_dropped_group[{j}] is no group, or _infrequent_group[{j}] is not the last")
 
 
 def _categorical(X, owner):
@@ -368,7 +370,7 @@ def _categorical(X, owner):
         if is_sparse(X):
             raise TypeError("X is a sparse matrix; a dense array is wanted (pass X.toarray())")
         array = as_array(X, "X")
-        # the entries of a list keep their types: strings stay strings, and numbers numbers
+        # NumPy turns a list of strings and numbers into strings; as objects the entries keep their types
         if array is not X and array.dtype.kind in "US":
             array = np.array(X, dtype=object)
         require_matrix(array, "X", owner)
@@ -378,14 +380,14 @@ def _categorical(X, owner):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")
         if column.dtype.kind == "f" and column.dtype.itemsize > 8:
-            columns[j] = column = column.astype(np.float64)  # a file cannot hold more bits
+            columns[j] = column = column.astype(np.float64)  # files hold floats of at most 64 bits
         if column.dtype.kind == "f" and np.isinf(column).any():
             raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
     return columns
 
 
 def _given_categories(labels, j, column):
-    """Categories that the user has named, of the type of the column; strings are objects."""
+    """The checked categories[j] of the user, with the type of the column; strings become objects."""
     array = as_array(as_list(labels, f"categories[{j}]"), f"categories[{j}]")
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
@@ -404,7 +406,7 @@ def _given_categories(labels, j, column):
 
 
 def _positions(column, categories, j, unknown):
-    """The codes of labels; missing values may be a category. An unknown label gets -1, or is refused."""
+    """The index of each label among the categories; -1 for an unknown label, unless `unknown` says to refuse it."""
     place = codes_of(column, categories)
     known = place >= 0
     if unknown in ("error", "fit") and not known.all():

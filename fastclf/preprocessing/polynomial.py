@@ -19,7 +19,7 @@ _products = _simd.load("preprocessing._products")
 # The largest number of columns of an output: the largest int64, which is the widest type of an index.
 _MOST = 2**63 - 1
 
-# For k of at least this number, the binomial coefficient "2 k over k" exceeds _MOST.
+# For k of at least this number, the binomial coefficient "2 k over k" exceeds 2^63 - 1.
 _MANY = 70
 
 # X may have more than 2^31 - 1 columns here, unlike in the classifiers, whose column indices have 32 bits.
@@ -75,7 +75,7 @@ class PolynomialFeatures(FeatureMap):
         return tags
 
     def _degrees(self):
-        """(least, greatest) degree of the products."""
+        """The least degree of the products, from 1 up, and the greatest."""
         degree = self.degree
         pair = isinstance(degree, Sequence) and not isinstance(degree, str) and len(degree) == 2
         if not pair and not hasattr(degree, "__index__"):
@@ -150,8 +150,8 @@ class PolynomialFeatures(FeatureMap):
         self._require_fitted()
         if self.n_output_features_ >= 2**31:
             raise ValueError(
-                f"degree is {self.degree}, which gives {self.n_output_features_} features; at most 2147483647 are"
-                " wanted of a model's rows"
+                f"degree is {self.degree}, which gives {self.n_output_features_} features; a model takes rows"
+                " of at most 2147483647"
             )
         return self._products(X)
 
@@ -172,7 +172,8 @@ class PolynomialFeatures(FeatureMap):
         if not high:
             out[:] = 1
             return out
-        # x_j times those products of one degree less whose first feature is j or, if `distinct`, comes after j
+        # x_j multiplies the products of one degree less whose first feature is j or a later one; only later ones if
+        # `distinct`.
         count = later[1:high, int(distinct) : d + distinct]
         first = np.cumsum(size[1:high])[:, None] - count
         count, first, row = count.ravel(), first.ravel(), np.empty(made, X.dtype)
@@ -190,7 +191,7 @@ class PolynomialFeatures(FeatureMap):
         if d <= X.size + 2 * high:
             later, place = _counts(d, high, distinct), X.indices
             rest, size = later[:, int(distinct) :], later[:, 0]
-        else:  # the counts of the columns that hold an entry
+        else:  # X is so wide that only columns with an entry are counted
             column, place = np.unique(X.indices, return_inverse=True)
             left = d - column.astype(np.int64)
             later, rest, size = (_counts_from(n, high, distinct) for n in (left, left - distinct, d))
@@ -217,7 +218,7 @@ class PolynomialFeatures(FeatureMap):
                     for i in reversed(range(degree)):
                         factor = position[:, i]
                         product = values[:, factor] * product
-                        # count the earlier products with the same factors before position i and a smaller feature there
+                        # add the number of products whose factors before i are the same, and whose factor i is smaller
                         begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
                         number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)
@@ -231,13 +232,13 @@ class PolynomialFeatures(FeatureMap):
 
     @staticmethod
     def _combinations(n_features, min_degree, max_degree, interaction_only, include_bias):
-        """The features of each product of a family, as scikit-learn calls it."""
+        """Iterate over the products, as tuples of features; scikit-learn's method of this name does the same."""
         degrees = [0] * bool(include_bias) + list(range(max(1, min_degree), max_degree + 1))
         return itertools.chain.from_iterable(_chosen(n_features, degree, interaction_only) for degree in degrees)
 
     @staticmethod
     def _num_combinations(n_features, min_degree, max_degree, interaction_only, include_bias):
-        """The number of products of a family."""
+        """The number of products that `_combinations` yields; scikit-learn has a method of this name, too."""
         return _count(n_features, max(1, min_degree), max_degree, interaction_only, include_bias)
 
     @property
@@ -251,7 +252,7 @@ class PolynomialFeatures(FeatureMap):
     def get_feature_names_out(self, input_features=None):
         """Names of the products, such as 'x0^2 x1'.
 
-        Input_features: names of the features, which replace those of `fit`.
+        Names of the features in `input_features` replace those of `fit`.
         """
         names = self._names_in(input_features)
         products = []
@@ -279,13 +280,13 @@ def _require_finite(products):
 
 
 def _chosen(d, degree, distinct):
-    """All products of `degree` of d features, in order."""
+    """All products of `degree` factors among d features, in order, as tuples of features."""
     choose = itertools.combinations if distinct else itertools.combinations_with_replacement
     return choose(range(d), degree)
 
 
 def _positions(d, degree, distinct):
-    """`_chosen` as an array with a row for each product."""
+    """The products that `_chosen` yields, as an array with a row for each product."""
     flat = itertools.chain.from_iterable(_chosen(d, degree, distinct))
     return np.fromiter(flat, np.intp).reshape(-1, degree)
 

@@ -82,7 +82,7 @@ def test_products_of_many_sparse_features_take_the_room_of_those_that_are_there(
     assert fitted.n_output_features_ == 70_000 + 70_000 * 70_001 // 2
     assert fitted.transform(X).data.tolist() == [2, 3, 4, 6, 9, 5, 25]
     model = GeneralisedLinearClassifier(PolynomialFeatures(2), LeastSquaresClassifier())
-    with pytest.raises(ValueError, match="at most 2147483647 are wanted of a model's rows"):
+    with pytest.raises(ValueError, match="a model takes rows of at most 2147483647"):
         model.fit(X, [0, 1])
     products = PolynomialFeatures(2, interaction_only=True).fit(X[:, :50_000]).transform(X[:, :50_000])
     assert products.shape == (2, 1 + 50_000 + 50_000 * 49_999 // 2)
