@@ -1,22 +1,22 @@
 # make demo   every method on real data, from a fresh clone
-# make test   everything that must be true, on the installed package, at every SIMD level and in the debug build
-# make check  the same at the best SIMD level alone; ROOM=svm: the tests of that room
+# make test   every test, on the installed package, at every SIMD level and in the debug build
+# make check  every test at the best SIMD level only; ROOM=svm runs only the tests of that room
 # make adult  the published errors on the Adult data beside ours
 # make fuzz   random use, forged files and mangled tables for MINUTES=1, until something breaks
 # make interrupts  how long Ctrl-C waits in every public method, at sizes at which it takes seconds; CASES="SVC roc" picks
 # make sanitize  the kernels' tests and the fuzzer for MINUTES=1 on a build with the address sanitizer and that of undefined
 #             behaviour, then a model shared by threads under the thread sanitizer; long: for the night
-# make two-threads  one thread fits and another asks, SECONDS=60 for each class
+# make two-threads  one thread fits an estimator while another predicts with it, SECONDS=60 for each class
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
-# make docs   the documentation as a site, in build/docs; docs-check fails on all that is wrong with it, docs-look
+# make docs   the documentation as a site, in build/docs; docs-check fails on any defect of the site, docs-look
 #             photographs every page with Chromium into build/docs-look
 # make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
-# FASTCLF_LEVELS=native builds the kernels that this machine uses and no others: make check FASTCLF_LEVELS=native ROOM=svm
+# FASTCLF_LEVELS=native builds only the kernels that this machine uses: make check FASTCLF_LEVELS=native ROOM=svm
 
 PYTHON ?= python3
-# A pyenv shim answers only for the versions chosen at the moment; the interpreter behind it always does.
+# A pyenv shim works only for the versions that are activated; the interpreter behind the shim always works.
 INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)' 2>/dev/null \
     || ls -d $${PYENV_ROOT:-$$HOME/.pyenv}/versions/*/bin/$(PYTHON) 2>/dev/null | tail -n 1)
 ifeq ($(INTERPRETER),)
@@ -39,7 +39,7 @@ DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
 .PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
 
-# -P: the installed package, not the folder here.
+# -P makes Python import the installed package, not the unbuilt source in this folder.
 demo: $(VENV)/.demo $(VENV)/.installed
 	$(BIN)/python -P -m fastclf demo
 
@@ -63,7 +63,7 @@ test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
 fuzz: $(VENV)/.test $(VENV)/.installed
 	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES)
 
-# GCC's sanitizers have to be loaded before Python, whose own leaks are not looked for.
+# GCC's sanitizers have to be loaded before Python; they do not report leaks, because Python itself leaks.
 sanitize: $(VENV)/.test
 	for kind in address,undefined thread; do \
 	    FASTCLF_SANITIZE=$$kind FASTCLF_LEVELS=native $(BIN)/python setup.py --quiet build || exit 1; \
@@ -102,7 +102,7 @@ plot: $(VENV)/.bench $(VENV)/.installed
 docs: $(VENV)/.docs $(VENV)/.installed
 	$(SPHINX)
 
-# -W: a warning is an error, and so is an example that fails; then what Sphinx does not look at.
+# -W makes a warning, or an example that fails, an error; docs/check.py checks what Sphinx does not.
 docs-check: $(VENV)/.docs $(VENV)/.installed
 	rm -rf build/docs
 	$(SPHINX) -W --keep-going
@@ -122,7 +122,7 @@ $(VENV)/.made:
 	$(PIP) install --upgrade pip 'setuptools>=77' 'cython>=3.1' wheel 'numpy>=2'
 	touch $@
 
-# Another choice of levels is another installation.
+# A change of FASTCLF_LEVELS installs the package again.
 $(VENV)/.levels: $(VENV)/.made always
 	@echo '$(FASTCLF_LEVELS)' | cmp -s - $@ || echo '$(FASTCLF_LEVELS)' > $@
 
@@ -130,7 +130,7 @@ $(VENV)/.installed: $(VENV)/.made $(VENV)/.levels $(SOURCES)
 	$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	touch $@
 
-# The debug build has the best level alone: what it checks is the same at all of them.
+# The debug build has only the best level, because its checks are the same at every level.
 $(DEBUG_SITE)/.installed: $(VENV)/.made $(SOURCES)
 	FASTCLF_DEBUG=1 FASTCLF_LEVELS=native $(PIP) install --no-build-isolation --no-deps --upgrade --target $(DEBUG_SITE) .
 	touch $@

@@ -22,7 +22,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# Modules compiled once per level. They sum coordinates in a stated order, so -fassociative-math is not among the flags.
+# The modules that are compiled once per level. Their sums have a stated order, which -fassociative-math would change.
 KERNELS = {
     "embedding._building_blocks",
     "kernels._values",
@@ -53,7 +53,7 @@ KERNELS = {
     "tree._grow",
 }
 
-# Level: (suffix of the module's name, flags, the kernels that are compiled for it).
+# {level: (suffix of a module's name, compiler flags, the kernels that are compiled for the level)}
 LEVELS = {
     "baseline": ("", [], KERNELS),
     "x86-64-v3": ("_v3", ["-march=x86-64-v3"], KERNELS),
@@ -61,7 +61,7 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        {"neighbors._code_scan", "neighbors._encode"},  # only together: one subtracts an offset that the other adds
+        {"neighbors._code_scan", "neighbors._encode"},  # both or neither: one adds an offset that the other subtracts
     ),
 }
 
@@ -82,7 +82,7 @@ BUILD_INFO = BUILD / "include" / "build_info.h"
 
 FLAGS = ["-O1", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
 FLAGS += ["-g" if SYMBOLS else "-g0"]
-# Python's own flags define the overflow of signed numbers, and so do these.
+# -fwrapv defines the overflow of signed integers, as the flags of Python's own build do.
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fwrapv", "-O1"] if SANITIZE else []
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
@@ -103,7 +103,7 @@ DIRECTIVES = {
 
 
 def write_if_changed(path, text):
-    """Write a file unless it has this text already: then its time stamp stays, and nothing is rebuilt."""
+    """Write a file, unless it has this text already: its old time stamp then saves a rebuild."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text("utf-8") != text:
         path.write_text(text, "utf-8")
@@ -120,14 +120,14 @@ def extension(name, source):
 
 
 def modules():
-    """Each module once, as input for Cython."""
+    """An Extension for each module, as input for Cython."""
     sources = sorted(SOURCE.rglob("*.pyx"))
     found = [extension(".".join(path.relative_to(SOURCE).with_suffix("").parts), path) for path in sources]
     return [Extension(SHARED, ["_memoryviews.c"], extra_link_args=LINK_FLAGS), *found]
 
 
 def copies(modules):
-    """A copy of each kernel's C file for each of its levels, since Cython's part of a build is the slow one."""
+    """Yield an Extension for each kernel and higher level, from a copy of the C file that Cython took long to write."""
     for module in modules:
         name = module.name.removeprefix("fastclf.")
         for suffix, flags, kernels in LEVELS.values():

@@ -15,7 +15,7 @@ RIGHT, WRONG = (ROOT / "tests" / f"{name}_calls.py" for name in ("right", "wrong
 
 
 def reported(*command):
-    """The places that a checker reports, as (file, line), and its whole output."""
+    """({(file, line)} of the errors that a checker reports, the checker's whole output)."""
     told = subprocess.run(command, cwd=ROOT, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True)
     text = told.stdout + told.stderr
     return {

@@ -24,7 +24,7 @@ SOURCES = [("fastclf", "*.py"), ("fastclf", "*.pxd"), ("src_cython", "*.pyx"), (
 MOST_ARGUMENTS = 8
 MOST_LINES = 60
 
-# A comment, or a string in any quotes; what is found first hides the other.
+# A comment, or a string in any quotes. Matches do not overlap: a # in a string and a quote in a comment are skipped.
 LONG = r"""\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}"""
 SHORT = r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 HIDDEN = re.compile(f"#[^\\n]*|{LONG}|{SHORT}", re.S)
@@ -37,15 +37,15 @@ LEARNED = re.compile(r"""["']\w*_["']\)""")
 
 class Function(NamedTuple):
     name: str
-    line: int  # of its header, from 1
+    line: int  # the line of the header, counted from 1
     n_arguments: int
-    n_lines: int  # of its body
-    reasons: dict  # {"Arguments" or "Lines": the text after the colon, in the comment above}
-    owner: str  # the class whose method it is, or ""
+    n_lines: int  # the number of lines of the body
+    reasons: dict  # {"Arguments" or "Lines": the reason in the comment above the function}
+    owner: str  # the class whose method the function is, or ""
 
 
 def without_strings(text):
-    """The text with blanks for comments and quotes for the characters of strings, and the lines that begin in one."""
+    """(the text with comments blanked and strings filled with quotes, the lines that begin inside a string)."""
     inside, shown, at = set(), [], 0
     for match in HIDDEN.finditer(text):
         fill = " " if match[0].startswith("#") else '"'
@@ -57,7 +57,7 @@ def without_strings(text):
 
 
 def closing(code, at):
-    """The place of the bracket that closes the one at `at`."""
+    """The position of the bracket that closes the bracket at position `at`."""
     depth = 0
     for place in range(at, len(code)):
         depth += (code[place] in "([{") - (code[place] in ")]}")
@@ -105,7 +105,7 @@ def body_of(shown, inside, last, indent):
 
 
 def functions(text):
-    """Each `Function` that has a body. The lines of an inner one are its outer one's too."""
+    """Yield a Function for each function with a body; lines of an inner function count for the outer one too."""
     code, inside = without_strings(text)
     lines, shown = text.split("\n"), code.split("\n")
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
@@ -115,7 +115,7 @@ def functions(text):
         end = closing(code, opening)
         rest = code[end + 1 :].split("\n", 1)[0]
         if ":" not in rest or re.match(r"[ \t]*(?:cdef )?class\b", match[0]):
-            continue  # a declaration
+            continue  # a declaration has no body
         line, last, indent = bisect_right(starts, match.start()), bisect_right(starts, end), len(match[1])
         body = body_of(shown, inside, last, indent)
         n_lines = len(body) + bool(rest.split(":", 1)[1].strip())
@@ -124,7 +124,7 @@ def functions(text):
 
 
 def owner_of(headers, place, indent):
-    """The name of the class whose own `def` is at this place, or ""."""
+    """The name of the class whose body defines the function at this place, or ""."""
     for start, outer, name in reversed(headers):
         if start < place and outer < indent:
             return name
@@ -132,7 +132,7 @@ def owner_of(headers, place, indent):
 
 
 def public_names():
-    """The names of users: what `fastclf/_lazy.py` lists, read without importing anything."""
+    """The names that `fastclf/_lazy.py` lists as public, read without importing anything."""
     found = set()
     for node in ast.parse((ROOT / "fastclf" / "_lazy.py").read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
@@ -148,7 +148,7 @@ def is_users(function, public):
 
 
 def size_faults(function, public):
-    """A sentence for each limit that a function exceeds without a reason, or keeps with a needless one."""
+    """A sentence for each limit that a function exceeds without a reason, and for each reason that is not needed."""
     is_exempt = is_users(function, public)
     for head, noun, count, most, exempt in (
         ("Arguments", "arguments", function.n_arguments, MOST_ARGUMENTS, is_exempt),

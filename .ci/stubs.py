@@ -24,12 +24,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from fastclf._typing import Bool, Float, Rows"""
 
-# The beginning of a part of a documented type, and its type for a checker; the first match counts.
+# Pairs (pattern for the beginning of a part of a documented type, type for a checker); the first match counts.
 TYPES = [
     (r"none\b|optional\b", "None"),
     (r"\{(?P<choices>.*)\}", None),
     (r"(?P<choice>'[^']*'|\"[^\"]*\")", None),
-    (r"\(n_|\(value|\d \(|\(\d", ""),  # a detail of the part before; so are the next
+    (r"\(n_|\(value|\d \(|\(\d", ""),  # "" here and in the next line: a detail of the part before
     (r"(if|else|as|of shape|positive|named|the entries|columns as|one an|one for|with) ", ""),
     (r"list of str|sequence of str|collection of ", "Sequence[str]"),
     (r"list of dict", "Sequence[Mapping[Any, Any]]"),

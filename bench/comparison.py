@@ -15,7 +15,7 @@ class Work:
 
     blocks: list  # arguments of calls; a round times the next `calls` blocks and takes the median
     ours: Callable  # ours() prepares fastclf and returns the call to time
-    peers: dict[str, Callable]  # prepares a peer and returns the call to time; ImportError if it is not available
+    peers: dict[str, Callable]  # {name: a function like `ours`}; ImportError if the peer is not available
     agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
     items: int | None = None  # number of items in a block, for the time of one item; None: its length
@@ -25,14 +25,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison; `targets` are the least ratios by peer, `most` the largest time of a query here in seconds."""
+    """A comparison and its targets: the least ratio for each peer, the most seconds that a query of ours may take."""
 
     name: str
     threads: int
     build: Callable  # build(scale, threads) returns the Work
     targets: dict[str, float]
     most: float | None
-    share: float | None  # least share of the bandwidth
+    share: float | None  # the least share of the memory bandwidth; None: no target
 
 
 COMPARISONS = []
@@ -41,7 +41,7 @@ COMPARISONS = []
 def comparison(name, threads=(1, 2), most=None, share=None, **targets):
     """Register a comparison, once for each number of threads.
 
-    Names of targets are those of the peers, with "_" for spaces.
+    `targets` has the least ratio for each peer, whose name has "_" for spaces.
     """
     targets = {peer.replace("_", " "): ratio for peer, ratio in targets.items()}
 

@@ -1,4 +1,4 @@
-"""Shared by all benchmarks: the option --quick, the measured limits, and the fixture `record`."""
+"""What all benchmarks share: the option --quick, the measured limits, and the fixture `record`."""
 
 from dataclasses import asdict
 
@@ -45,7 +45,7 @@ def record(benchmark, request):
             rounds=int(np.clip(budget / first, fewest, 500)),
             warmup_rounds=1,
         )
-        if benchmark.stats is None:  # with --benchmark-disable
+        if benchmark.stats is None:  # the option --benchmark-disable was given
             return
         least, bound = measured.seconds(bytes_moved, flops, dtype, threads)
         seconds = benchmark.stats.stats.median

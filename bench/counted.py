@@ -1,4 +1,4 @@
-"""Counts of the rows that a search reads in full, apart from their codes."""
+"""Counts of the rows whose coordinates a search reads; reading their codes does not count."""
 
 import contextlib
 from unittest import mock
@@ -8,7 +8,7 @@ from fastclf.neighbors import code_filter, scan
 
 @contextlib.contextmanager
 def rows_read():
-    """Context that returns a list.
+    """A context manager that yields a list.
 
     Each kernel call inside appends the number of rows read in full, summed over queries. A filter reads the rows that
     its codes do not rule out, a scan reads all rows; rows read by a tree are not counted.

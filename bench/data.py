@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 FOLDER = Path(os.environ.get("FASTCLF_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-_ROWS = 1 << 16  # number of rows that are generated at a time
+_ROWS = 1 << 16  # the number of rows that are generated at a time
 
 
 @functools.lru_cache(maxsize=1)
 def clustered(n, n_queries, d=128, dtype="float32", inner=20):
-    """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`: the set called A at n = 1M, d = 128.
+    """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`; at n = 1M, d = 128 the README's A.
 
     500 Gaussian clusters in `inner` dimensions, with centres N(0, 2^2), mapped by a random inner x d matrix; then 0.3
     N(0, 1) is added to each coordinate.
@@ -125,7 +125,7 @@ def mnist10k():
 def mnist_shifted():
     """X (247500, 784) and queries (100, 784), float32: 9900 digits, each shifted by -2..2 pixels in both directions.
 
-    The set M.
+    The README calls this set M.
     """
     images, _ = mnist10k()
     X = np.empty((25, 9900, 28, 28), np.float32)
@@ -142,7 +142,7 @@ def _ten_clusters(n, d):
 
 
 def noisy(n, dtype="float32", d=30):
-    """X (n, d), labels of which a tenth are flipped, and noisy numbers with the same signal."""
+    """X (n, d), labels of which a tenth are flipped, and numeric targets: the same signal with noise."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
     signal = X[:, 0] + X[:, 1] * X[:, 2]

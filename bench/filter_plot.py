@@ -29,8 +29,9 @@ SWEEPS = {
     },
 }
 ALGORITHMS = ("brute", "filter", "auto")
-BATCH, SINGLE = 256, 20  # number of queries in a round
-# a small file with reproducible content
+# A round searches BATCH queries in one call, and SINGLE queries in a call each.
+BATCH, SINGLE = 256, 20
+# These settings keep the file small and its content reproducible.
 SVG = {"svg.hashsalt": "fastclf", "svg.fonttype": "none", "font.family": "sans-serif"}
 COLORS = {1: "#1f5fa8", BATCH: "#c2571a"}
 

@@ -12,11 +12,11 @@ import numpy as np
 from fastclf._threads import n_threads
 
 _READ_BYTES = 1 << 30  # several times the size of common last-level caches
-_ORDER = 2048  # order of the multiplied matrices: 2 n^3 operations on 3 n^2 numbers, far from the limit of memory
+_ORDER = 2048  # the order n of the multiplied matrices: 2 n^3 operations on 3 n^2 numbers are not limited by memory
 
 
 def limit_threads(count):
-    """Context in which BLAS and OpenMP use `count` threads; without threadpoolctl it changes nothing."""
+    """A context in which BLAS and OpenMP use `count` threads; without threadpoolctl it changes nothing."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -51,7 +51,7 @@ def watch_others():
 
 
 def time_text(seconds):
-    """Three significant digits with the unit that fits."""
+    """A time in s, ms, µs or ns, with three significant digits."""
     unit, scale = next((u for u in (("s", 1), ("ms", 1e3), ("µs", 1e6)) if seconds * u[1] >= 1), ("ns", 1e9))
     return f"{seconds * scale:.3g} {unit}"
 

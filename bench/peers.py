@@ -32,12 +32,12 @@ _BUDGET = 20.0  # seconds for the rounds against one peer
 
 
 def in_child(call, block, cap):
-    """(`stopwatch` of a call in a child process, the CPUs of others), or None if it takes longer than `cap`."""
+    """(result of `stopwatch` for a call in a child process, CPUs used by others); None after more than `cap` seconds."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(False)
 
     def work():
-        others = watch_others()  # in the child, whose own time does not count
+        others = watch_others()  # watched in the child, so that its own time is not taken for others'
         sender.send((stopwatch(call, block), others()))
 
     child = context.Process(target=work)
@@ -51,7 +51,7 @@ def in_child(call, block, cap):
 
 
 def duel_capped(work, ours, theirs, cap, threads):
-    """One call of each; the peer's is ended after `cap` seconds."""
+    """Time one call of ours and one of the peer's, which is ended after `cap` seconds."""
     block, items = work.blocks[0], work.items or len(work.blocks[0])
     with limit_threads(threads):
         others = watch_others()
@@ -73,7 +73,7 @@ def duel_capped(work, ours, theirs, cap, threads):
 def duel(work, ours, make, rounds, threads, cap=None):
     """Compare the answers, then time rounds of both calls in turn.
 
-    The number is `rounds`, or what fits _BUDGET, but at least 3.
+    The number of rounds is `rounds`, or fewer to fit _BUDGET seconds, but at least 3.
     """
     try:
         theirs = make()
@@ -102,7 +102,7 @@ def duel(work, ours, make, rounds, threads, cap=None):
 
 
 def versions():
-    """Version of each library that is installed, and of the SIMD level in use."""
+    """{library: version} of the installed libraries, with the SIMD level in use."""
     found = {"simd": _simd.level()}
     for name in ("fastclf", "numpy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "scipy"):
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -111,14 +111,14 @@ def versions():
 
 
 def verdict(result):
-    """The target and whether it is met."""
+    """Words for the target of a result, and whether the target is met."""
     target = result["target"]
     words = {None: "", True: "met", False: "NOT MET"}[result["met"]]
     return words if target is None else f"target {target}: {words}"
 
 
 def describe(result):
-    """One line of the table."""
+    """The line of the table for one result."""
     if "missing" in result:
         return f"  {result['peer']:16} missing ({result['missing']})  {verdict(result)}"
     ratios, (own, peer), cores = result["ratios"], map(time_text, result["seconds"]), result["cores"]
@@ -134,9 +134,9 @@ bandwidth = functools.cache(read_bandwidth)
 
 
 def compare(registered, scale, rounds):
-    """The results of one comparison, one for each peer, and one each for the bandwidth and the seconds.
+    """Run and print a comparison: a list with a result for each peer.
 
-    They are printed, too.
+    Further results are for the share of the bandwidth and for the seconds of a query, if the comparison has them.
     """
     work = registered.build(scale, registered.threads)
     ours = work.ours()

@@ -39,7 +39,7 @@ LABEL = {"textcoords": "offset points", "ha": "center", "fontsize": 9, "color": 
 
 
 def read_sweeps(run):
-    """{method: {(title, axis): points in order}}; svm is the method of bench/svm/bench_svm.py."""
+    """{method: {(title, axis): points in order}}; the benchmarks of a method NAME are in bench_NAME.py."""
     sweeps = {}
     for benchmark in run["benchmarks"]:
         point = benchmark["extra_info"]
@@ -62,7 +62,7 @@ def place(point, names):
 
 
 def headline(method, title, axis, points):
-    """The row of one sweep, under HEAD."""
+    """The table's row for one sweep, with the columns of HEAD."""
     base = next((p for p in points if p["base"]), points[-1])
     times = f"{time_text(base['seconds'])} / {base['item']}", time_text(base["limit_seconds"])
     share, power = f"{base['share']:.0%}", f"{axis}^{fit(axis, points)[0]:.2f}"

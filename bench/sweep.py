@@ -25,7 +25,7 @@ import numpy as np
 
 # Method: (name, scikit-learn's module, our parameters, theirs, the method called, kinds of data it is not used on).
 SPARSE, UNKNOWN, PLAIN = {"text"}, {"handle_unknown": "ignore"}, {"shuffle": False}
-THREADS = {"n_jobs": "threads"}  # the number of threads of the cell
+THREADS = {"n_jobs": "threads"}  # `estimators` replaces "threads" by the number of threads of the cell
 NUMBERS = SPARSE | {"numbers", "clusters", "wide", "tiny"}
 METHODS = {
     "knn": ("KNeighborsClassifier", "neighbors", {}, THREADS, "predict", set()),
@@ -128,7 +128,7 @@ def text(rng, y, n, d):
 
 
 def estimators(method, threads, peer):
-    """Functions that make ours and the peer's."""
+    """{"ours", "theirs": a function that makes the unfitted estimator}."""
     names, module, ours, theirs, _, _ = METHODS[method]
     name, peers = names if isinstance(names, tuple) else (names, names)
     module = importlib.import_module(f"{'sklearnex' if peer == 'oneDAL' else 'sklearn'}.{module}")
@@ -172,9 +172,9 @@ def logistic_loss(model, X, y):
 
 
 def cell(method, shape, threads, peer):
-    """All measurements of a method on a shape.
+    """Measure a method on a shape, and print three lines: our first fit, the peer's first fit, all measurements.
 
-    Printed in two lines, so that the caller of a capped process knows who was slow.
+    The lines that a process has printed before it is killed tell its caller which library was slow.
     """
     warnings.filterwarnings("ignore")
     X, y = make(shape)
@@ -195,7 +195,7 @@ def cell(method, shape, threads, peer):
     many = [lambda model=model: getattr(model, ask)(test) for model in (ours, theirs)]
     one = [lambda model=model: getattr(model, ask)(test[:1]) for model in (ours, theirs)]
     result = {"fit": rounds(once, 2, 9), "ask": rounds(many, 1.5, 9), "row": rounds(one, 0.4, 60)}
-    if method.startswith("knn"):  # each library builds its index when it likes
+    if method.startswith("knn"):  # an index may be built by the fit or by the first query
         result["fit"] = [sum(pair) for pair in zip(result["fit"], result["ask"])]
     result["memory"] = [peak(call) for call in once]
     if ask == "predict":
@@ -228,7 +228,7 @@ def is_worse(method, result):
     """Whether our answer is worse than the peer's by more than chance allows."""
     if "loss" in result:
         return result["loss"][0] > result["loss"][1] * (1 + 1e-4) + 1e-6
-    # trees break ties differently
+    # the two libraries break ties of splits differently, and their trees differ
     margin = 0.15 if "tree" in method else 0.05
     return "score" in result and result["score"][0] < result["score"][1] - margin
 
@@ -242,7 +242,7 @@ def key(cell, threads):
 
 
 def summary(cells):
-    """Lines about all cells."""
+    """Yield the lines of a summary of all cells."""
     measured = [cell for cell in cells if cell["result"]]
     for step in STEPS if measured else ():
         ratios = np.array(ratios_of(measured, step))

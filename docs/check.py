@@ -29,7 +29,7 @@ LEAST_EXAMPLES, MOST_SECONDS = 30, 20.0
 
 
 def failing_programs():
-    """The programs of each page run in order, as one session."""
+    """Run the programs of each page in order, as one session, and yield a message for each page that fails."""
     os.environ["MPLBACKEND"] = "agg"
     started = Path.cwd()
     for path in [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md")), DOCS.parent / "EMBEDDING.md"]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTHS, SCHEMES = (1400, 390), ("light", "dark")
-MOST_HEIGHT = 12_000  # of a picture, in pixels
+MOST_HEIGHT = 12_000  # the largest height of a picture, in pixels
 
-# The elements that extend beyond the window and are in no box that scrolls.
+# A script that lists elements that extend beyond the window and are in no box that scrolls.
 STICKING_OUT = """() => {
     const wide = document.documentElement.clientWidth, found = [];
     for (const element of document.querySelectorAll('.bd-article *, .bd-header *, .bd-footer *')) {
@@ -48,7 +48,7 @@ def serve(site):
 
 
 def photograph(browser, address, site, out, part):
-    """Save a picture of each page; a sentence for each defect."""
+    """Save a picture of each page, and yield a sentence for each defect."""
     names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts)
     for scheme in SCHEMES:
         for width in WIDTHS:

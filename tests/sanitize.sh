@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The kernels' tests and the fuzzer on the builds of `make sanitize`, whose first finding ends a process with an error.
 #
-# PYTHON: an interpreter with the packages of the tests; MINUTES: how long the fuzzer runs; TESTS: other tests.
+# PYTHON is an interpreter with the packages of the tests, MINUTES how long the fuzzer runs, TESTS the folders of tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 checkout=$PWD
@@ -13,7 +13,7 @@ cd build/away-sanitize
 built() { (ls -d "$checkout"/build/"$1"-native/lib*); }
 library() { gcc -print-file-name="lib$1.so"; }
 
-# what NumPy and Python do not free at their end is not ours; a fork of a large process takes long under a sanitizer
+# Leaks are not reported, because NumPy and Python do not free everything when they exit.
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1:handle_segv=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1:history_size=7
@@ -23,6 +23,7 @@ with_address() {
     PYTHONPATH=$(built address-undefined) LD_PRELOAD="$(library asan) $(library ubsan)" "$@"
 }
 
+# Tests of Ctrl-C measure how fast a process ends, which takes long under a sanitizer.
 with_address "$PYTHON" -m pytest $(printf "$checkout/%s " $tests) -p no:cacheprovider -q \
     -m "not build and not once" -W ignore -k "not ctrl_c"
 with_address "$PYTHON" "$checkout/tests/fuzz.py" --minutes "${MINUTES:-1}"

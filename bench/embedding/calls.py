@@ -84,7 +84,7 @@ def _c():
 def _cython():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "each.pyx").write_text(CYTHON)
-        # only the installed package may be found, not a package in this folder's neighbourhood
+        # Python must find the installed package here, not the unbuilt source above this folder.
         path = [str(Path(fastclf.__file__).parents[1]), *filter(os.path.isabs, sys.path)]
         subprocess.run(
             [sys.executable, "-P", "-m", "cython", "-3", "-X", "boundscheck=False", "each.pyx"],

@@ -70,7 +70,7 @@ def search(scale, threads):
     return searching(1000, "C")
 
 
-# several blocks a round, because the first calls are slower, until the processor has left its idle state
+# A round has several blocks: the first calls are slower, while the processor leaves its idle state.
 @comparison("embedded linear decision, d = 64", threads=(1,), most=50e-9)
 def decision(scale, threads):
     rows = np.random.default_rng(0).standard_normal((200, 64))

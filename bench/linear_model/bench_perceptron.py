@@ -43,7 +43,7 @@ def test_kernel(record, benchmark, request, n):
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     model = fastclf.KernelPerceptron("poly", degree=2, gamma=1.0, max_iter=_SWEEPS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about mistakes in the last epoch
+        warnings.simplefilter("ignore")  # the fit warns about mistakes in its last epoch
         support = len(model.fit(X, y).support_)
         benchmark.group = "kernel perceptron, float64"
         record(

@@ -24,7 +24,7 @@ def same_numbers(name, rtol, ours, theirs):
 
 
 def fitted(X, y, threads, kind, peers, name, **parameters):
-    """Work: the fit of an estimator; both estimators are given by (module, kind, parameters)."""
+    """The Work of fitting an estimator; each library's is given by (module, kind, parameters)."""
     ours = partial(fit, "fastclf", kind, n_jobs=threads, **parameters)
     known = {peer: partial(fit, *about[:2], **about[2]) for peer, about in peers.items()}
     return Work([(X, y)], ours, known, partial(same_numbers, name, 1e-5 if X.dtype == np.float32 else 1e-9), items=1)
@@ -55,7 +55,7 @@ def centroids_float32(scale, threads):
 
 
 def predicted(X, y, threads, blocks, calls=1):
-    """Work: the prediction of blocks of rows by least squares with a ridge penalty."""
+    """The Work of predicting blocks of rows by least squares with a ridge penalty."""
 
     def prepare(module, kind, **parameters):
         return getattr(import_module(module), kind)(alpha=1.0, **parameters).fit(X, y).predict

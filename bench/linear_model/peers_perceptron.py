@@ -56,8 +56,8 @@ def large(scale, threads):
 
 @comparison("perceptron 1M x 64 float32, 5 epochs", threads=(1,), share=0.7, sklearn=10)
 def large_float32(scale, threads):
-    # scikit-learn keeps float32 weights, and fastclf float64: on rows of sixteenths both are exact, and the work is the
-    # same
+    # The weights are float32 in scikit-learn and float64 here. Multiples of 1/16 are summed exactly in both types, so
+    # that the libraries do the same work.
     X, y = data.hyperplane(int(1_000_000 * scale), 64, "float32")
     return work(np.round(16 * X) / 16, y, in_cache=False, max_iter=5)
 
@@ -69,5 +69,5 @@ def in_cache(scale, threads):
 
 @comparison("perceptron a9a as CSR, 20 epochs", threads=(1,), sklearn=3)
 def sparse(scale, threads):
-    # without intercept, because scikit-learn moves it by a hundredth of the step on sparse rows
+    # There is no intercept, because scikit-learn moves it by a hundredth of the step on sparse rows.
     return work(*data.a9a(), max_iter=20, fit_intercept=False)

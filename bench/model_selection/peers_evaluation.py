@@ -11,7 +11,7 @@ FOLDS = 10
 
 @comparison("5-NN leave-one-out, against 1 of 50 folds", threads=(1, 2), sklearn=2)
 def leave_one_out(scale, threads):
-    """All rows here, and every fiftieth fold there: a ratio of 2 means that all folds are 100 times as fast."""
+    """We leave out each row, and scikit-learn every fiftieth: a ratio of 2 means 100 times as fast for all rows."""
     X, y = data.mnist10k()
     n = int(10_000 * scale)
     X, y = X[:n], y[:n]
@@ -38,7 +38,7 @@ def leave_one_out(scale, threads):
 
 
 def tuned(X, y, threads, estimator, grid, within=0.0):
-    """Work: tuning of our estimator, by `tune` and by GridSearchCV."""
+    """The Work of tuning our estimator: by `tune`, and by GridSearchCV."""
     from sklearn.model_selection import KFold
 
     folds = list(KFold(FOLDS, shuffle=True, random_state=0).split(X))
@@ -78,7 +78,7 @@ def tune_alphas(scale, threads):
 @comparison("Tune 15 C of logistic regression by 10 folds", threads=(2,), GridSearchCV=3)
 def tune_penalties(scale, threads):
     X, y, _ = data.noisy(int(20_000 * scale))
-    # solutions within `tol` of the same optimum may give different answers for one row in thousands
+    # solutions within `tol` of the same optimum may predict different labels for one row in thousands
     return tuned(X, y, threads, "LogisticRegression", {"C": np.geomspace(1e-4, 1e3, 15).tolist()}, within=2e-4)
 
 

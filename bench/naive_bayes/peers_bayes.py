@@ -15,7 +15,7 @@ def _classed(n, d, dtype, n_classes=5):
 
 
 def _fits(kind, X, y, Q, threads, **about):
-    """Work: a fit, and the prediction of Q."""
+    """The Work of a fit and the prediction of Q."""
 
     def make(module, **own):
         def call(_):
@@ -29,7 +29,7 @@ def _fits(kind, X, y, Q, threads, **about):
 
 
 def _predictions(kind, X, y, threads, blocks, calls=1):
-    # scikit-learn sums float32 rows in float32: for equal means, both are fitted to float64
+    # Both are fitted to float64, because scikit-learn sums float32 rows in float32, and its means would differ.
     def make(module, **own):
         return lambda: getattr(import_module(module), kind)(**own).fit(X.astype(np.float64), y).predict
 

@@ -9,7 +9,7 @@ from counted import rows_read
 import fastclf
 from fastclf._threads import n_threads
 
-# clustered data of intrinsic dimension 20
+# The sweeps of one size at a time use clustered data of intrinsic dimension 20.
 BASE = {"n": 200_000, "d": 128, "k": 10, "m": 1000}
 SWEEPS = {
     "n": (8_000, 40_000, 200_000, 1_000_000),
@@ -18,7 +18,7 @@ SWEEPS = {
     "m": (1, 8, 64, 256, 1000, 4000),
 }
 
-# growth of the cost with n: clustered data of intrinsic dimension 10, and data without structure
+# The growth of the cost with n is measured on clustered data of intrinsic dimension 10 and on data without structure.
 GROWTH = {"n": 1_000_000, "d": 32, "k": 10, "m": 256}
 SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 TAIL = 100_000
@@ -32,7 +32,7 @@ _QUICK = 20  # factor by which --quick reduces the number of rows
 
 
 def pytest_generate_tests(metafunc):
-    """Each point in two forms: a batch on all threads, and one query at a time on one thread."""
+    """Run each point twice: with a batch on all threads, and with one query at a time on one thread."""
     fewer = _QUICK if metafunc.config.getoption("quick") else 1
     cases = {}
 

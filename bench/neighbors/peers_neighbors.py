@@ -33,7 +33,7 @@ def unit_rows(X):
 
 
 def faiss_panorama(X, k, threads, metric):
-    """Exact up to the rounding of the rotation; the first coordinates on the principal axes rule out most rows."""
+    """Faiss's PCA + Panorama: exact up to rounding; the first principal coordinates exclude most rows."""
     import faiss
 
     index = faiss.index_factory(X.shape[1], f"PCA{X.shape[1]},FlatL2Panorama8")
@@ -85,7 +85,7 @@ def same_neighbors(rtol, ours, theirs):
 
 
 def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
-    """Work: the k nearest rows of X. float32 distances must agree to 1e-4: peers compute them as ||x||^2 - 2xq."""
+    """The Work of finding the k nearest rows; float32 distances agree to 1e-4, as peers compute ||x||^2 - 2xq."""
 
     def like_sklearn(module, algorithm="brute"):
         parameters = {"n_neighbors": k, "metric": metric, "algorithm": algorithm, "n_jobs": threads}
@@ -105,7 +105,7 @@ def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
 
 
 def predicted(X, y, X_test, threads):
-    """Work: the prediction of X_test by the vote of 5 neighbours."""
+    """The Work of predicting X_test by the vote of 5 neighbours."""
 
     def classifier(module):
         return partial(estimator, module, "KNeighborsClassifier", "predict", X, y, n_neighbors=5, n_jobs=threads)

@@ -33,7 +33,7 @@ def fitting(X, y, module, **parameters):
 
 
 def fits(X, y, threads, tol, their_tol):
-    """Work: the fit of y; the least objective is bounded from below by our dual variables."""
+    """The Work of a fit; our dual objective bounds the least objective from below."""
 
     def agree(ours, theirs):
         least = fitting(X, y, "fastclf")()(X).dual_objective_
@@ -52,4 +52,5 @@ def tall(scale, threads):
 
 @comparison("LinearSVC, hinge, a9a, CSR", threads=(2,), sklearn=2)
 def sparse(scale, threads):
-    return fits(*data.a9a(), threads, 0.3, 0.3)  # the loosest of each, in factors of 3, that is within 1e-3
+    # Tolerances are tried in factors of 3: these are the loosest whose objectives are within 1e-3 of the least.
+    return fits(*data.a9a(), threads, 0.3, 0.3)

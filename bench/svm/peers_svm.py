@@ -7,12 +7,12 @@ import data
 import numpy as np
 from comparison import Work, comparison, refused_fallback, same_labels
 
-# Seconds after which LIBSVM is ended where it takes minutes or longer.
+# The number of seconds after which LIBSVM is ended in comparisons where it takes minutes or longer.
 _CAP = 300
 
 
 class Fitted:
-    """The results of a fit to be compared, computed after the time is taken."""
+    """A fitted model, whose figures for the comparison are computed after the clock has stopped."""
 
     def __init__(self, model, X, y):
         self.model, self.X, self.y = model, X, y
@@ -37,14 +37,14 @@ class Fitted:
 
 
 def as_good(least, ours, theirs):
-    """Whether our violation is at most tol, and our objective at most `least` below theirs."""
+    """Whether our violation is at most 1e-3, and our dual objective at most a share `least` below theirs."""
     model, best, other = ours[0].model, ours[0].objective(), theirs[0].objective()
     good = model.violation_ <= 1e-3 and best >= other - least * abs(other)
     return bool(good), f"violation {model.violation_:.1e}, objectives {best:.8g} and {other:.8g}"
 
 
 def fits(X, y, threads, capped=False, **parameters):
-    """Work: one fit to all rows."""
+    """The Work of one fit to all rows."""
 
     def make(module, **own):
         with refused_fallback():

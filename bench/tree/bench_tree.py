@@ -16,7 +16,7 @@ def test_fit(record, benchmark, request, n):
     n //= _QUICK if request.config.getoption("quick") else 1
     X, y, _ = data.noisy(n)
     model = fastclf.DecisionTreeClassifier(n_jobs=1)
-    # least number of levels; on each a list is read for the search, and read and written for the partition
+    # A tree has at least log2(n) levels; at each, the search reads every list, and the partition reads and writes it.
     levels = math.log2(n)
     benchmark.group = "tree, fit"
     record(

@@ -14,7 +14,7 @@ def close_fits(least, ours, theirs):
 
 
 class Fitted(tuple):
-    """The results of a fit to be compared, computed after the time is taken."""
+    """A fitted model, whose figures for the comparison are computed after the clock has stopped."""
 
     def __new__(cls, model, X, y):
         return super().__new__(cls, (model, X, y))
@@ -35,7 +35,7 @@ def binned_forest(kind, X, y, threads, parameters):
 
 
 def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
-    """Work: one fit to all rows."""
+    """The Work of one fit to all rows."""
 
     def fits(module, **own):
         make = getattr(import_module(module), kind)

@@ -15,7 +15,7 @@ from numba import carray, cfunc, types
 
 from fastclf import NearestNeighbors
 
-RADIUS = 6371.0  # of the earth, in kilometres
+RADIUS = 6371.0  # the radius of the earth in kilometres
 
 
 @cfunc(types.double(types.CPointer(types.double), types.CPointer(types.double), types.intp))
