@@ -376,7 +376,7 @@ def test_a_search_under_way_obeys_ctrl_c(folder):
     args, environment = command("knn", "--train", "large.npy", "--queries", "large.npy", "--out", "R.npz")
     child = subprocess.Popen(args, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        seen = child.stderr.read(1)  # the progress bar: the search has started
+        seen = child.stderr.read(1)  # the first character of the progress bar shows that the search has started
         time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=120)

@@ -57,7 +57,7 @@ def test_evaluate_gives_the_figures_of_cross_validate(capsys):
     text = said(capsys, "evaluate", "iris.csv", "--model", "tree", "--cv", "5", "--repeat", "2")
     assert f"{known.error:.2%}   standard error {known.standard_error:.2%}" in text
     assert "5-fold cross-validation, 2 times" in text
-    assert "66.67%" in text  # the error of always predicting the most frequent class
+    assert "66.67%" in text  # the error of predicting the most frequent class for every row
 
 
 def test_evaluate_scales_in_each_fold_alone(capsys):
@@ -169,7 +169,7 @@ def test_compare_prints_a_table_and_a_verdict_and_draws(capsys, tmp_path):
     assert {"GaussianNB", "tree", "tree, 8 deep", "most frequent class"} <= {
         re.split(r"  +", line)[0] for line in lines[2:]
     }
-    assert "with a 95 % interval of the paired t test" in out
+    assert "with 95 % intervals of the paired t test" in out
     assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
 
 
