@@ -32,7 +32,7 @@ _BUDGET = 20.0  # seconds for the rounds against one peer
 
 
 def in_child(call, block, cap):
-    """(result of `stopwatch` for a call in a child process, CPUs used by others); None after more than `cap` seconds."""
+    """(result of `stopwatch` for a call in a child process, CPUs used by others); None after `cap` seconds."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(False)
 

@@ -33,7 +33,7 @@ def mutations(request):
 
 def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore SIGINT otherwise
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell would ignore SIGINT
 
 
 def pytest_collection_modifyitems(items):
@@ -49,7 +49,8 @@ def pytest_report_header():
 def pairwise_grid(**axes):
     """Parametrize by some combinations of values: each value of an argument occurs with each value of every other one.
 
-    Most defects need two values at once, few a third. The combinations are chosen greedily, the same every time.
+    Most defects show with two particular values at once, few need a third. The combinations are chosen greedily, and
+    are the same every time.
     """
     names, values = list(axes), [list(each) for each in axes.values()]
     missing = {

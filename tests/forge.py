@@ -10,7 +10,7 @@ import numpy as np
 
 from fastclf.storage import state
 
-# Replacements for a number in an array, and for an entry in the header.
+# Replacements for integers and for floats in an array, and for entries of the header.
 NUMBERS = [0, 1, -1, 2, 7, 2**15, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1]
 FLOATS = [0.0, -0.0, 1e-320, 1e308, -1e308, math.inf, -math.inf, math.nan, 0.5, -3.0]
 ENTRIES = [None, True, False, 0, 1, -1, 3, 40, 2**31, 2**63, -(2**63), 10**30, "", "a", "cosine", "gini", "no", [], {}]

@@ -37,13 +37,13 @@ from fastclf import cli, load, save
 from fastclf._estimator import clone
 from fastclf._snapshot import is_state
 
-# Processor seconds without a finished case after which a worker counts as hanging: cases take milliseconds. A worker
-# that waits, for example for a lock, counts as hanging after IDLE seconds of the clock.
+# A worker counts as hanging after HANGS processor seconds without a finished case (a case takes milliseconds), or after
+# IDLE seconds of the clock, because a worker that waits for a lock uses no processor time.
 HANGS, IDLE = 60, 600
 
 ALL_METHODS = (*METHODS, "predict_log_proba", "decision_path", "radius_neighbors", "kneighbors_graph", "expected_costs")
 
-# Values of parameters by name; parameters without a list keep their values, or get junk.
+# {parameter: values to try}; a parameter that is not listed keeps its value, or gets junk.
 PARAMETERS = {
     "n_neighbors": [1, 2, 3, 7, 40, 41],
     "radius": [0.0, 0.5, 3.0, np.inf],
@@ -208,7 +208,7 @@ class Calls:
         try:
             return True, function(*args, **options)
         except KeyboardInterrupt:
-            self.history = None  # the call may have ended just before, and then the model is the new one, whole
+            self.history = None  # the call may have ended just before the signal, with a complete new model
             return False, None
         except Exception as error:
             if not is_sentence(error):
@@ -334,7 +334,7 @@ class Calls:
         value = self.rng.choice(JUNK if junk else PARAMETERS[name])
         self.tell(f"  {name} = {value!r:.200}")
         self.model.set_params(**{name: value})
-        if junk:  # a call with junk, then the old value again
+        if junk:  # call with junk, then restore the old value
             for step in (self.fit, self.ask):
                 self.tell(f"  {step.__name__}")
                 step()
@@ -380,7 +380,7 @@ class Calls:
         self.model = self.rng.choice([copy.copy, copy.deepcopy])(self.model)
 
     def together(self):
-        """Calls from two threads at once."""
+        """Fit the model in a thread, and call its methods meanwhile."""
         model, defects = self.model, []
         X, numbers = self.rows(self.data[0])
         args = [X, *self.targets(numbers)]
@@ -410,7 +410,7 @@ class Calls:
         try:
             (self.fit if self.rng.random() < 0.5 else self.ask)()
         except KeyboardInterrupt:
-            self.history = None  # unknown, because the assignment may have come after the call
+            self.history = None  # whether the fit has changed the model is unknown
         finally:
             with contextlib.suppress(KeyboardInterrupt):
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -434,10 +434,10 @@ class Calls:
         self.model.set_params(callback=callback)
         (self.fit if self.rng.random() < 0.5 else self.ask)()
         self.model.set_params(callback=None)
-        self.refits, self.history = False, None  # because the callback is a parameter
+        self.refits, self.history = False, None  # the parameters in the history include the callback
 
     def compare(self):
-        """The model gives the same answers as one that was only fitted, extended and reduced."""
+        """Check that the model answers like one that was only fitted, extended and reduced."""
         if not self.history or not hasattr(self.model, "n_features_in_"):
             return
         plain = clone(self.history[0][1])
@@ -447,7 +447,7 @@ class Calls:
                 getattr(plain, method)(*args)
             except Exception as error:
                 if is_sentence(error):
-                    return  # like the first fit, whose data or parameters were refused
+                    return  # as the first fit did, whose data or parameters were refused
                 raise
         plain.set_params(**self.model.get_params(deep=False))
         for method in METHODS:

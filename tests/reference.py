@@ -63,7 +63,7 @@ def distance(x, q, metric="euclidean", p=2.0, w=None):
 
 
 def distances(X, Q, metric="euclidean", **params):
-    """All pairs, one loop inside another: shape (len(Q), len(X))."""
+    """The distances of all pairs, by two nested loops: shape (len(Q), len(X))."""
     return np.array([[distance(x, q, metric, **params) for x in X] for q in Q])
 
 
@@ -154,7 +154,7 @@ def elect(votes, codes, nearer):
 
 
 def share(votes, codes, n_classes):
-    """The share of each class; sums are in the order of the neighbours."""
+    """The share of each class in the votes, which are summed in the order of the neighbours."""
     count, total = np.zeros(n_classes), 0.0
     for j, _, _, vote in votes:
         count[codes[j]] += vote
@@ -163,7 +163,7 @@ def share(votes, codes, n_classes):
 
 
 def mean(votes, y):
-    """The mean target; sums are in the order of the neighbours."""
+    """The mean target of the neighbours, which are summed in their order."""
     sums, total = np.zeros(y.shape[1:]), 0.0
     for j, _, _, vote in votes:
         sums = sums + vote * y[j]

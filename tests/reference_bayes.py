@@ -24,7 +24,7 @@ def leave_one_out(model, X, y):
 
 
 def predict_folds(model, X, y, folds, weight, method):
-    """The answers for each fold by a fit to all other folds; classes that these lack are impossible."""
+    """The probabilities for each fold by a fit to the other folds; a class that is missing there has probability 0."""
     classes, answers = np.unique(y), [None] * len(y)
     absent = 0.0 if method == "predict_proba" else -np.inf
     for fold in np.unique(folds):

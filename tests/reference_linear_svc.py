@@ -6,7 +6,7 @@ import numpy as np
 def solve(X, y, cost, squared=False, scaling=1.0, tol=1e-7, most_steps=100_000):
     """(w, b, objective) of |w|^2 / 2 + sum cost max(0, 1 - y (wx + b))^p, y of +1 and -1.
 
-    scaling: None for an intercept that is not penalised, 0 for none, else as in LIBLINEAR.
+    `scaling` is None for an intercept that is not penalised, 0 for no intercept, else LIBLINEAR's scaling.
     """
     X, n = np.asarray(X, float), len(y)
     K = X @ X.T + (scaling or 0) ** 2

@@ -48,7 +48,7 @@ def centred(x):
 
 def sum_in_order(terms):
     s = 0.0
-    for term in terms:  # `sum` of Python 3.12 compensates
+    for term in terms:  # the `sum` of Python 3.12 compensates rounding errors
         s += term
     return s
 
@@ -87,7 +87,7 @@ BITS = ["dice", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", 
 
 
 def distances(X, Q, metric, **params):
-    """All pairs: shape (len(Q), len(X))."""
+    """The distances of all pairs: shape (len(Q), len(X))."""
     distance = FORMULAS[metric] if metric in FORMULAS else of_counts(metric)
     X, Q = np.asarray(X, np.float64).tolist(), np.asarray(Q, np.float64).tolist()
     params = {name: np.asarray(value, np.float64).tolist() for name, value in params.items()}

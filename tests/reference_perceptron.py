@@ -6,7 +6,7 @@ import numpy as np
 def perceptron(X, y, samples, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
     """(w, b) after each sample, starting with the first weights, and the numbers of the samples with mistakes.
 
-    Y is -1 or +1.
+    The labels y are -1 or +1.
     """
     w = np.zeros(X.shape[1]) if w is None else np.array(w, float)
     steps, mistakes = [(w.copy(), b)], []

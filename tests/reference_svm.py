@@ -4,7 +4,7 @@ import numpy as np
 
 
 def kernel_matrix(name, A, B, gamma=1.0, degree=3, coef0=0.0):
-    """k(a, b) one by one, in float64."""
+    """The kernel values k(a, b), one by one, in float64."""
     A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
     formula = {
         "linear": lambda a, b: a @ b,
@@ -16,12 +16,12 @@ def kernel_matrix(name, A, B, gamma=1.0, degree=3, coef0=0.0):
 
 
 def gradient(K, y, alpha):
-    """Of 1/2 a'Qa - 1'a with Q_ij = y_i y_j K_ij."""
+    """The gradient of 1/2 a'Qa - 1'a with Q_ij = y_i y_j K_ij."""
     return y * (K @ (y * alpha)) - 1
 
 
 def violation(K, y, alpha, C):
-    """m(alpha) - M(alpha), or 0 where it is negative."""
+    """The violation m(alpha) - M(alpha) of the KKT conditions, or 0 if the difference is negative."""
     score = -y * gradient(K, y, alpha)
     up = np.where(y > 0, alpha < C, alpha > 0)
     low = np.where(y > 0, alpha > 0, alpha < C)
@@ -29,18 +29,18 @@ def violation(K, y, alpha, C):
 
 
 def dual_objective(K, y, alpha):
-    """1'a - 1/2 a'Qa, which is to be as large as can be."""
+    """The dual objective 1'a - 1/2 a'Qa, which is maximised."""
     return alpha.sum() - 0.5 * (y * alpha) @ K @ (y * alpha)
 
 
 def primal_objective(K, y, alpha, b, C):
-    """1/2 |w|^2 + sum C_i max(0, 1 - y_i f_i)."""
+    """The primal objective 1/2 |w|^2 + sum C_i max(0, 1 - y_i f_i), which is minimised."""
     f = K @ (y * alpha) + b
     return 0.5 * (y * alpha) @ K @ (y * alpha) + (C * np.maximum(0, 1 - y * f)).sum()
 
 
 def smo(K, y, C, tol=1e-9, max_iter=100_000):
-    """alpha by the pair of the largest violation, one after another (Keerthi et al. 2001)."""
+    """The optimal alpha, by steps on the pair with the largest violation (Keerthi et al. 2001)."""
     n = len(y)
     C = np.broadcast_to(np.asarray(C, float), n)
     alpha = np.zeros(n)

@@ -40,7 +40,7 @@ def test_junk_in_a_parameter_gets_a_sentence(name):
             model = make().set_params(**{parameter: junk})
             if "random_state" in model.get_params() and parameter != "random_state":
                 model.set_params(random_state=0)
-            if not (name == "svc, sparse" and isinstance(junk, float) and junk == 1e300):  # takes seconds
+            if not (name == "svc, sparse" and isinstance(junk, float) and junk == 1e300):  # this fit takes seconds
                 called(model.fit, *data)
                 if hasattr(model, "partial_fit"):
                     called(model.partial_fit, *data[: 1 if name == "NearestNeighbors" else 2])
@@ -153,7 +153,7 @@ def test_parameters_of_a_file_are_checked(tmp_path):
         (tmp_path / "model.fclf").write_bytes(assemble(header, arrays))
         with pytest.raises(ValueError, match=f"is damaged: .*{parameter} is "):
             load(tmp_path / "model.fclf")
-        vars(model)[parameter] = junk  # assigned without any check
+        vars(model)[parameter] = junk  # an assignment that bypasses all checks
         with pytest.raises((ValueError, TypeError), match=f"{parameter} is "):
             save(model, tmp_path / "model.fclf")
 

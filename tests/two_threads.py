@@ -1,7 +1,7 @@
-"""One thread fits an estimator again and again while another asks it: `make two-threads`.
+"""One thread fits an estimator again and again while another calls its methods: `make two-threads`.
 
     python tests/two_threads.py --seconds 60        every estimator for a minute
-    python tests/two_threads.py --seconds 5 SVC     the estimators whose names begin so
+    python tests/two_threads.py --seconds 5 SVC     the estimators whose names begin with SVC
 
 Every answer has to be that of one of the models that are fitted, with the same bits.
 """
@@ -17,7 +17,7 @@ from every_estimator import ESTIMATORS, METHODS, answer, same
 
 
 def outcome(model, method):
-    """What a method answers, or the sentence that it refuses with."""
+    """The result of a method, or the sentence with which it refuses."""
     try:
         return answer(model, method)
     except ValueError as error:
@@ -31,14 +31,14 @@ def equal(one, other):
 
 
 def other_rows(data):
-    """Half of the rows, and of an array two columns."""
+    """Half of the rows of a fit, and two columns if they are an array."""
     rows = np.arange(0, 40, 2)
     first, *more = [part.rows(rows) if hasattr(part, "rows") else None if part is None else part[rows] for part in data]
     return [first if hasattr(first, "rows") else first[:, :2], *more]
 
 
 def played(name, seconds, check=True):
-    """(the number of answers, what was wrong) of an estimator that one thread fits and another one asks."""
+    """(number of answers, list of what was wrong) for an estimator that is fitted while another thread calls it."""
     make, *data = ESTIMATORS[name]
     fits = [data, other_rows(data)]
     known = [make().fit(*fit) for fit in fits]

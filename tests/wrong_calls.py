@@ -12,15 +12,15 @@ KNeighborsClassifier(n_neighbors="five")  # wrong: a word for a number
 KNeighborsClassifier(n_neighbors=2.5)  # wrong: no whole number
 KNeighborsClassifier(weights="distanse")  # wrong: misspelt
 KNeighborsClassifier(neighbours=3)  # wrong: no such parameter
-KNeighborsClassifier(5, "distance")  # wrong: by name only
+KNeighborsClassifier(5, "distance")  # wrong: only the first parameter may be passed by position
 KNeighborsClassifier().fit(X)  # wrong: no labels
-KNeighborsClassifier(metric=2)  # wrong: no name and no function
+KNeighborsClassifier(metric=2)  # wrong: neither a name nor a function
 model.predikt(X)  # wrong: misspelt
-model.score(X, y).mean()  # wrong: a float
+model.score(X, y).mean()  # wrong: the score is a float, not an array
 model.kneighbors(X, return_distances=False)  # wrong: no such argument
 SVC(kernel="rfb")  # wrong: misspelt
 SVC(C="one")  # wrong: a word for a number
-SVC(gamma=None)  # wrong: no default of that kind
+SVC(gamma=None)  # wrong: gamma has no value None
 LogisticRegression().fit()  # wrong: no rows
 LogisticRegression(class_weight=[1, 2])  # wrong: neither a dict nor 'balanced'
 DecisionTreeClassifier(criterion="ginni")  # wrong: misspelt

@@ -127,7 +127,7 @@ def test_linear_scores_are_those_of_decision_function(rng, n_classes, d, dtype):
         embedded = fastclf.embed(model)
         found = scores("decide", embedded, X)
         expected = model.decision_function(X).reshape(len(X), -1)
-        # one row at a time, or four together: the same bits
+        # rows that are passed one at a time get the same bits as four rows together
         assert np.array_equal(found, expected)
         assert np.array_equal(scores("decide", embedded, X[:1]), expected[:1])
         assert np.array_equal(labels(embedded, X), model.predict(X))
@@ -188,7 +188,7 @@ def test_leaves_classes_and_means_are_those_of_trees(rng, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_trees_send_what_is_missing_and_categories_where_the_estimator_does(rng, dtype):
     X = rng.standard_normal((500, 4)).round(1).astype(dtype)
-    X[:, 0] = rng.integers(0, 70, 500)  # all of them occur, so that each category equals its code
+    X[:, 0] = rng.integers(0, 70, 500)  # all 70 categories occur, so that each equals its code
     X[:, 3] = np.where(rng.random(500) < 0.3, np.nan, X[:, 3])
     y = (X[:, 0] % 3 == 1) + 2 * (np.nan_to_num(X[:, 3], nan=2) > 0.5)
     model = fastclf.DecisionTreeClassifier(max_depth=6, categorical_features=[0]).fit(X, y)
@@ -579,7 +579,7 @@ def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):
             embedded, answer = handles[(number + turn) % 3]
             if not np.array_equal(labels(embedded, X), answer):
                 wrong.append(embedded)
-            # parallel fits, each with several threads
+            # several fits run at once, each with several threads
             for kind in kinds:
                 own = kind().fit(X, X[:, number % 6] > 0)
                 if not np.array_equal(own.predict(X[:50]), fits[kind, number % 6]):

@@ -23,7 +23,7 @@ GRID = X.round(1)
 LABELS = THREE.copy()
 LABELS[COUNTS[:, 1] > 3] = 5
 GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, GRID)
-# 70 categories as codes in the first column; some of them do not occur in the first 200 rows, which are fitted
+# The first column has the codes of 70 categories, of which some do not occur in the 200 rows that are fitted.
 MIXED = GAPS.copy()
 MIXED[:, 0] = RNG.integers(0, 70, len(X))
 MIXED[:, 3] = COUNTS[:, 1]

@@ -113,7 +113,7 @@ def test_random_fourier_features_are_scikit_learns(rng, make, gamma, dtype):
 def test_inner_products_of_random_fourier_features_approach_the_kernel(rng):
     X = rng.standard_normal((40, 3))
     Z = RBFSampler(gamma=0.4, n_components=20_000, random_state=0).fit_transform(X)
-    # the standard deviation of a mean of 20000 numbers with variance at most 1
+    # 20000^-0.5 bounds the standard deviation of a mean of 20000 numbers whose variance is at most 1
     assert np.abs(Z @ Z.T - rbf_kernel(X, gamma=0.4)).max() < 5 / np.sqrt(20_000)
 
 

@@ -137,7 +137,7 @@ def test_predict_makes_no_array_of_scores(rng):
     model.predict(X)
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert used < 20_000 * 8 * 3  # memory for codes and labels; scores would take 8 MB
+    assert used < 20_000 * 8 * 3  # codes and labels take this memory; scores would take 8 MB
 
 
 def test_no_row_has_an_entry(rng):

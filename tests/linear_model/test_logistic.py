@@ -103,7 +103,7 @@ def test_a_pass_gives_loss_gradient_and_curvature_of_the_references(rng, shape, 
         np.testing.assert_allclose(ours.evaluate(theta, curvature="diagonal").curvature, diagonal, atol=1e-7)
         shared = ours.evaluate(theta, curvature="shared").curvature
         np.testing.assert_allclose(shared, diagonal.mean(axis=0, keepdims=True), atol=1e-7)
-        if K > 1:  # with the additional curvature that holds the mean of the classes
+        if K > 1:  # the solver adds curvature along the mean of the classes, where the likelihood is flat
             blocks[:, range(d + 1), :, range(d + 1)] += 1 / K
         np.testing.assert_allclose(point.curvature, H, atol=1e-7)
 
@@ -170,7 +170,7 @@ def test_a_sample_that_is_separated_does_not_mislead(rng, monkeypatch):
     X, y = planted(rng, 12000, 4)
     X[:] *= 4
     y = (X[:, 0] > 0).astype(int)
-    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # rows in panels that are not in the sample
+    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # these rows are in panels that the sample leaves out
     expected = LogisticRegression(penalty=None, tol=1e-8).fit(X, y)
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
@@ -410,7 +410,7 @@ def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
     X, y = planted(rng, 12000, 4)
-    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)  # weight 0 in every panel of the sample
+    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)  # every panel of the sample has weight 0
     model = LogisticRegression(tol=1e-9).fit(X, y, weight)
     assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
 
@@ -428,7 +428,7 @@ def test_subnormal_columns_count_as_constant_ones(rng, C, sparse):
 
 @pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_breast_cancer])
 def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
-    # nearly separable rows, for which the curvature is small
+    # the rows are nearly separable, so that the curvature is small at the optimum
     X, y = load(return_X_y=True)
     weight = np.ones(len(y))
     loose, tight = (LogisticRegression(tol=tol).fit(X, y) for tol in (1e-4, 1e-9))

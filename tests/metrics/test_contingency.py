@@ -163,7 +163,7 @@ def test_losses_of_probabilities_are_scikit_learns(weighted):
         assert fastclf.log_loss(y, proba, **given) == pytest.approx(metrics.log_loss(y, proba, **given))
         assert fastclf.brier_score_loss(y, proba, **given) == pytest.approx(metrics.brier_score_loss(y, proba, **given))
     assert fastclf.log_loss(y, proba[:, 1]) == pytest.approx(metrics.log_loss(y, proba[:, 1]))
-    # a class that is never right costs a finite amount, and a missing one needs its name
+    # a probability of 0 for the right label costs a finite amount; a label that does not occur is named in `labels`
     wrong = metrics.log_loss([0], [[0, 1.0]], labels=[0, 1])
     assert fastclf.log_loss([0], [[0.0, 1.0]], labels=[0, 1]) == pytest.approx(wrong)
 

@@ -1,7 +1,4 @@
-"""Functions with scikit-learn's names return the same for the same arguments.
-
-And arguments that only scikit-learn has.
-"""
+"""Functions with scikit-learn's names return what scikit-learn's return, for all of its arguments."""
 
 import warnings
 

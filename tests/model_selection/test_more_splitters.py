@@ -1,4 +1,4 @@
-"""Splitters that draw rows, or leave out groups or rows in turn: the rows of scikit-learn's splitters of the names."""
+"""Splitters that draw rows, or leave out groups or rows in turn, give the rows of scikit-learn's splitters."""
 
 import itertools
 import warnings

@@ -48,14 +48,14 @@ RNG = np.random.default_rng(3)
 
 
 def loop(estimator, X, y, folds):
-    """The pooled answers of separate fits, computed in the slow, obvious way."""
+    """The pooled predictions of separate fits, computed in the slow, obvious way."""
     from fastclf._estimator import clone
 
     return np.concatenate([clone(estimator).fit(X[train], y[train]).predict(X[test]) for train, test in folds])
 
 
 def answers(estimator, X, y, cv):
-    """The pooled answers of the shortcut, and those of separate fits."""
+    """(pooled predictions by the shortcut, pooled predictions by separate fits)."""
     evaluation = Evaluation(Request(X, y, cv, random_state=None if cv == "loo" else 0), [Candidates(estimator)])
     [candidates] = evaluation.candidates
     found = candidates.all_answers(evaluation.X, evaluation.targets, evaluation.folds)
@@ -119,7 +119,8 @@ def test_folds_of_machines_are_those_of_the_loop(n_jobs):
 
 
 def test_machines_whose_alphas_are_all_at_bounds_keep_the_intercept_of_the_loop():
-    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])  # without one of the four, any b from -1 to 1 is optimal
+    # without one row of class 1, all b from -1 to 1 are optimal
+    same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])
     for (X, y), C, cv in (((WINE[0][::5], WINE[1][::5]), 0.1, 5), (same, 1.0, "loo")):
         np.testing.assert_array_equal(*answers(SVC(tol=1e-6, gamma=0.001, C=C), X, y, cv))
 
@@ -162,7 +163,7 @@ def test_a_machine_without_rows_starts_near_its_optimum():
         for _ in smo.solve(less, steps, limits):
             pass
         assert less.converged
-        assert 0.85 * less.objective() < start <= less.objective()  # the objective at alphas of 0 is 0
+        assert 0.85 * less.objective() < start <= less.objective()  # alphas of 0 would start at objective 0
         np.testing.assert_array_equal(dual.coef, before[0])
         np.testing.assert_array_equal(dual.f, before[1])
 
@@ -213,7 +214,7 @@ def test_rows_on_which_the_rank_hangs_are_fitted_without():
 
 def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
-    y = np.array([0, 1, 1, 0] * 3)  # all scores are 0
+    y = np.array([0, 1, 1, 0] * 3)  # with these labels all scores are 0
     np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, "loo"))
 
 
@@ -285,7 +286,7 @@ def test_a_subclass_is_fitted_one_by_one():
     assert result.error == pytest.approx(2 / 3)
 
 
-# An estimator of each class that has shortcuts, with a grid for its shortcut, or for another parameter.
+# For each class with shortcuts an estimator and a grid: of the parameter with the shortcut, or of another one.
 SHORT = [
     (KNeighborsClassifier(), {"n_neighbors": [1, 5]}),
     (KNeighborsRegressor(), {"n_neighbors": [1, 5]}),

@@ -85,7 +85,7 @@ def test_batches_give_the_fit_of_all_rows(rng, name):
     for attribute in set(COMMON + ATTRIBUTES[name]) - {"n_categories_"}:  # scikit-learn's is that of the last batch
         got, wanted = getattr(ours, attribute), getattr(theirs, attribute)
         for one, other in zip(got, wanted) if isinstance(wanted, list) else [(got, wanted)]:
-            # scikit-learn keeps epsilons of earlier batches
+            # scikit-learn's variances include the epsilons of earlier batches
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
     whole = getattr(fastclf, name)().fit(X, y, weight)
     np.testing.assert_array_equal(whole.predict(X), ours.predict(X))
@@ -243,7 +243,7 @@ def test_leave_one_out_is_the_fit_of_all_other_rows(rng, params):
 @pytest.mark.parametrize("smoothing", [0, 1e-9, 0.5])
 def test_leave_one_out_is_so_for_constant_columns_and_any_width(rng, d, smoothing):
     X, y = rng.standard_normal((60, d)), rng.integers(0, 2, 60)
-    X[:, 0] *= y == 0  # constant in one class
+    X[:, 0] *= y == 0  # column 0 is constant in one class
     model = GaussianNB(var_smoothing=smoothing)
     np.testing.assert_array_equal(model.leave_one_out(X, y), reference.leave_one_out(model, X, y))
 

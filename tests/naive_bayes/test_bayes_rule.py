@@ -74,7 +74,7 @@ def test_the_risk_of_densities_is_their_overlap(name):
     densities, value = RISKS[name]
     rule = BayesClassifier([0.5, 0.5], densities)
     if value is None:
-        # where neither is above the other, by the distribution functions
+        # The densities cross at two points; the distribution functions give the overlap between and outside of them.
         one, two = densities
         low, high = (optimize.brentq(lambda x: one.pdf(x) - two.pdf(x), *ends) for ends in CROSSINGS[name])
         inner, outer = (two, one) if one.pdf((low + high) / 2) > two.pdf((low + high) / 2) else (one, two)

@@ -76,7 +76,7 @@ def test_a_density_integrates_to_one(rng, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_and_merged_models_are_the_fit_of_all_rows(rng, kind):
     X, y = draw(rng, kind)
-    if kind in ("histogram", "quantile", "mdl"):  # their bins are determined by the first rows
+    if kind in ("histogram", "quantile", "mdl"):  # the first rows determine the bins of these kinds
         y[100:], X[100:] = y[:100], X[:100]
     parts = [NaiveBayes(kind).partial_fit(X[part], y[part], [0, 1, 2]) for part in (slice(100), slice(100, None))]
     batches = NaiveBayes(kind).partial_fit(X[:100], y[:100], [0, 1, 2]).partial_fit(X[100:], y[100:])
@@ -113,7 +113,7 @@ def test_samples_have_the_distribution(rng, kind):
 def test_weights_are_multiplicities(rng, kind):
     X, y = draw(rng, kind, 60)
     weight = rng.integers(1, 4, 60)
-    if kind in ("quantile", "mdl"):  # their cuts depend on the individual rows
+    if kind in ("quantile", "mdl"):  # the cuts of these kinds depend on individual rows
         weight[:] = 2
     twice = NaiveBayes(kind).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     if kind not in ("quantile", "mdl"):
@@ -185,7 +185,7 @@ def test_adult_has_the_published_error(data_file):
 @pytest.mark.parametrize("alpha", [0.5, 2])
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
     X, y = draw(rng, kind, 80)
-    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # a category that occurs in one row; an outlier
+    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # an outlier, or a category that occurs once
     model = NaiveBayes([kind, "gaussian"], alpha=alpha, var_smoothing=0.01)
     X = np.hstack([X, rng.normal(y)[:, None]])
     X[5, 1] = 1e6
@@ -463,7 +463,7 @@ def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, al
 def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatch):
     X, y = sparse_counts(rng, SPARSE.get(name, "poisson"))
     X[y == 1, 0] = 1  # never 0 in class 1
-    X[np.flatnonzero(y == 2)[1:], 0] = 1  # 0 in class 2 for one row only
+    X[np.flatnonzero(y == 2)[1:], 0] = 1  # column 0 is 0 in one row of class 2 only
     X[y == 0, 3] = 0
     X[-1], y[-1] = 1, 3  # a class with a single row
     kinds = SPARSE.get(name, name)

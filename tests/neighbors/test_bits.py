@@ -66,7 +66,7 @@ def test_counts_of_bits_make_the_other_metrics(rng, metric, shape, share):
     D = reference_metrics.distances(X, Q, metric)
     k = min(9, len(X))
     model = NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=2).fit(X)
-    for queries in (Q, Q[:1]):  # many are searched in panels, one as rows lie
+    for queries in (Q, Q[:1]):  # many queries are searched in panels, a single one is not
         distances, indices = model.kneighbors(queries)
         expected = reference.nearest(D[: len(queries)], k)
         np.testing.assert_array_equal(indices, expected[1])

@@ -85,7 +85,7 @@ def assert_bounded(X, Q, metric, rng):
     checked = 0
     for coder in coders(X, metric, rng):
         index = Filter(X, Scan(X, resolve_metric(metric)).metric, coder)
-        # a single query is coded by a different function
+        # another function encodes a single query
         bound = np.concatenate([lower_bounds(index, Q[:1]), lower_bounds(index, Q)[1:]])
         if metric == "sqeuclidean":
             bound = bound**2
@@ -135,7 +135,7 @@ def test_no_bound_exceeds_a_distance_where_every_sum_of_a_slack_rounds_down():
     d, step, ulp = 5000, 2.0**-7, 2.0**-13
     metric = resolve_metric("manhattan")
     for lost in np.linspace(0.25, 0.49, 8):
-        # with a code of 11, a remainder loses nearly half an ulp in each addition once the sum is above 1024
+        # Once the sum is above 1024, adding the remainder beside a code of 11 loses nearly half an ulp each time.
         X = np.full((1, d), (11 - (np.floor(lost / ulp) + 0.49) * ulp) * step)
         index = Filter(X, metric, Coder(np.zeros(d), 1.0, step, True))
         Q = np.zeros((2, d))
@@ -227,7 +227,7 @@ def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(
     metric = resolve_metric("euclidean")
     coder = plan(few.astype(np.float32), metric)
     assert len(coder.axes) <= 16
-    # distances that are nearly equal: no bound can find the nearest
+    # the distances are nearly equal, so that no bound can find the nearest row
     same = np.eye(600, dtype=np.float32)
     assert plan(same, resolve_metric("euclidean")) is None
 

@@ -64,7 +64,7 @@ def test_nasty_values_are_measured(n, d, metric, data):
     assert np.isfinite(distances).all()
     assert (np.diff(distances, axis=1) >= 0).all()
     assert (distances <= {"canberra": d, "braycurtis": 1, "correlation": 2}[metric]).all()
-    if metric != "correlation":  # of which a constant row is at distance 1 from itself
+    if metric != "correlation":  # by correlation, a constant row has distance 1 from itself
         assert (distances[:, 0] == 0).all()
 
 

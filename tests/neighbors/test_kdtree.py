@@ -250,7 +250,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
     draw = st.lists(st.one_of(nasty, st.floats(-4, 4, width=32)), min_size=d, max_size=d)
     pool = np.array(data.draw(st.lists(draw, min_size=1, max_size=20)), dtype=dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    # mixing rows column by column makes many more pairs
+    # each coordinate is drawn from the pool by itself, which makes many more different rows
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     metric = make_metric(metric, d)
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)

@@ -191,7 +191,7 @@ def test_infinite_distances_are_no_missing_rows():
 
 
 def living(rng, n=3000, d=4, kind=NearestNeighbors, **params):
-    """(an estimator with holes in its given rows, its sealed rows and its last rows, its rows)."""
+    """(an estimator, its rows), after rows of the fit, of full segments and of the last segment were removed."""
     X = rng.integers(0, 9, (n, d)).astype(float)
     model = kind(**params).fit(X[: n // 3])
     model.partial_fit(X[n // 3 : n // 2])
@@ -212,7 +212,7 @@ def test_a_search_keeps_its_mask_while_another_thread_searches_with_one(rng, mon
     want = model.kneighbors(X)
     kept = vars(model._scan).pop("_placed")
     other = np.ones(29, np.uint8), np.ones(30, np.uint8)
-    # values that another thread may leave there at any moment
+    # another thread may leave its values in `_placed` at any moment
     seen = iter([kept, kept] + [other] * 99)
     monkeypatch.setattr(living_rows.Segments, "_placed", property(lambda _: next(seen), lambda *_: None), raising=False)
     assert_same(model.kneighbors(X), want)
@@ -346,7 +346,7 @@ def test_memory_of_a_living_search_is_bounded(rng, n_jobs):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < held + 8e6
-    own = 2 * 8 * len(X)  # the row numbers and the places of the queries
+    own = 2 * 8 * len(X)  # the memory for the row numbers and the places of the queries
     tracemalloc.start()
     held = sum(array.nbytes for array in model.kneighbors())
     peak = tracemalloc.get_traced_memory()[1]
@@ -753,7 +753,7 @@ def test_leave_one_out_of_usps_is_right_at_its_known_best_k(data_file):
 def test_spare_rows_are_claimed_by_one_of_two_threads():
     array, spare = SpareRows().extend(np.zeros((4, 2)), np.ones((1, 2)))
     first, again = spare.extend(array, np.full((1, 2), 2.0))
-    second, other = spare.extend(array, np.full((1, 2), 3.0))  # as a thread that has read the same array
+    second, other = spare.extend(array, np.full((1, 2), 3.0))  # a second thread has read the same array before
     assert again is spare
     assert other is not spare
     assert (first[-1] == 2).all()
@@ -777,6 +777,6 @@ def test_rows_that_two_threads_add_at_once_do_not_mix():
             thread.start()
         for thread in threads:
             thread.join()
-        # the call that ends last has replaced the rows: the rows of one call at least are there, all of them
+        # the call that ends last replaces the rows, so that all rows of at least one of the calls are there
         found = [model.kneighbors([[value] * 3], 50)[0].max() for value in (1.0, 9.0)]
         assert 0.0 in found

@@ -42,7 +42,7 @@ def assert_exact(X, Q, k, metric="euclidean", D=None, **params):
 NEEDED = {"seuclidean": {"V": np.ones(4)}, "mahalanobis": {"VI": np.eye(4)}}
 FEATURES = {"haversine": 2, "precomputed": 30}
 
-# The metrics that scikit-learn's ball tree takes and no tree of ours.
+# Metrics that scikit-learn's ball tree accepts, but no tree of ours.
 ONLY_IN_BALLS = {"braycurtis", "canberra", "dice", "hamming", "haversine", "jaccard", "mahalanobis", "rogerstanimoto"}
 ONLY_IN_BALLS |= {"russellrao", "seuclidean", "sokalmichener", "sokalsneath"}
 
@@ -406,7 +406,7 @@ def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatc
     results = result if isinstance(result, tuple) else (result,)
     output = sum(sum(a.nbytes + 200 for a in r) if r.dtype == object else r.nbytes for r in results)
     held = sum(a.nbytes for a in inputs) + output
-    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # y, codes and weights
+    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # of y, codes and weights
     assert used < held + fitted + 8e6
 
 
@@ -493,7 +493,7 @@ def test_predictions_are_scikit_learns_on_digits(weights, k):
     for target in (y, Y):
         ours = KNeighborsClassifier(k, weights=weights).fit(X[train], target[train])
         theirs = neighbors.KNeighborsClassifier(k, weights=weights).fit(X[train], target[train])
-        # two of the squared distances, of five digits, are equal now and then; scikit-learn has no rule for ties
+        # A few squared distances (integers of five digits) are equal, and scikit-learn has no rule for ties.
         assert (ours.predict(X[test]) != theirs.predict(X[test])).mean() < 0.005
         assert (
             ours.score(X[test], target[test]) == (ours.predict(X[test]) == target[test]).reshape(597, -1).all(1).mean()
@@ -535,7 +535,7 @@ def test_usps_has_the_published_error_of_the_nearest_neighbour(data_file):
     data = np.load(data_file("usps.npz"))
     model = KNeighborsClassifier(1).fit(data["X_train"], data["y_train"])
     error = (model.predict(data["X_test"]) != data["y_test"]).mean()
-    assert round(100 * error, 2) == 5.63  # Keysers et al.: 5.6 %
+    assert round(100 * error, 2) == 5.63  # Keysers et al. report 5.6 %
 
 
 def test_wine_has_the_known_leave_one_out_accuracy():
@@ -655,7 +655,7 @@ def voters(X):
 def test_bad_arguments_get_one_sentence(rng, make, sentence):
     X = rng.standard_normal((20, 3))
     if sentence is None:
-        assert make(X).classes_.tolist() == ["1", "a"]  # NumPy makes strings of both
+        assert make(X).classes_.tolist() == ["1", "a"]  # NumPy converts numbers beside strings to strings
         return
     with pytest.raises((ValueError, TypeError), match=sentence) as caught:
         make(X)

@@ -85,7 +85,7 @@ def test_unsorted_entries_and_duplicates_of_them_change_nothing(data, rng):
     expected = NearestNeighbors(metric="precomputed").fit(D).kneighbors(D)
     for got, wanted in zip(model.kneighbors(graph), expected):
         np.testing.assert_array_equal(got, wanted)
-    for got, wanted in zip(model.kneighbors(D), expected):  # a matrix of a graph's rows
+    for got, wanted in zip(model.kneighbors(D), expected):  # a model of a graph takes a dense matrix of distances, too
         np.testing.assert_array_equal(got, wanted)
 
 

@@ -10,7 +10,7 @@ from fastclf import NearestNeighbors, RadiusNeighborsClassifier, RadiusNeighbors
 
 
 def votes_of(distance, weights, given=None):
-    """What the votes of a query's neighbours are worth."""
+    """The weights of the votes of a query's neighbours."""
     if weights == "distance":
         return (distance == 0).astype(float) if (distance == 0).any() else distance.min(initial=np.inf) / distance
     if callable(weights):
@@ -36,7 +36,7 @@ def by_square(distance):
 
 
 def for_each(distances):
-    """What `weights` is given: an array of arrays."""
+    """The argument of a function `weights`: an object array with an array of distances for each query."""
     assert distances.dtype == object
     found = np.empty(len(distances), object)
     found[:] = [by_square(each) for each in distances]

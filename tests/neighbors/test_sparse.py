@@ -81,7 +81,7 @@ def test_64_bit_indices_unsorted_columns_duplicates_and_stored_zeros_are_taken(r
     row, column = np.nonzero(X)
     value = X[row, column]
     order = rng.permutation(2 * len(row) + 20)
-    # each value in two halves, and some stored zeros
+    # each value is stored as two halves, beside some explicit zeros
     row = np.concatenate([row, row, rng.integers(0, 40, 20)])[order]
     column = np.concatenate([column, column, rng.integers(0, 12, 20)])[order]
     value = np.concatenate([value / 2, value / 2, np.zeros(20)])[order]
@@ -105,7 +105,7 @@ def test_rows_are_kept_by_reference(rng):
 def test_hostile_scales_are_exact(rng, name, metric, dtype):
     factor, offset = HOSTILE[name]
     if metric == "dot" and dtype == "float32" and name == "largest float32":
-        return  # refused, like dense rows
+        return  # both sparse and dense rows are refused
     X = ((rng.uniform(-3, 3, (150, 12)) * factor + offset) * (rng.random((150, 12)) < 0.4)).astype(dtype)
     assert_exact(X, np.concatenate([X[:5], X[-4:] * np.dtype(dtype).type(1.0001)]), 5, metric)
 
@@ -150,7 +150,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, dtype, monkeypatch):
-    # more rows than a panel has
+    # there are more rows than a panel holds
     X = sparse.random_array((20_000, 60), density=0.1, rng=rng, format="csr", dtype=np.dtype(dtype))
     Q = sparse.random_array((80, 60), density=0.1, rng=rng, format="csr", dtype=np.dtype(dtype))
     model = NearestNeighbors(n_neighbors=6, metric=metric, n_jobs=1).fit(X)

@@ -206,7 +206,7 @@ def test_every_lie_of_a_header_is_told(small_file, path, change, words):
         load(path)
 
 
-# what each index relies on
+# Conditions on arrays that each index relies on
 
 
 def change_first(path, array, entry, value):

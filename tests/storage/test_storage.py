@@ -224,7 +224,7 @@ def test_a_file_is_little_endian_and_is_read_in_the_order_of_the_machine(dtype):
     other = array.astype(array.dtype.newbyteorder("S"))
     little = array.astype(array.dtype.newbyteorder("<")).tobytes()
     assert b"".join(file._pieces(array, 3)) == b"".join(file._pieces(other, 3)) == bytes(3) + little
-    # arrays in the byte order that is not this machine's
+    # these arrays are in the other byte order than this machine's
     read = state.view(np.frombuffer(other.tobytes(), np.uint8), other.dtype, (6,), 0, other.nbytes)
     assert same(array, read)
     assert not read.flags.writeable

@@ -23,7 +23,7 @@ def integers(rng, n=120, d=3):
 
 
 def coefficients(model, n):
-    """dual_coef_ as a column for each row."""
+    """dual_coef_ as a matrix with a column for every training row."""
     full = np.zeros((len(model.dual_coef_), n))
     full[:, model.support_] = model.dual_coef_
     return full

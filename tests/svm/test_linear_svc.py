@@ -31,7 +31,7 @@ def noisy(rng, n, d, dtype=np.float64):
 
 
 def objective(model, X, y, cost, k=0):
-    """Of the plane k, from its coefficients alone."""
+    """The primal objective of hyperplane k, computed from its coefficients only."""
     positive = model.classes_[1] if len(model.classes_) == 2 else model.classes_[k]
     w, b = model.coef_[k], model.intercept_[k]
     penalty = 0 if model.intercept_scaling is None or not model.fit_intercept else (b / model.intercept_scaling) ** 2
@@ -41,7 +41,7 @@ def objective(model, X, y, cost, k=0):
 
 @pytest.fixture(params=["few rows", "newton", "descent"])
 def solver(request, monkeypatch):
-    """All ways to the optimum."""
+    """Each of the three solvers, whichever is chosen by default."""
     if request.param != "few rows":
         monkeypatch.setattr(small_planes, "_COLUMNS", 0)
     if request.param == "descent":
@@ -58,7 +58,7 @@ def test_the_optimum_is_that_of_the_slow_method(rng, solver, loss, scaling, n, d
     np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-5 * np.abs(w).max())
     assert model.primal_objective_ == pytest.approx(least, rel=1e-7)
     assert objective(model, X, y, np.full(n, C)) == pytest.approx(least, rel=1e-7)
-    if loss == "squared_hinge" or scaling is not None:  # else it may be anywhere between two points
+    if loss == "squared_hinge" or scaling is not None:  # otherwise a whole interval of intercepts is optimal
         assert model.intercept_[0] == pytest.approx(b, abs=1e-5)
 
 
@@ -131,7 +131,7 @@ def test_at_a_price_that_leaves_no_row_near_the_margin_the_optimum_is_exact(rng,
 
 
 def test_rows_that_the_sample_has_not_change_the_plane(rng):
-    """A few far rows, which most samples lack, and whose cost moves the plane."""
+    """A few far rows, which a sample may lack, have costs that move the hyperplane."""
     X, y = noisy(rng, 30_000, 2)
     X[::3000] *= 1000
     weight = np.ones(30_000)
@@ -153,7 +153,7 @@ def test_weight_two_is_a_row_twice_and_weight_zero_a_missing_one(rng, solver, lo
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5, atol=1e-7)
     assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=1e-9)
     assert weighted.violation_ <= 1e-8
-    y[weight == 0] = 7  # labels of rows that are missing are no classes
+    y[weight == 0] = 7  # a label that only rows of weight 0 have is no class
     np.testing.assert_array_equal(LinearSVC(**parameters).fit(X, y, weight).coef_, weighted.coef_)
 
 
@@ -188,7 +188,7 @@ def test_a_budget_is_spent_and_no_shorter_plane_is_within_it(rng, solver, loss, 
     model = LinearSVC(loss=loss, budget=budget, intercept_scaling=scaling, max_iter=100_000).fit(X, y)
     spent = reference.losses(X, y, 1, model.coef_[0], model.intercept_[0], loss == "squared_hinge").sum()
     assert 0.999 * budget - 1e-9 <= spent <= budget + 1e-9
-    # a solution at a C is the shortest plane with its losses
+    # the solution at a C has the least norm among hyperplanes with the same sum of losses
     again = LinearSVC(loss=loss, C=model.C_[0], intercept_scaling=scaling, tol=1e-6, max_iter=100_000).fit(X, y)
     np.testing.assert_allclose(model.coef_, again.coef_, rtol=1e-2, atol=1e-3)
     np.testing.assert_allclose(model.coef_, first.coef_, rtol=1e-2, atol=1e-2)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.levels
 L1 = {"penalty": "l1", "dual": False}
 JOINT = {"multi_class": "crammer_singer"}
 
-# Descent takes its time where columns are not scaled, or rows are dear.
+# Coordinate descent needs many epochs where columns are not scaled, or where rows have large costs.
 PATIENT = {**JOINT, "C": 0.01, "max_iter": 100_000}
 
 
@@ -28,7 +28,7 @@ def l1_objective(model, X, y, cost, scaling=1.0):
 
 
 def shortest_subgradient(model, X, y, cost, scaling=1.0):
-    """The largest by any weight, that of the bias column among them."""
+    """The largest entry of the shortest subgradient, over all weights and the weight of the bias column."""
     w = np.append(model.coef_[0], model.intercept_[0] / scaling)
     X = np.column_stack([X, np.full(len(X), scaling)])
     gradient = -2 * X.T @ (cost * y * np.maximum(0, 1 - y * (X @ w)))

@@ -34,7 +34,7 @@ def three_classes(rng, n):
 
 
 def most_violated(model, K, codes, weight):
-    """How far the optimality conditions are from met, of any pair, K being the kernel matrix of the rows of the fit."""
+    """The largest violation of the optimality conditions by any pair; K is the kernel matrix of the fitted rows."""
     worst, n_classes = 0.0, len(model.classes_)
     starts = np.concatenate([[0], np.cumsum(model.n_support_)])
     dual_coef = np.asarray(model.dual_coef_)

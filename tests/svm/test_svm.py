@@ -84,7 +84,7 @@ def scaled(load):
     return StandardScaler().fit_transform(X), y
 
 
-# of a sigmoid there are several optima, but of iris both find the same
+# A sigmoid kernel may have several optima; on iris both libraries find the same one.
 @pytest.mark.parametrize(
     ("load", "kernel"),
     [(load_iris, name) for name in KERNELS] + [(load_breast_cancer, name) for name in ("linear", "poly", "rbf")],
@@ -119,7 +119,7 @@ def test_objectives_are_libsvms(data_file, name, kernel):
     for p, (a, b) in enumerate(pair_scores.pairs_of(len(ours.classes_))):
         coef = np.zeros(len(y))
         ends = np.cumsum(theirs.n_support_)
-        for c, row in ((a, b - 1), (b, a)):  # with two classes the same row
+        for c, row in ((a, b - 1), (b, a)):  # for two classes both are row 0
             own = slice(ends[c] - theirs.n_support_[c], ends[c])
             coef[theirs.support_[own]] = theirs.dual_coef_[row, own]
         objective = np.abs(coef).sum() - 0.5 * coef @ K @ coef
@@ -158,7 +158,7 @@ def test_probabilities_are_platts(rng):
     assert (np.diff(P[np.argsort(model.decision_function(X)), 1]) >= 0).all()
     A, B = model.probA_[0], model.probB_[0]
     np.testing.assert_allclose(P[:, 1], 1 / (1 + np.exp(A * model.decision_function(X) + B)), rtol=1e-9)
-    # calibrated: of the rows with about that probability, about that share
+    # calibration: the share of positive rows is near their mean probability
     middle = np.abs(P[:, 1] - 0.5) < 0.25
     assert abs(y[middle].mean() - P[middle, 1].mean()) < 0.1
     X, y = load_iris(return_X_y=True)
@@ -279,7 +279,7 @@ def identity(n):
 
 
 def test_an_alpha_a_digit_below_its_bound_reaches_it():
-    # which the other alpha, 16 times as large, does not see
+    # The missing digit, 2^-53, is below the rounding of the other alpha, which is 16 times as large.
     dual = Dual(identity(2), np.arange(2), np.ones(2), np.array([1.0, 20.0]))
     dual.coef[:], dual.f[:] = [1 - 2.0**-53, 16.0], [-2.0, 2.0]
     K = dual.gram.square(dual.gram.pack(dual.rows), dual.rows, 1)
@@ -356,7 +356,7 @@ def test_a_table_or_a_function_is_the_kernel_it_holds(rng):
 
 
 def slow(monkeypatch):
-    """Steps are soon given up for other means."""
+    """Make `small_pairs` leave each pair to the methods of `smo.py` soon."""
     monkeypatch.setattr(small_pairs, "_LOOKS", 1)
     monkeypatch.setattr(small_pairs, "PATIENCE", 0)
 
@@ -367,7 +367,7 @@ def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, m
     slow(monkeypatch)
     X = rng.standard_normal((300, 3))
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.5, 0.5])
-    for size in (0.05, 0.1, 0.2, 0.4):  # MB; the features of a pair of classes are 200 x 10 numbers
+    for size in (0.05, 0.1, 0.2, 0.4):  # sizes in MB; a pair of classes has 200 x 10 numbers as features
         one, three = (SVC(kernel="poly", degree=2, C=10, n_jobs=n, cache_size=size).fit(X, y) for n in (1, 3))
         np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
 
@@ -392,7 +392,7 @@ def three_classes(rng, n=600, cuts=(-0.5, 0.5)):
 
 
 def in_working_sets(monkeypatch, largest):
-    """No pair has its whole kernel matrix, but working sets of at most that many rows."""
+    """Make fits use working sets of at most `largest` rows, and no whole kernel matrix of a pair."""
     monkeypatch.setattr(pairs, "_LARGEST_SET", largest)
 
 
@@ -437,8 +437,8 @@ def test_how_classes_are_grouped_changes_no_bit(rng, monkeypatch, dtype):
         ("_GROUP", 1, 2),
         ("_GROUP", 90, 1),
         ("_GROUP", 1000, 4),
-        ("_CROSS_SHARE", 0, 2),  # one class after another
-        ("_SQUARE_SHARE", 0, 3),  # each pair has a matrix of its own
+        ("_CROSS_SHARE", 0, 2),  # values between groups are made one class at a time
+        ("_SQUARE_SHARE", 0, 3),  # each pair gets a kernel matrix of its own
     ):
         with monkeypatch.context() as patch:
             patch.setattr(small_pairs, name, value)
@@ -453,7 +453,7 @@ def test_rows_left_out_come_back(rng, monkeypatch):
     X, y = overlapping(rng, 500)
     K = X @ X.T
     model = SVC(C=10, kernel="linear", tol=1e-5, kernel_dtype="float64").fit(X, y)
-    assert model.n_iter_[0] > 1000  # steps, after which the first are left out
+    assert model.n_iter_[0] > 1000  # the first rows are left out after 1000 steps
     assert reference.violation(K, 2 * y - 1, alphas(model, 500), 10) <= 1.01e-5
     left_out = []
     shrink = steps.WorkingSets.shrink
