@@ -192,15 +192,15 @@ def candidates_of(estimator, grids, shortcuts=True):
         path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)
         others = [name for name in grid if name != path]
         numbers = {}
-        for values in product(*grid.values()):
-            combination = dict(zip(grid, values))
-            rest = tuple(grid[name].index(combination[name]) for name in others)
+        for places in product(*(range(len(values)) for values in grid.values())):
+            at = dict(zip(grid, places))
+            rest = tuple(at[name] for name in others)
             if rest not in numbers:
                 numbers[rest] = len(candidates)
-                fixed = clone(estimator).set_params(**{name: combination[name] for name in others})
+                fixed = clone(estimator).set_params(**{name: grid[name][at[name]] for name in others})
                 candidates.append(Candidates(fixed, path, grid[path] if path else (None,), shortcuts))
-            params.append(combination)
-            place.append((numbers[rest], grid[path].index(combination[path]) if path else 0))
+            params.append({name: values[at[name]] for name, values in grid.items()})
+            place.append((numbers[rest], at[path] if path else 0))
     return params, candidates, place
 
 
@@ -312,7 +312,9 @@ def tune(
         options = {"cv": cv, "repeats": repeats, "scoring": scoring, "rule": rule, "simpler": simpler}
         options |= {"n_jobs": n_jobs, "random_state": random_state, "shortcuts": shortcuts, "error_score": error_score}
         chooser = _Chooser(estimator, param_grid, options)
-        request = Request(X, y, outer, groups, scoring, error_score="raise", random_state=random_state)
+        # The groups of a fold's train rows reach its inner `tune` as an argument of `fit`.
+        given = dict(params or {}) | ({} if groups is None else {"tuned_groups": groups})
+        request = Request(X, y, outer, groups, scoring, given, "raise", random_state)
         request.keep_models = request.keep_answers = True
         [nested] = Evaluation(request, [Candidates(chooser)]).run(1, verbose, callback, "outer folds")
         found.outer = nested.result(0)
@@ -339,8 +341,8 @@ class _Chooser:
     def get_params(self, deep=True):
         return {}
 
-    def fit(self, X, y):
-        self.found_ = tune(self.estimator, self.param_grid, X, y, **self.options)
+    def fit(self, X, y=None, tuned_groups=None, **params):
+        self.found_ = tune(self.estimator, self.param_grid, X, y, groups=tuned_groups, params=params, **self.options)
         if self.found_.interrupted:
             raise KeyboardInterrupt  # ends the outer folds, too
         self.fitted_ = self.found_.estimator

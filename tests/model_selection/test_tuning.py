@@ -16,6 +16,7 @@ from fastclf import (
     ContingencyTable,
     DecisionTreeClassifier,
     GaussianNB,
+    GroupKFold,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LinearSVC,
@@ -277,6 +278,37 @@ def test_the_outer_folds_have_no_part_in_the_choice():
     assert found.outer_params == chosen
     assert found.outer.error == pytest.approx(np.mean(errors))
     assert found.outer.table.n == 150
+
+
+def test_the_outer_folds_pass_on_groups_and_arguments_of_fit():
+    groups, weight = np.arange(150) // 5, np.arange(150) % 2.0
+    options = {"params": {"sample_weight": weight}, "cv": GroupKFold(4)}
+    grid = {"var_smoothing": [1e-9, 1.0]}
+    found = tune(GaussianNB(), grid, X[:, :2], Y, groups=groups, outer=GroupKFold(3), **options)
+    errors = []
+    for train, test in GroupKFold(3).split(X, Y, groups):
+        options["params"] = {"sample_weight": weight[train]}
+        inner = tune(GaussianNB(), grid, X[train, :2], Y[train], groups=groups[train], **options)
+        errors.append(1 - inner.estimator.score(X[test, :2], Y[test]))
+    assert found.outer.error == pytest.approx(np.mean(errors))
+
+
+def test_values_that_are_equal_but_different_are_tried_each():
+    grid = {"max_features": [1, 1.0], "max_depth": [2, 3]}
+    found = tune(DecisionTreeClassifier(random_state=0), grid, X, Y, cv=FOLDS, refit=False)
+    for params, scores in zip(found.params, found.scores):
+        model = DecisionTreeClassifier(random_state=0, **params)
+        np.testing.assert_array_equal(scores, cross_validate(model, X, Y, cv=FOLDS)["test_score"])
+    assert [type(params["max_features"]) for params in found.params] == [int, float] * 2
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_values_may_be_arrays(kind):
+    grid = {"priors": [kind([0.8, 0.1, 0.1]), kind([0.1, 0.1, 0.8])]}
+    found = tune(GaussianNB(), grid, X[:, :2], Y, cv=FOLDS, refit=False)
+    for params, scores in zip(found.params, found.scores):
+        np.testing.assert_array_equal(scores, cross_validate(GaussianNB(**params), X[:, :2], Y, cv=FOLDS)["test_score"])
+    assert [list(value) for value in found["param_priors"]] == [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
 
 
 def test_pipelines_are_tuned_by_the_names_of_their_steps():
