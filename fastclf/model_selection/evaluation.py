@@ -175,8 +175,9 @@ class CandidateResults:
         sides = {"test": [row.scores for row in rows]}
         if request.train_scores:
             sides["train"] = [row.train_scores for row in rows]
-        # If a scorer returns several figures, a failed fit has a single figure with a different name.
-        for name in max(sides["test"], key=len, default=self.evaluation.scorers):
+        # A failed fit has a score for each scorer; a scorer that returns a dict gives other names, or more of them.
+        scorers = self.evaluation.scorers
+        for name in max(sides["test"], key=lambda own: (len(own), own.keys() != scorers.keys()), default=scorers):
             for side, figures in sides.items():
                 result[f"{side}_{name}"] = np.array([scores.get(name, otherwise) for scores in figures], float)
         if request.keep_models:

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from .._validation import as_random_state, as_vector, require_integer
+from .rows import n_rows
 from .splitters import KFold, OfGroups, Splitter, StratifiedKFold, documented, encode_groups
 
 
@@ -39,7 +40,7 @@ class LeavePOut(Splitter):
         """The number of sets of p rows."""
         if X is None:
             raise ValueError("The 'X' parameter should not be None.")
-        return math.comb(len(X) if not hasattr(X, "shape") else X.shape[0], self.p)
+        return math.comb(n_rows(X), require_integer("p", self.p, 1))
 
 
 class LeavePGroupsOut(OfGroups):
@@ -62,7 +63,7 @@ class LeavePGroupsOut(OfGroups):
 
     def _pairs(self, n, y, groups):
         names, codes = encode_groups(groups, n)
-        p = require_integer("n_groups", self._left_out(), 1)
+        p = self._left_out()
         if p >= len(names):
             raise ValueError(
                 f"The groups parameter contains fewer than (or equal to) n_groups ({p}) numbers of unique groups"
@@ -74,7 +75,7 @@ class LeavePGroupsOut(OfGroups):
             yield np.flatnonzero(~out), np.flatnonzero(out)
 
     def _left_out(self):
-        return self.n_groups
+        return require_integer("n_groups", self.n_groups, 1)
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """The number of sets of groups."""

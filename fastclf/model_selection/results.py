@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._validation import require_number
 from . import student_t
 from .rows import as_y
 
@@ -133,7 +134,7 @@ def paired_comparison(one, other, level=0.95):
     >>> found.difference < 0, found.p_value < 0.05
     (True, True)
     """
-    if not 0 < level < 1:
+    if not require_number("level", level, 0, open_low=True) < 1:
         raise ValueError(f"level is {level}; a number between 0 and 1 is wanted")
     same = one.folds == other.folds and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("n_train", "n_test")

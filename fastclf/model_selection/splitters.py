@@ -7,7 +7,7 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._validation import as_random_state, encode_labels, require_integer
+from .._validation import as_float64, as_random_state, encode_labels, require_integer
 from ..metrics.targets import as_label_vector, as_targets, target_kind
 from .rows import as_y, n_rows, take_rows
 
@@ -396,7 +396,7 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
     sizes = [n_rows(array) for array in arrays]
     if len(set(sizes)) > 1 or sizes[0] == 0:
         raise ValueError(f"the arrays have {', '.join(map(str, sizes))} rows; the same number, above 0, is wanted")
-    share = np.asarray(shares, np.float64)
+    share = as_float64(shares, "shares")
     if share.shape != (3,) or not (share >= 0).all() or not np.isclose(share.sum(), 1):
         raise ValueError(f"shares is {shares!r}; three numbers from 0 up, whose sum is 1, are wanted")
     order = drawn(np.random.default_rng(random_state), sizes[0], stratify)

@@ -181,6 +181,14 @@ def test_a_scorer_that_fails_has_the_error_score():
     assert (found["test_b"] > 0.9).all()
 
 
+def test_a_fit_that_fails_does_not_decide_the_names_of_scores():
+    pairs = [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(100, 150))]
+    with pytest.warns(FitFailedWarning, match="1 fits failed"):
+        found = fastclf.cross_validate(Picky(), X, Y, cv=pairs, scoring=lambda model, X, y: {"rows": len(y)})
+    np.testing.assert_array_equal(found["test_rows"], [np.nan, 50])
+    assert "test_score" not in found
+
+
 GRIDS = [
     {"n_neighbors": [1, 5, 9], "weights": ["uniform", "distance"]},
     [{"n_neighbors": [1, 5]}, {"weights": ["distance"], "metric": ["manhattan", "cosine"]}],

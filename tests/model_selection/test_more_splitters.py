@@ -122,6 +122,8 @@ def test_sizes_that_cannot_be_are_refused_where_scikit_learn_refuses_them(option
     ("make", "message"),
     [
         (lambda: list(fastclf.LeavePOut(150).split(X)), "p=150 must be strictly less than the number of samples=150"),
+        (lambda: fastclf.LeavePOut(0).get_n_splits(X), "p is 0; at least 1 is wanted"),
+        (lambda: fastclf.LeavePGroupsOut(0).get_n_splits(X, Y, Y), "n_groups is 0; at least 1 is wanted"),
         (lambda: list(fastclf.LeaveOneGroupOut().split(X, Y, Y * 0)), "fewer than 2 unique groups"),
         (lambda: list(fastclf.LeavePGroupsOut(3).split(X, Y, Y)), r"n_groups \(3\) numbers of unique groups"),
         (lambda: list(fastclf.LeaveOneGroupOut().split(X, Y, [])), r"Found array with 0 sample"),

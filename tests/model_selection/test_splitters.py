@@ -122,6 +122,7 @@ def test_rows_of_a_group_stay_together():
         (lambda: list(HoldOut(150).split(X)), "a train row and a test row"),
         (lambda: train_validation_test_split(X, Y[1:]), "150, 149 rows"),
         (lambda: train_validation_test_split(X, shares=(0.5, 0.6, 0.2)), "whose sum is 1"),
+        (lambda: train_validation_test_split(X, shares="abc"), "shares is no array of numbers"),
         (lambda: cross_validate(KNeighborsClassifier(), X, Y, cv=KFold(3), repeats=2), "repeats is 2"),
         (lambda: cross_validate(KNeighborsClassifier(), X, Y, repeats=0), "repeats is 0"),
         (lambda: cross_validate(KNeighborsClassifier(), X[:1], Y[:1], cv="loo"), "rows is 1"),
