@@ -8,7 +8,7 @@ from .._exceptions import warn
 from .._validation import as_array, as_sample_weight, encode_labels, require_choice, require_integer, require_number
 from .classification import averaged
 from .counts import AVERAGES, column_sums, require_known
-from .curves import Scored, auc, precision_recall_points, roc_points
+from .curves import Scored, auc, precision_recall_points, roc_points, without_zero_weights
 from .targets import as_scores, as_targets, documented, require_same_length, target_kind
 
 
@@ -41,18 +41,14 @@ def _over_columns(area, indicators, score, average, weight):
         column_weight = column_sums(indicators, weight)
         if not column_weight.any():
             return 0.0
-    areas = np.array([area(_weighted(Scored(positive, column_score, each))) for positive, column_score in columns])
+    areas = np.array(
+        [area(without_zero_weights(Scored(positive, column_score, each))) for positive, column_score in columns]
+    )
     if average is None:
         return areas
     if column_weight is not None:
         areas[column_weight == 0] = 0  # a NaN here would make the mean NaN, whatever its weight
     return float(np.average(areas, weights=column_weight))
-
-
-def _weighted(rows):
-    """The Scored rows whose weight is above 0."""
-    kept = slice(None) if rows.weight is None or rows.weight.all() else rows.weight > 0
-    return Scored(rows.positive[kept], rows.score[kept], None if rows.weight is None else rows.weight[kept])
 
 
 def _roc_area(rows, max_fpr=None):
@@ -140,7 +136,7 @@ def roc_auc_score(
     if score.ndim == 2 and score.shape[1] == 2 and len(classes) <= 2:
         score = score[:, 1]
     if len(classes) <= 2 and score.ndim == 1:
-        return _roc_area(_weighted(Scored(y_true == classes[-1], score, weight)), max_fpr)
+        return _roc_area(without_zero_weights(Scored(y_true == classes[-1], score, weight)), max_fpr)
     if score.ndim == 1:
         raise ValueError(_ONE_COLUMN.format(len(score), len(classes)))
     if max_fpr is not None and max_fpr != 1:
@@ -251,7 +247,7 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
         require_known(pos_label, classes)
         if score.ndim == 2:
             raise ValueError(f"y_score has shape {score.shape}; one score per row is wanted for two classes")
-        return precision_area(_weighted(Scored(y_true == pos_label, score, weight)))
+        return precision_area(without_zero_weights(Scored(y_true == pos_label, score, weight)))
     if pos_label != 1:
         kind = "multilabel-indicator" if classes is None else "multiclass"
         raise ValueError(

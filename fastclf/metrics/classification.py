@@ -1,9 +1,11 @@
 """Agreement of predicted with true labels: shares, agreement beyond chance, tables of counts."""
 
+from numbers import Real
+
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, require_choice
+from .._validation import as_array, described, require_choice
 from .contingency import agreement, correlation, divided
 from .counts import count_indicators, count_labels, places_among
 from .targets import as_target_pair, documented, encode_pair
@@ -396,8 +398,10 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
 
 def _undefined_ratios(given):
     """(value of an undefined LR+, value of an undefined LR-), from `replace_undefined_by`."""
-    if not isinstance(given, dict):
+    if isinstance(given, Real):
         return float(given), float(given)
+    if not isinstance(given, dict):
+        raise TypeError(f"replace_undefined_by is {described(given)}; a number or a dict is wanted")
     positive, negative = (given.get(name) for name in ("LR+", "LR-"))
     numbers = all(isinstance(value, (int, float)) for value in (positive, negative))
     if not numbers or positive < 1 or not (np.isnan(negative) or 0 <= negative <= 1):

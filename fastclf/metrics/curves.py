@@ -32,10 +32,15 @@ def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label
         )
     positive = y_true == of_two(pos_label, classes)
     weight = as_sample_weight(sample_weight, len(score))
-    if weight is not None and not weight.all():
-        kept = weight > 0
-        return Scored(positive[kept], score[kept], weight[kept])
-    return Scored(positive, score, weight)
+    return without_zero_weights(Scored(positive, score, weight))
+
+
+def without_zero_weights(rows):
+    """The Scored rows whose weight is above 0."""
+    if rows.weight is None or rows.weight.all():
+        return rows
+    kept = rows.weight > 0
+    return Scored(*(part[kept] for part in rows))
 
 
 def count_by_threshold(rows):

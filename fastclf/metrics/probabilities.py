@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, as_sample_weight, encode_labels, require_choice, require_integer
+from .._validation import as_array, as_sample_weight, described, encode_labels, require_choice, require_integer
 from .classification import averaged
 from .curves import read_scored
 from .targets import (
@@ -204,8 +204,9 @@ def brier_score_loss(y_true, y_proba, *, sample_weight=None, pos_label=None, lab
     >>> round(brier_score_loss(["no", "yes"], [0.1, 0.8], pos_label="yes"), 4)
     0.025
     """
-    if scale_by_half != "auto" and not isinstance(scale_by_half, bool):
-        raise ValueError(f"scale_by_half is {scale_by_half!r}; True, False or 'auto' is wanted")
+    by_classes = isinstance(scale_by_half, str) and scale_by_half == "auto"
+    if not by_classes and not isinstance(scale_by_half, (bool, np.bool_)):
+        raise ValueError(f"scale_by_half is {described(scale_by_half)}; True, False or 'auto' is wanted")
     proba = as_scores(y_proba, "y_proba")
     if proba.ndim == 1:
         _require_probabilities(proba)
@@ -216,7 +217,7 @@ def brier_score_loss(y_true, y_proba, *, sample_weight=None, pos_label=None, lab
         codes, proba, weight = read_probabilities(y_true, proba, labels, sample_weight)
         n_classes = proba.shape[1]
         gap = np.square(proba - (codes[:, None] == np.arange(n_classes))).sum(axis=1)
-    halved = n_classes == 2 if scale_by_half == "auto" else scale_by_half
+    halved = n_classes == 2 if by_classes else scale_by_half
     return averaged(gap, weight) / (2 if halved else 1)
 
 

@@ -1,18 +1,22 @@
 """Precision, recall, F-scores and Jaccard's index, for each label and averaged, and a report of them."""
 
+from numbers import Real
+
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, require_integer, require_number
+from .._validation import as_array, described, require_integer, require_number
 from .counts import count_for_average, count_indicators, count_labels
 from .targets import as_target_pair, documented, encode_pair
 
 
 def _as_zero_division(zero_division):
-    if not (isinstance(zero_division, str) and zero_division == "warn") and (
-        isinstance(zero_division, (str, bool)) or not (zero_division in (0, 1) or np.isnan(zero_division))
-    ):
-        raise ValueError(f"zero_division is {zero_division!r}; 'warn', 0, 1 or nan is wanted")
+    if isinstance(zero_division, Real) and not isinstance(zero_division, bool):
+        is_known = zero_division in (0, 1) or np.isnan(zero_division)
+    else:
+        is_known = isinstance(zero_division, str) and zero_division == "warn"
+    if not is_known:
+        raise ValueError(f"zero_division is {described(zero_division)}; 'warn', 0, 1 or nan is wanted")
     return zero_division
 
 

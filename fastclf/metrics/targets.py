@@ -6,7 +6,7 @@ import numpy as np
 
 from .._document import document
 from .._threads import aside_if_many
-from .._validation import as_array, as_numbers, as_sample_weight, encode_labels
+from .._validation import as_array, as_float64, as_sample_weight, encode_labels
 
 _described = document(
     y_true="""\
@@ -74,7 +74,7 @@ def documented(metric):
 def as_targets(y, name):
     """Labels as a vector, or indicators of several labels per row as a matrix of bools."""
     if hasattr(y, "nnz") and hasattr(y, "toarray"):
-        if y.shape[1] == 1:
+        if len(y.shape) < 2 or y.shape[1] == 1:
             raise TypeError(
                 "Sparse input is only supported when targets are of multilabel type;"
                 f" {name} has one column, and a dense array is wanted (pass {name}.toarray())"
@@ -188,7 +188,7 @@ def positive_label(pos_label, classes):
 
 def as_scores(y_score, name="y_score"):
     """Finite scores as float64, of shape (n_samples,) or (n_samples, n_classes)."""
-    score = as_array(y_score, name)
-    if score.ndim == 2 and score.shape[1] == 1:
-        score = score.ravel()
-    return as_numbers(score)
+    score = as_float64(y_score, name)
+    if not np.isfinite(score).all():
+        raise ValueError(f"Input {name} contains NaN or infinity; finite numbers are wanted")
+    return score.ravel() if score.ndim == 2 and score.shape[1] == 1 else score

@@ -10,7 +10,7 @@ import pytest
 import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_array, csr_matrix
 from sklearn.exceptions import UndefinedMetricWarning
 
 import fastclf
@@ -200,6 +200,24 @@ def test_a_ratio_of_nothing_is_told(name):
 
 TWO, SCORES, THREE = [0, 1, 1], [0.1, 0.5, 0.9], [0, 1, 2]
 MATRIX, BOTH = np.full((3, 3), 1 / 3), np.array([[0, 1], [1, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda m: m.f1_score(TWO, TWO, zero_division=None), ValueError, "zero_division is None;"),
+        (lambda m: m.f1_score(TWO, TWO, zero_division=np.ones(2)), ValueError, "zero_division is an array"),
+        (lambda m: m.accuracy_score(coo_array(np.ones(3)), TWO), TypeError, "Sparse input is only supported"),
+        (lambda m: m.class_likelihood_ratios(TWO, TWO, replace_undefined_by="x"), TypeError, "a number or a dict"),
+        (lambda m: m.brier_score_loss(TWO, SCORES, scale_by_half=np.ones(2)), ValueError, "scale_by_half is an array"),
+        (lambda m: m.roc_auc_score(TWO, [0.1, np.nan, 0.2]), ValueError, "Input y_score contains NaN"),
+        (lambda m: m.log_loss(TWO, ["a", "b", "c"]), ValueError, "y_proba is no array of numbers"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_gets_one_sentence(call, error, message):
+    with pytest.raises(error, match=re.escape(message)) as caught:
+        call(fastclf)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
