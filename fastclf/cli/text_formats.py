@@ -114,7 +114,6 @@ def _first_fault(file, header):
 def read_libsvm(source):
     """(X, y) of lines "label index:value ...", with indices from 1 up; missing entries are 0. A large X is a Csr."""
     labels, rows, columns, values = [], [], [], []
-    n_columns = 0
     with source.text() as file:
         for number, line in enumerate(file, 1):
             cells = line.partition("#")[0].split()
@@ -130,14 +129,18 @@ def read_libsvm(source):
                 rows.append(len(labels) - 1)
                 columns.append(int(index) - 1)
                 values.append(float(value))
-            n_columns = max(n_columns, 1 + max(columns[-1:], default=-1))
-    if not labels or not n_columns:
+    if not columns:
         raise ValueError("it has no entry index:value; at least one is wanted")
-    if len(labels) * n_columns > _DENSE_NUMBERS:
-        X = _sparse(rows, columns, values, (len(labels), n_columns))
-    else:
+    n_columns = max(columns) + 1
+    is_dense = len(labels) * n_columns <= _DENSE_NUMBERS
+    if not is_dense and n_columns > _COLUMNS:
+        raise ValueError(f"it has the index {n_columns}; indices up to {_COLUMNS} are wanted")
+    rows, columns, values = _sorted_entries(rows, columns, values)
+    if is_dense:
         X = np.zeros((len(labels), n_columns))
         X[rows, columns] = values
+    else:
+        X = _sparse(rows, columns, values, (len(labels), n_columns))
     y = np.array(labels)
     if all(map(is_number, labels)):
         numbers = y.astype(np.float64)
@@ -145,16 +148,19 @@ def read_libsvm(source):
     return X, y
 
 
-def _sparse(rows, columns, values, shape):
-    """A Csr from lists of the row, the column and the value of each entry."""
-    if shape[1] > _COLUMNS:
-        raise ValueError(f"it has the index {shape[1]}; indices up to {_COLUMNS} are wanted")
+def _sorted_entries(rows, columns, values):
+    """Arrays of the row, the column and the value of each entry, by row and then by column."""
     rows, columns, values = np.array(rows, np.int64), np.array(columns, np.int64), np.array(values)
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
     odd = np.flatnonzero((np.diff(rows) == 0) & (np.diff(columns) == 0))
     if len(odd):
         raise ValueError(f"row {rows[odd[0]]} has the index {columns[odd[0]] + 1} twice; once is wanted")
+    return rows, columns, values
+
+
+def _sparse(rows, columns, values, shape):
+    """A Csr from the entries that `_sorted_entries` gives."""
     if not np.isfinite(values).all():
         row = rows[np.argmin(np.isfinite(values))]
         raise ValueError(f"row {row} of a matrix too large to be dense has NaN or infinity; finite numbers are wanted")

@@ -120,6 +120,15 @@ def test_a_libsvm_text_has_its_labels_and_zeros(folder):
     assert y.tolist() == [1, -1, 1]
 
 
+@pytest.mark.parametrize("most", [0, 1 << 20])
+def test_the_entries_of_a_libsvm_line_may_have_any_order(folder, monkeypatch, capsys, most):
+    monkeypatch.setattr(text_formats, "_DENSE_NUMBERS", most)
+    (folder / "a.libsvm").write_text("1 3:5 1:4\n0 2:6\n")
+    np.testing.assert_array_equal(np.asarray(read_table(folder / "a.libsvm")[0].matrix), [[4, 0, 5], [0, 6, 0]])
+    (folder / "a.libsvm").write_text("1 3:5 1:4 3:5\n0 2:6\n")
+    assert "row 0 has the index 3 twice" in refused(capsys, ["evaluate", "a.libsvm", "--model", "tree", "--quiet"])
+
+
 def test_the_labels_of_libsvms_own_example_are_read(data_file):
     table, y, _ = read_table(data_file("heart_scale.libsvm"))
     assert table.shape == (270, 13)
