@@ -61,7 +61,7 @@ def export_c(model, path, *, name="model"):
     ...     print("int tree_predict(const double *x, double *out)" in open(os.path.join(folder, "tree.c")).read())
     True
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
         raise ValueError(f"name is {name!r}; a C identifier is wanted")
     form = form_of(model)
     writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes, Machine: _machine}[type(form)]

@@ -210,7 +210,7 @@ def test_what_has_no_c_source_is_refused_in_one_sentence(model, error, tmp_path)
 
 
 def test_names_that_c_does_not_have_are_refused(tmp_path):
-    for name in ("a-b", "1a", "", "a b", "é"):
+    for name in ("a-b", "1a", "", "a b", "é", 3):
         with pytest.raises(ValueError, match="C identifier"):
             fastclf.export_c(fitted("tree")[0], tmp_path / "model.c", name=name)
 
