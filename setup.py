@@ -61,7 +61,10 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        {"neighbors._code_scan", "neighbors._encode"},  # both or neither: one adds an offset that the other subtracts
+        {
+            "neighbors._code_scan",
+            "neighbors._encode",
+        },  # only both together: one adds an offset to codes, the other subtracts it
     ),
 }
 

@@ -115,7 +115,7 @@ def functions(text):
         end = closing(code, opening)
         rest = code[end + 1 :].split("\n", 1)[0]
         if ":" not in rest or re.match(r"[ \t]*(?:cdef )?class\b", match[0]):
-            continue  # a declaration has no body
+            continue  # a declaration has no body to measure
         line, last, indent = bisect_right(starts, match.start()), bisect_right(starts, end), len(match[1])
         body = body_of(shown, inside, last, indent)
         n_lines = len(body) + bool(rest.split(":", 1)[1].strip())

@@ -9,7 +9,7 @@ import sys
 
 
 def read_shares(path):
-    """Share of the limit of each benchmark, by name, and the largest number of CPUs used by other processes."""
+    """({benchmark: share of the limit}, the largest number of CPUs that other processes used)."""
     with open(path) as file:
         benchmarks = json.load(file)["benchmarks"]
     points = {b["fullname"]: b["extra_info"] for b in benchmarks if "share" in b["extra_info"]}

@@ -13,14 +13,14 @@ import numpy as np
 class Work:
     """The queries and competitors of one comparison."""
 
-    blocks: list  # arguments of calls; a round times the next `calls` blocks and takes the median
+    blocks: list  # the arguments of calls: a round takes the median time of the next `calls` blocks
     ours: Callable  # ours() prepares fastclf and returns the call to time
     peers: dict[str, Callable]  # {name: a function like `ours`}; ImportError if the peer is not available
     agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
-    items: int | None = None  # number of items in a block, for the time of one item; None: its length
-    bytes_read: int | None = None  # bytes read for one item, to report the share of the measured bandwidth
-    caps: dict[str, float] = field(default_factory=dict)  # seconds after which a slow peer's call is ended
+    items: int | None = None  # the number of items in a block; None: its length
+    bytes_read: int | None = None  # the bytes read for one item; None: no share of the bandwidth is reported
+    caps: dict[str, float] = field(default_factory=dict)  # {slow peer: seconds after which its call is ended}
 
 
 @dataclass(frozen=True)

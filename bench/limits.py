@@ -25,7 +25,7 @@ def limit_threads(count):
 
 
 def stopwatch(call, *arguments):
-    """Wall seconds, processor seconds (of all threads) and the result of one call."""
+    """(wall seconds, processor seconds of all threads, result) of one call."""
     processor, wall = time.process_time(), time.perf_counter()
     result = call(*arguments)
     return time.perf_counter() - wall, time.process_time() - processor, result
@@ -34,7 +34,7 @@ def stopwatch(call, *arguments):
 def _others_seconds():
     """Processor seconds that other processes have used since boot.
 
-    NaN if the system does not report them (not Linux).
+    NaN on systems other than Linux, which do not report this time.
     """
     try:
         with open("/proc/stat") as file:
@@ -89,7 +89,7 @@ class Limits:
 def read_bandwidth(threads, budget=2.0):
     """Bytes per second that `threads` threads read together, each its own part of an array.
 
-    The best result in `budget` s.
+    The reads are repeated for `budget` seconds, and the best one counts.
     """
     parts = np.array_split(np.ones(_READ_BYTES // 8, dtype=np.int64), threads)
     with ThreadPoolExecutor(threads) as pool:

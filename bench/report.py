@@ -52,7 +52,7 @@ def read_sweeps(run):
 
 
 def fit(axis, points):
-    """(b, a) of the least-squares fit  log seconds = a + b log x  where x is at least the sweep's tail."""
+    """(b, a) of the least-squares fit  log seconds = a + b log x  to the points with x of at least the sweep's tail."""
     x, seconds = zip(*[(p[axis], p["seconds"]) for p in points if p[axis] >= p.get("tail", 0)])
     return np.polyfit(np.log(x), np.log(seconds), 1) if len(x) > 1 else np.full(2, np.nan)
 
@@ -108,7 +108,7 @@ def draw(title, axis, points):
 
 
 def svg(figure):
-    """The figure as an <img> without external files."""
+    """An <img> that holds the figure itself."""
     picture = io.BytesIO()
     figure.savefig(picture, format="svg")
     plt.close(figure)
@@ -123,7 +123,7 @@ def table(head, rows):
 
 
 def page(run):
-    """The whole page, from a run stored by pytest-benchmark."""
+    """The HTML page of a run that pytest-benchmark has stored."""
     machine, limits = run["machine_info"], run["machine_info"]["limits"]
     threads, sweeps = limits["threads"], read_sweeps(run)
     rates = [("read memory", "GB/s", limits["read_one"], limits["read_all"])]

@@ -71,7 +71,7 @@ def estimators():
 
 ESTIMATORS = estimators()
 
-# Name: function that fits the estimator.
+# {name: a function that fits the estimator}
 FITTED = {name: lambda make=make, data=data: make().fit(*data) for name, (make, *data) in ESTIMATORS.items()}
 
 

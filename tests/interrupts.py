@@ -85,7 +85,7 @@ def line_of(frame):
     return f"{name}:{frame.f_lineno} {linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()[:70]}"
 
 
-# Number of output values for each row, where the output is larger than X.
+# The number of output values for each row, for methods whose output is larger than X.
 WIDE = {"PolynomialFeatures": 1800, "RBFSampler": 500, "Nystroem": 1500, "NaiveBayes.sample": 80}
 
 

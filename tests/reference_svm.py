@@ -44,7 +44,7 @@ def smo(K, y, C, tol=1e-9, max_iter=100_000):
     n = len(y)
     C = np.broadcast_to(np.asarray(C, float), n)
     alpha = np.zeros(n)
-    score = y.astype(float)  # -y times the gradient
+    score = y.astype(float)  # the score is -y times the gradient
     for _ in range(max_iter):
         up = np.where(y > 0, alpha < C, alpha > 0)
         low = np.where(y > 0, alpha > 0, alpha < C)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.build
 
 
 def run(*command, cwd, **environment):
-    # without PYTHONPATH, so that only the packages built here can be found
+    # PYTHONPATH is removed, so that only the packages built here can be found
     unwanted = {"PYTHONPATH", "FASTCLF_DEBUG", "FASTCLF_LEVELS", "FASTCLF_SYMBOLS"}
     inherited = {name: value for name, value in os.environ.items() if name not in unwanted}
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""Logistic regression here and in other libraries: the time of a fit with equal objectives, up to 1e-6."""
+"""Logistic regression compared with other libraries: the time of a fit whose objective is equal up to 1e-6."""
 
 import warnings
 from functools import partial
@@ -20,7 +20,7 @@ _PEERS = {
 
 
 def objective(X, y, model):
-    """-log likelihood + |w|^2 / 2, in float64."""
+    """The objective, -log likelihood + |w|^2 / 2, in float64."""
     coef = np.asarray(model.coef_, np.float64)
     least = 0.5 * (coef**2).sum()
     for start in range(0, len(X), 1 << 16):

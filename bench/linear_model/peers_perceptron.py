@@ -1,4 +1,4 @@
-"""Perceptrons here and in scikit-learn; their weights must be equal."""
+"""Perceptrons compared with scikit-learn's: the weights must be equal."""
 
 import data
 import numpy as np

@@ -1,4 +1,4 @@
-"""Cross-validation and tuning here and by scikit-learn's loops; `python bench/peers.py` runs it."""
+"""Cross-validation and tuning compared with scikit-learn's loops; `python bench/peers.py` runs the comparison."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Naive Bayes here and in scikit-learn; `python bench/peers.py --only NB` runs it."""
+"""Naive Bayes compared with scikit-learn's; `python bench/peers.py --only NB` runs the comparison."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""k-NN here and in other libraries; `python bench/peers.py` runs it."""
+"""k-NN compared with other libraries; `python bench/peers.py` runs the comparison."""
 
 from functools import partial
 
@@ -33,7 +33,7 @@ def unit_rows(X):
 
 
 def faiss_panorama(X, k, threads, metric):
-    """Faiss's PCA + Panorama: exact up to rounding; the first principal coordinates exclude most rows."""
+    """A search by faiss's PCA and Panorama, exact up to rounding: the first principal coordinates exclude most rows."""
     import faiss
 
     index = faiss.index_factory(X.shape[1], f"PCA{X.shape[1]},FlatL2Panorama8")

@@ -1,4 +1,4 @@
-"""The support vector machine: cost of a fit against n, and of a prediction against the number of support vectors."""
+"""The time of SVC: of a fit by number of rows, and of a prediction by number of support vectors."""
 
 import functools
 import itertools

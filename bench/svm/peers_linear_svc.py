@@ -12,7 +12,7 @@ from comparison import Work, comparison
 
 
 def objective(X, y, model):
-    """|w|^2 / 2 + b^2 / 2 + the sum of the hinge losses, in float64."""
+    """The primal objective |w|^2 / 2 + b^2 / 2 + (sum of the hinge losses), in float64."""
     total = 0.5 * (np.vdot(model.coef_, model.coef_) + np.vdot(model.intercept_, model.intercept_))
     for start in range(0, len(y), 1 << 16):
         rows = slice(start, start + (1 << 16))

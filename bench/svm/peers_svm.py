@@ -1,4 +1,4 @@
-"""Support vector machines here and in other libraries; `python bench/peers.py` runs it."""
+"""Support vector machines compared with those of other libraries; `python bench/peers.py` runs the comparison."""
 
 from functools import partial
 from importlib import import_module

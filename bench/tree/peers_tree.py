@@ -1,4 +1,4 @@
-"""Trees here and in other libraries; `python bench/peers.py` runs it."""
+"""Trees compared with those of other libraries; `python bench/peers.py` runs the comparison."""
 
 from functools import partial
 from importlib import import_module

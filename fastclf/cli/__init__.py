@@ -41,7 +41,7 @@ def main(argv=None):
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # the commands compare the names
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # commands check column names
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # this warning is for developers
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:

@@ -9,7 +9,7 @@ from .methods import listed, make, offered
 from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
 from .pictures import add_picture, check_picture
 
-# The methods to compare: (name, method, parameters). Methods that this build lacks are skipped.
+# The methods to compare, as (shown name, method, parameters); methods that this build lacks are skipped.
 CANDIDATES = [
     ("1-NN", "knn", ["n_neighbors=1"]),
     ("5-NN", "knn", ["n_neighbors=5"]),
@@ -67,7 +67,7 @@ def candidates(names=None, n_jobs=None):
     """{name: unfitted classifier} for all methods, or for those in a list "a,b,..."."""
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     for name in wanted or ():
-        make(name)  # raises an error for an unknown method
+        make(name)  # `make` raises an error for an unknown method
     chosen = [entry for entry in CANDIDATES if entry[1] in (offered() if wanted is None else wanted)]
     found = {shown: make(method, settings, n_jobs) for shown, method, settings in chosen}
     for name in wanted or ():

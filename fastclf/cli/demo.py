@@ -10,7 +10,7 @@ from .files import FORMATS, RequestError
 from .options import Data, add_running, check_out, command, show
 from .pictures import ENDINGS
 
-# Files of the data folder that are used if they exist.
+# The files of the data folder that the demo uses if they exist.
 _FILES = ("spambase.npz", "adult_train.csv.gz", "usps.npz")
 
 

@@ -31,7 +31,7 @@ _KINDS = {
 _BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
 _BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # NumPy raises TokenError for a damaged .npy header
 
-# Names that mark a column as labels; without such a column the last one has the labels.
+# A column with one of these names has the labels; without such a column, the last one has them.
 _TARGETS = ("target", "label", "class", "y")
 
 

@@ -8,7 +8,7 @@ from .._estimator import Classifier
 from .files import RequestError, blame
 from .options import parse_settings
 
-# Name: (class, parameters that differ from the class's defaults, description).
+# {name: (class, parameters that differ from the class's defaults, description)}
 METHODS = {
     "knn": ("KNeighborsClassifier", {}, "vote of the n_neighbors=5 nearest rows"),
     "centroid": ("NearestCentroid", {}, "the class with the nearest mean"),

@@ -53,7 +53,8 @@ def read_numbers(source):
             file.readline()
         options = {"delimiter": delimiter, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
-            with warnings.catch_warnings(action="ignore"):  # about no rows, which the caller refuses
+            # The caller refuses a file without rows, about which NumPy warns.
+            with warnings.catch_warnings(action="ignore"):
                 return np.loadtxt(file, **options), names
         except ValueError as error:
             file.seek(0)

@@ -38,9 +38,9 @@ class Bayes(NamedTuple):
     weight: np.ndarray | None = None  # (n_classes, n_features) float64
     mean: np.ndarray | None = None  # (n_classes, n_features) float64, for squares
     constant: np.ndarray | None = None  # (n_classes,) float64, for squares
-    tables: list | None = None  # for each column a table (n_classes, n_categories + 1), float64
+    tables: list | None = None  # a float64 array (n_classes, n_categories + 1) for each column
     threshold: float | None = None
-    nonnegative: bool = False  # whether negative values are refused
+    nonnegative: bool = False  # whether negative values of x are refused
     impossible: np.ndarray | None = None  # (n_classes, n_features): True if a value above 0 makes the class impossible
     wanted: np.ndarray | None = None  # (n_classes, n_features): True if the value 0 makes the class impossible
 

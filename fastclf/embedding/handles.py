@@ -205,7 +205,7 @@ class BayesInLanes(NamedTuple):
     form: Bayes  # its weight has the shape (n_features, width) or, for tables one after another, (n_entries, width)
     first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, then the number of all entries
     n_wanted: np.ndarray | None  # (n_classes,) float64: the number of True values in each row of `wanted`
-    zero: np.ndarray  # (width,) zeros
+    zero: np.ndarray  # (width,) float64 zeros
 
 
 def _bayes_in_lanes(form):

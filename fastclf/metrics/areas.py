@@ -47,7 +47,7 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # a NaN here would make the mean NaN, whatever its weight
+        areas[column_weight == 0] = 0  # an undefined area, NaN, would make the weighted mean NaN
     return float(np.average(areas, weights=column_weight))
 
 
@@ -174,7 +174,7 @@ def _over_pairs(codes, score, average):
     return float(np.average(areas, weights=shares if average == "weighted" else None))
 
 
-_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # without "micro" where pairs of classes are compared
+_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # "micro" is not defined for pairs of classes
 
 _ONE_COLUMN = (
     "`y_score` needs to be of shape `(n_samples, n_classes)`, as y_true is multiclass; it has shape ({},), and y_true"

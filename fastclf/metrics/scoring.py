@@ -185,9 +185,9 @@ def from_answers(scorers):
 class Part(NamedTuple):
     """Rows for a fit or for a prediction."""
 
-    X: object  # in a form that estimators take
-    y: object  # in a form that estimators take; None if there are no targets
-    targets: np.ndarray | None  # y as an array
+    X: object  # the rows in a form that estimators take
+    y: object  # the targets in a form that estimators take, or None
+    targets: np.ndarray | None  # the targets as an array, or None
     params: dict | None = None  # further arguments for a scorer that is a function of the user's
 
 

@@ -120,7 +120,7 @@ class Request:
     repeats: int = 1
     train_scores: bool = False  # whether the train rows are scored, too
     keep_models: bool = False  # whether the fitted models are kept
-    keep_answers: bool = False  # whether a table of a classifier's predictions is made
+    keep_answers: bool = False  # whether the predictions of classifiers are kept, for a contingency table
     score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 
 

@@ -17,7 +17,7 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    MOST_BITS = 63  # an item has 64: with one to spare, no rank equals the rank of missing values
+    MOST_BITS = 63  # an item has 64 bits; with one to spare, no rank is that of missing values
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
@@ -195,7 +195,7 @@ cdef int smo_step(
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # rounding does not leave an alpha just off a bound
+    # the clamps keep rounding from moving an alpha off its bound
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
     for t in range(p.n):

@@ -44,7 +44,7 @@ def told(capsys, *args):
     return json.loads(said(capsys, *args, "--json"))
 
 
-# evaluate
+# The command evaluate
 
 
 def test_evaluate_gives_the_figures_of_cross_validate(capsys):
@@ -143,7 +143,7 @@ def test_a_wrong_request_to_evaluate_is_one_sentence(capsys, tmp_path, args, sen
     assert refused(capsys, ["evaluate", "iris.csv", "--quiet", *args]).startswith(sentence)
 
 
-# compare and demo
+# The commands compare and demo
 
 
 def test_compare_tries_every_method_that_there_is_on_the_same_folds(capsys):
@@ -232,7 +232,7 @@ def test_the_demo_says_what_it_misses(capsys, monkeypatch):
     assert re.fullmatch(r"fastclf: the picture is skipped: .*matplotlib.*not installed.*\n", err)
 
 
-# tune
+# The command tune
 
 
 def test_tune_gives_the_choice_of_the_library(capsys):
@@ -274,7 +274,7 @@ def test_every_method_has_a_grid_of_its_own(capsys, model):
     assert len(record["error"]) == len(record["params"]) > 1
 
 
-# explain
+# The command explain
 
 
 @pytest.mark.parametrize(

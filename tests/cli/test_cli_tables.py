@@ -174,7 +174,7 @@ def run_with(cwd, content, *args):
     return subprocess.run([sys.executable, "-P", "-m", "fastclf", *args], cwd=cwd, input=content, capture_output=True)
 
 
-# train and predict
+# The commands train and predict
 
 
 @pytest.mark.parametrize("model", ["tree", "knn", "bayes", "logistic", "least-squares", "centroid", "perceptron"])
@@ -378,7 +378,7 @@ def test_a_closed_pipe_ends_without_a_word(folder):
     assert child.wait(60) == 1
 
 
-# the estimator
+# The estimator that the command line trains
 
 
 def test_a_table_classifier_learns_from_data_frames():

@@ -1,4 +1,4 @@
-"""Pictures show the figures in their names."""
+"""Pictures show the numbers that they are named after."""
 
 import doctest
 import warnings

@@ -335,7 +335,7 @@ def test_what_is_not_for_embedding_does_not_load_the_c_interface():
     assert result.stdout == "False\n", result.stderr
 
 
-# Building blocks
+# Building blocks of solvers
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -485,7 +485,7 @@ def test_epochs_are_those_of_the_perceptron(rng, dtype):
     assert mistakes.value > 0
 
 
-# Signatures
+# Signatures of the C functions
 
 GOLDEN = Path(__file__).with_name("capi.txt")
 
@@ -543,7 +543,7 @@ def test_functions_are_found_by_cffi_and_scipy(rng):
     assert "double" in low_level.signature
 
 
-# Threads
+# Calls from several threads
 
 
 def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):

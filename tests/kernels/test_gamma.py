@@ -1,4 +1,4 @@
-"""What the parameter gamma stands for."""
+"""The number that the parameter gamma stands for, such as "scale"."""
 
 import numpy as np
 import pytest

@@ -205,7 +205,7 @@ def test_folds_of_naive_bayes_are_those_of_the_loop(estimator):
 def test_rows_on_which_the_rank_hangs_are_fitted_without():
     X = RNG.normal(size=(40, 4))
     X[:, 3] = 0
-    X[[5, 6], 3] = 1  # a column with nonzero values only in two rows, which are in different folds
+    X[[5, 6], 3] = 1  # column 3 is nonzero in two rows only, which are in different folds
     y = (X[:, 0] + 0.3 * RNG.normal(size=40) > 0).astype(int)
     X[5, 3] = 0
     for cv in ("loo", 5):
@@ -360,7 +360,7 @@ def test_a_subclass_in_a_table_gets_the_loop():
 
 def test_a_class_that_is_declared_with_shortcuts_is_asked_for_them():
     class Offset(Classifier, shortcuts=True):
-        """An estimator that predicts `offset`, and keeps a list of the calls."""
+        """An estimator that predicts `offset`, and keeps a list of its calls."""
 
         _path_parameters = ("offset",)
 
@@ -559,7 +559,7 @@ def test_trees_of_folds_are_the_same_from_columns_that_are_sorted_once(monkeypat
 def test_warm_starts_end_at_the_optimum_of_each_penalty(estimator, Cs, n):
     X, y = load_digits(return_X_y=True)
     X, y = X[:n] / 16, y[:n]
-    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # fewer rows than columns
+    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # here are fewer rows than columns
     grid = {"C": Cs}
     folds = list(KFold(3).split(X))
     with warnings.catch_warnings(action="ignore"):

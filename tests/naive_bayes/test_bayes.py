@@ -113,7 +113,7 @@ def test_merged_models_are_the_fit_of_all_rows(rng, name, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_predicted_by_a_fit_of_all_others(rng, name, weighted):
     X, y = rows(rng, name, 120, 4)
-    y[:40] = 0  # a fold whose other rows lack class 0
+    y[:40] = 0  # the rows outside of one fold lack class 0
     if name == "GaussianNB":
         X[7] = 1e6  # subtraction of this row would leave too few digits
     weight = rng.random(120) if weighted else None

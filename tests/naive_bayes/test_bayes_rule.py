@@ -19,7 +19,7 @@ SEGMENTS = ["1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "{
 
 
 def led(six, nine, flip=0.1):
-    """For each digit, probabilities of the 128 patterns of seven segments, which are flipped with some probability."""
+    """For each digit the probabilities of the 128 patterns of a display whose seven segments may each be wrong."""
     tables = []
     for digit in " ".join(SEGMENTS).format(six=six, nine=nine).split():
         table = np.ones((2,) * 7)

@@ -463,7 +463,7 @@ def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, al
 def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatch):
     X, y = sparse_counts(rng, SPARSE.get(name, "poisson"))
     X[y == 1, 0] = 1  # never 0 in class 1
-    X[np.flatnonzero(y == 2)[1:], 0] = 1  # column 0 is 0 in one row of class 2 only
+    X[np.flatnonzero(y == 2)[1:], 0] = 1  # one row of class 2 has 0 in column 0
     X[y == 0, 3] = 0
     X[-1], y[-1] = 1, 3  # a class with a single row
     kinds = SPARSE.get(name, name)

@@ -90,7 +90,7 @@ def test_weight_zero_is_a_missing_row_and_two_a_duplicated_one(rng, metric, make
     X, y = data(rng, 90)
     X[np.abs(X) < 0.8] = 0
     weight = rng.integers(0, 4, 90)
-    y[:5], weight[:5] = 9, 0  # a class whose rows all have weight 0
+    y[:5], weight[:5] = 9, 0  # all rows of class 9 have weight 0
     weighted = NearestCentroid(metric=metric).fit(make(X), y, weight)
     repeated = NearestCentroid(metric=metric).fit(*reference.repeated(X, y, weight))
     for name in FITTED:

@@ -55,7 +55,7 @@ def coders(X, metric, rng):
 def lower_bounds(index, Q):
     """The lower bound of each row's distance that follows from its code: shape (len(Q), n).
 
-    The smallest tau at which the row is kept, by the inequalities in `_code_bound.pxd`, computed independently.
+    The bound is the least tau at which the inequalities in `_code_bound.pxd` keep the row, computed independently.
     """
     queries = index._queries(Search(Q, None, None, Progress(0, "")))
     side = 8 if index.coder.absolute else 4

@@ -1,4 +1,4 @@
-"""scikit-learn's metrics, trees and estimators in place of names and rows; its base classes."""
+"""scikit-learn's metrics in place of names, its trees and estimators in place of rows, and its base classes."""
 
 import numpy as np
 import pytest

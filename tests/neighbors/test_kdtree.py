@@ -57,7 +57,7 @@ def nearest(index, Q, k, **limits):
 
 
 def within(index, Q, radius, **limits):
-    """For each query (indices, distances)."""
+    """A list with (indices, distances) for each query."""
     indices, distances = np.empty((2, len(Q)), object)
     index.within(asked(index, Q, **limits), radius, indices, distances)
     return list(zip(indices, distances))
@@ -75,7 +75,7 @@ def assert_exact(X, Q, k, metric="euclidean", **limits):
     assert_same((distances, indices), reference.nearest(D, k))
 
 
-# The tree
+# The structure of the tree
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -148,7 +148,7 @@ def test_threads_and_the_size_of_a_step_change_nothing_of_a_tree(rng, dtype, mon
         assert_same((one.rows, one.panels, one.boxes), (other.rows, other.panels, other.boxes))
 
 
-# Nearest
+# Searches for the nearest rows
 
 
 @pairwise_grid(metric=[*FAST_METRICS, *MINKOWSKI], dtypes=["ff", "fd", "df", "dd"], d=[1, 2, 5])
@@ -169,7 +169,7 @@ def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     assert_exact(X, Q, min(10, shape[0]), metric)
 
 
-# Data that make other implementations fail, as a factor and an offset of uniform data.
+# (factor, offset) of uniform data with which other implementations fail.
 HOSTILE = {
     "norms near 6e6": (1e3, 5e5),
     "offset 1e8": (1.0, 1e8),
@@ -197,7 +197,7 @@ def test_hostile_scales_are_exact(rng, name, metric, dtype, d):
 
 @pytest.mark.parametrize("n_queries", [1, 20])
 def test_a_float64_query_is_not_rounded_to_float32_rows(n_queries):
-    # 1 + 2^-30 rounds to 1 in float32, but is nearer to the row at 1 + 2^-23 than the other query
+    # The query 1 + 2^-30 rounds to 1 in float32, but is nearer to the row at 1 + 2^-23 than the query 1 is.
     X = np.repeat(np.array([[1.0], [1.0 + 2**-23], [1.0 - 2**-23]], dtype=np.float32), 50, axis=0)
     Q = np.full((n_queries, 1), 1 + 2**-24 + 2**-30)
     assert_exact(X, Q, 60)
@@ -308,7 +308,7 @@ def test_each_row_leaves_itself_out_by_row(rng):
     assert (expected[0] == 0).any(), "duplicates of a row must be found"
 
 
-# Within
+# Searches within a radius
 
 
 @pytest.mark.parametrize("metric", [*FAST_METRICS, *MINKOWSKI])

@@ -34,7 +34,7 @@ def assert_same(got, want):
 def grid(rng, n, dtype="float64", metric=None):
     """Rows with many duplicates and equal distances, without a zero row (for cosine).
 
-    For nan_euclidean with missing values.
+    For nan_euclidean the rows have missing values.
     """
     X = rng.integers(1, 4, (n, 3)).astype(dtype)
     if metric == "nan_euclidean":
@@ -259,7 +259,7 @@ def test_a_callable_metric_is_called_with_rows_of_one_type(rng):
     assert seen == {np.dtype("float64")}
 
 
-# The user's rows, and memory
+# The user's rows are not changed, and memory is bounded
 
 
 def test_a_read_only_map_is_neither_copied_nor_changed(rng, tmp_path):
@@ -384,7 +384,7 @@ def test_an_index_is_made_anew_only_as_often_as_the_buffer_moves(rng):
 
 def test_rows_that_are_no_array_can_be_removed_but_not_added_to(rng):
     class Rows:
-        """Rows in a form that is unknown to the library, with an index."""
+        """Rows of a type that the library does not know, and an index of them."""
 
         kind, row_bytes = "rows in another form", 24
 
@@ -463,7 +463,7 @@ def test_sparse_rows_are_not_added_to_an_array(rng):
     assert model.n_samples_fit_ == 9
 
 
-# A mask
+# Searches restricted by a mask
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -504,7 +504,7 @@ def test_a_mask_may_change_between_two_searches(rng):
         assert model.kneighbors(X[:1], mask=mask, return_distance=False) == [[row]]
 
 
-# Labels
+# Labels of added rows
 
 
 def test_new_labels_join_the_classes_in_order(rng):
@@ -555,7 +555,7 @@ def test_classes_that_are_named_are_there_without_rows(rng):
     assert_same(model.predict(X[:2]), Y)
 
 
-# Refusals
+# Arguments that are refused
 
 
 @pytest.mark.parametrize(
@@ -650,7 +650,7 @@ def test_progress_adds_up_with_holes_and_a_callback_stops_a_living_search(rng):
         model.kneighbors(X)
 
 
-# Votes
+# Votes of neighbours
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -695,7 +695,7 @@ def ones(distance):
 @pytest.mark.parametrize("weights", ["uniform", "distance", ones])
 @pytest.mark.parametrize("ties", ["first", "distance"])
 def test_leave_one_out_is_the_naive_loop_for_every_k(rng, weights, ties, weighted, outputs):
-    X = rng.integers(0, 4, (70, 2)).astype(np.float32)  # duplicates and equal distances
+    X = rng.integers(0, 4, (70, 2)).astype(np.float32)  # integers from 0 to 3 make equal rows and equal distances
     y, Y = rng.integers(0, 4, (70, outputs)), rng.standard_normal((70, outputs))
     if outputs == 1:
         y, Y = y[:, 0], Y[:, 0]

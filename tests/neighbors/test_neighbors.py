@@ -38,7 +38,7 @@ def assert_exact(X, Q, k, metric="euclidean", D=None, **params):
         np.testing.assert_array_equal(distances, expected_distances)
 
 
-# Parameters of the metrics that need some, and their numbers of features.
+# Metrics that need parameters, and metrics that take a fixed number of features.
 NEEDED = {"seuclidean": {"V": np.ones(4)}, "mahalanobis": {"VI": np.eye(4)}}
 FEATURES = {"haversine": 2, "precomputed": 30}
 
@@ -107,7 +107,7 @@ def test_every_shape_is_exact(rng, metric, dtype, shape, n_queries):
     assert_exact(X, Q, min(10, shape[0]), metric)
 
 
-# Data that make other implementations fail, as a factor and an offset of unit normal data.
+# (factor, offset) of standard normal data with which other implementations fail.
 HOSTILE = {
     "norms near 6e6": (1e3, 5e5),
     "offset 1e8": (1.0, 1e8),
@@ -169,7 +169,7 @@ def test_the_ends_of_float64_are_exact(rng, metric, scale):
 
 @pytest.mark.parametrize("n_queries", [1, 20])
 def test_a_float64_query_is_not_rounded_to_float32_rows(n_queries):
-    # 1 + 2^-30 rounds to 1 in float32, but is nearer to the row at 1 + 2^-23 than the other query
+    # The query 1 + 2^-30 rounds to 1 in float32, but is nearer to the row at 1 + 2^-23 than the query 1 is.
     X = np.array([[1.0], [1.0 + 2**-23], [1.0 - 2**-23]], dtype=np.float32)
     Q = np.full((n_queries, 1), 1 + 2**-24 + 2**-30)
     assert_exact(X, Q, 3)
@@ -406,11 +406,11 @@ def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatc
     results = result if isinstance(result, tuple) else (result,)
     output = sum(sum(a.nbytes + 200 for a in r) if r.dtype == object else r.nbytes for r in results)
     held = sum(a.nbytes for a in inputs) + output
-    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # of y, codes and weights
+    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # bytes of y, codes, weights
     assert used < held + fitted + 8e6
 
 
-# Votes
+# Votes of neighbours
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -546,7 +546,7 @@ def test_wine_has_the_known_leave_one_out_accuracy():
     assert round(100 * (KNeighborsClassifier(1).fit(X, y).predict(None) == y).mean(), 2) == 95.51
 
 
-# Density
+# Densities by neighbours
 
 
 @pytest.mark.parametrize(("metric", "volume"), [("euclidean", 4 / 3 * np.pi), ("manhattan", 8 / 6), ("chebyshev", 8.0)])
@@ -591,7 +591,7 @@ def test_density_on_k_duplicates_is_infinite():
     assert KNeighborsDensity(2).fit([[1.0], [1.0], [4.0]]).score_samples([[1.0]]) == np.inf
 
 
-# Refusals
+# Arguments that are refused
 
 
 def voters(X):

@@ -131,7 +131,8 @@ def test_a_tree_without_ties_is_scikit_learns(rng, limits):
     y = X[:, 0] * X[:, 1] + rng.standard_normal(400)
     ours = DecisionTreeRegressor(**limits).fit(X, y)
     theirs = sklearn_tree.DecisionTreeRegressor(**limits, random_state=0).fit(X.astype(np.float32).astype(float), y)
-    if "max_leaf_nodes" not in limits:  # scikit-learn numbers the nodes of such trees in the order of their splits
+    # With max_leaf_nodes, scikit-learn numbers the nodes in the order of their splits.
+    if "max_leaf_nodes" not in limits:
         np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
         np.testing.assert_array_equal(ours.tree_.children_left, theirs.tree_.children_left)
         np.testing.assert_array_equal(ours.tree_.children_right, theirs.tree_.children_right)
@@ -406,7 +407,7 @@ def test_memory_is_12_bytes_a_cell_and_100_a_row(rng, kind, dtype, d, ccp_alpha)
 
 
 def test_adult_with_its_categories_is_pruned_to_14_6_percent(data_file):
-    """Rows without unknown values, original split.
+    """The errors on the Adult data, in its original split and without rows that have unknown values.
 
     C4.5 has an error of 15.54 % on the test rows, C4.5-auto of 14.46 %.
     """
