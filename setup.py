@@ -61,10 +61,8 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        {
-            "neighbors._code_scan",
-            "neighbors._encode",
-        },  # only both together: one adds an offset to codes, the other subtracts it
+        # Both kernels or neither: one adds an offset to codes, the other subtracts it.
+        {"neighbors._code_scan", "neighbors._encode"},
     ),
 }
 

@@ -105,7 +105,7 @@ PARAMETERS = {
 
 def junk_function(*args, **options):
     """A function passed by a user that raises an exception."""
-    raise ValueError("of the user's function")
+    raise ValueError("raised by the user's function")
 
 
 class JunkClass:
@@ -422,7 +422,7 @@ class Calls:
 
         def callback(step, total, value):
             if kind == 0:
-                raise ValueError("of the callback")
+                raise ValueError("raised by the callback")
             if kind == 1:
                 model.set_params(callback=None)
                 X, numbers = self.rows(self.data[0])
@@ -434,7 +434,7 @@ class Calls:
         self.model.set_params(callback=callback)
         (self.fit if self.rng.random() < 0.5 else self.ask)()
         self.model.set_params(callback=None)
-        self.refits, self.history = False, None  # the parameters in the history include the callback
+        self.refits, self.history = False, None  # the history is lost: its parameters would include the callback
 
     def compare(self):
         """Check that the model answers like one that was only fitted, extended and reduced."""

@@ -101,11 +101,11 @@ def test_an_error_on_any_thread_stops_all_and_is_raised():
     def work(item):
         started.wait()
         if threading.current_thread() is not threading.main_thread():
-            raise KeyError("from a thread")
+            raise KeyError("raised in a thread")
         while True:
             yield
 
-    with pytest.raises(KeyError, match="from a thread"):
+    with pytest.raises(KeyError, match="raised in a thread"):
         run(work, range(2), 2)
 
 
@@ -125,11 +125,11 @@ def test_an_error_ends_calls_within_calls_on_other_threads(inner_threads):
     def work(item):
         if threading.current_thread() is threading.main_thread():
             assert under_way.wait(timeout=10)
-            raise KeyError("from the caller")
+            raise KeyError("raised by the caller")
         run(endless, range(inner_threads), inner_threads)
         yield
 
-    with pytest.raises(KeyError, match="from the caller"):
+    with pytest.raises(KeyError, match="raised by the caller"):
         run(work, range(2), 2)
     assert 1 <= len(left) <= inner_threads
 

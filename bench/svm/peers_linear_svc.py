@@ -1,6 +1,6 @@
 """LinearSVC here, and LIBLINEAR's in scikit-learn: the time of a fit with both objectives within 1e-3 of the least.
 
-Each has the loosest tolerance that achieves this.
+Each library has the loosest tolerance for which this holds.
 """
 
 import warnings

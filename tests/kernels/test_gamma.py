@@ -1,4 +1,4 @@
-"""The number that the parameter gamma stands for, such as "scale"."""
+"""The numbers that values of the parameter gamma, such as "scale", stand for."""
 
 import numpy as np
 import pytest

@@ -131,7 +131,7 @@ def test_at_a_price_that_leaves_no_row_near_the_margin_the_optimum_is_exact(rng,
 
 
 def test_rows_that_the_sample_has_not_change_the_plane(rng):
-    """A few far rows, which a sample may lack, have costs that move the hyperplane."""
+    """A fit that begins with a sample of the rows also finds the few far rows whose costs move the hyperplane."""
     X, y = noisy(rng, 30_000, 2)
     X[::3000] *= 1000
     weight = np.ones(30_000)
