@@ -411,7 +411,7 @@ def tell_failures(results):
 
 
 def _answers_of(model, X):
-    """The predictions of a model, or the error that they fail with."""
+    """The predictions of a model, or the exception that `predict` raised."""
     try:
         return model.predict(X)
     except Exception as error:

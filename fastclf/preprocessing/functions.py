@@ -92,7 +92,7 @@ class FunctionFeatures(FeatureMap):
             values = as_float64(values, f"the result of functions[{i}]")
             if values.shape != (len(rows),):
                 raise ValueError(
-                    f"functions[{i}] gives values of shape {values.shape} for {len(rows)} rows; one number a row is"
+                    f"functions[{i}] gives values of shape {values.shape} for {len(rows)} rows; one number per row is"
                     " wanted" + ("" if self.vectorized else ", or vectorized=True if it takes all rows at once")
                 )
             if not np.isfinite(values).all():
