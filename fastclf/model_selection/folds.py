@@ -88,7 +88,7 @@ def _of_pairs(pairs, n):
     try:
         smallest = min(min(len(rows[train]), len(rows[test])) for train, test in pairs) if pairs else 0
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"cv has to give pairs of indices (train, test) into {n} rows: {error}") from error
+        raise ValueError(f"cv has to give pairs of indices into {n} rows, (train, test): {error}") from error
     if smallest == 0:
         raise ValueError("cv gives no fold, or one without rows; rows to train on and to test on are wanted")
     fold = _as_partition(pairs, n)
