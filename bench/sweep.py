@@ -59,7 +59,7 @@ def draw(rng):
     """One shape of data."""
     kinds = {"numbers": 25, "clusters": 18, "digits": 12, "zeros and ones": 12, "text": 13, "wide": 8, "tiny": 12}
     kind = str(rng.choice(list(kinds), p=np.array(list(kinds.values())) / sum(kinds.values())))
-    n_classes = round(2 * 100 ** (rng.random() ** 2))  # 2 to 200, mostly few
+    n_classes = round(2 * 100 ** (rng.random() ** 2))  # from 2 to 200 classes, mostly few
     n, d = int(10 ** rng.uniform(3, 4.6)), int(10 ** rng.uniform(0.5, 2.3))
     if kind == "wide":
         n, d, n_classes = int(10 ** rng.uniform(2, 3)), int(10 ** rng.uniform(3, 4)), min(n_classes, 10)
