@@ -1,21 +1,28 @@
 """Tables and arrays with columns of mixed types, as lists of vectors with masks of missing values."""
 
+import datetime
 import numbers
 
 import numpy as np
 
 from ._validation import as_array, feature_names, require_matrix
 
+# Microseconds.
+_DAY = 86_400e6
 
-def as_columns(X, owner):
+
+def as_columns(X, owner, wanted=None):
     """(columns, missing) of a table or array: each column has numbers, or objects that are strings.
 
-    missing[j] is the mask of the missing values of column j (NaN in numbers, None in strings), or None if nothing is
-    missing.
+    Dates and durations become days, dates since 1970-01-01. missing[j] is the mask of the missing values of column j
+    (NaN in numbers, None in strings), or None if nothing is missing. `wanted` names the columns of a table to be taken;
+    others may be of any type.
     """
-    if feature_names(X) is not None:
+    names = feature_names(X)
+    if names is not None:
         get = X.column if hasattr(X, "column_names") else X.__getitem__
-        columns = [np.asarray(get(name)) for name in feature_names(X)]
+        names = names if wanted is None else wanted
+        columns = [_vector(get(name), name) for name in names]
         if not columns or len(columns[0]) == 0:
             require_matrix(np.empty((0 if columns else 1, len(columns))), "X", owner)
     else:
@@ -27,12 +34,24 @@ def as_columns(X, owner):
                 finite = np.isfinite(array.sum(axis=0))  # one pass; an infinite sum may be an overflow
             if finite.all():
                 return columns, [None] * len(columns)
-    pairs = [_as_column(column, j) for j, column in enumerate(columns)]
+    titles = range(len(columns)) if names is None else map(repr, names)
+    pairs = [_as_column(column, title) for column, title in zip(columns, titles)]
     return [column for column, _ in pairs], [missing for _, missing in pairs]
+
+
+def _vector(column, name):
+    column = np.asarray(column)
+    if column.ndim != 1:
+        raise ValueError(f"there are {column.shape[1]} columns {name!r}; each name is wanted once")
+    return column
 
 
 def _as_column(column, j):
     """(column, mask of its missing values or None)."""
+    if column.dtype.kind in "mM":
+        column = np.where(
+            np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / _DAY
+        )
     if column.dtype.kind in "biu":
         return column, None
     if column.dtype.kind == "f":
@@ -44,6 +63,8 @@ def _as_column(column, j):
         raise TypeError(f"column {j} of X has dtype {column.dtype}; numbers or strings are wanted")
     values = column.tolist()
     missing = [value is None or (value != value) is not False for value in values]
+    if any(isinstance(value, datetime.date) for value in values):
+        return _as_column(_as_moments(values, missing, j), j)
     if all(isinstance(value, numbers.Real) or gone for value, gone in zip(values, missing)):
         return _as_column(np.array([np.nan if gone else float(value) for value, gone in zip(values, missing)]), j)
     for value, gone in zip(values, missing):
@@ -54,3 +75,15 @@ def _as_column(column, j):
             )
     column = np.array([None if gone else str(value) for value, gone in zip(values, missing)], dtype=object)
     return column, np.array(missing) if any(missing) else None
+
+
+def _as_moments(values, missing, j):
+    """Dates of Python, of which those with a time zone are converted to UTC, as an array of datetime64."""
+    moments = []
+    for value, gone in zip(values, missing):
+        if not gone and not isinstance(value, datetime.date):
+            raise TypeError(f"column {j} of X holds dates and {value!r}; values of one kind are wanted")
+        if not gone and getattr(value, "tzinfo", None) is not None:
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+        moments.append(np.datetime64("NaT" if gone else value, "us"))
+    return np.array(moments)

@@ -313,6 +313,13 @@ class Progress:
         value = self._value and f", {self._value}"
         print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
 
+    def write(self, line):
+        """Print a line on stderr, above the bar if there is one."""
+        if self._bar is None:
+            print(line, file=sys.stderr)
+        else:
+            self._bar.write(line, file=sys.stderr)
+
     def extend(self, amount):
         """Add to the total amount of work."""
         self.total += amount

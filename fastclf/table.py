@@ -24,6 +24,20 @@ _UNITLESS = (
     "PoissonNB",
 )
 
+# Methods that are given sparse features if there are more than _MANY_LEVELS columns of zeros and ones.
+_TAKE_SPARSE = (
+    "KNeighborsClassifier",
+    "LeastSquaresClassifier",
+    "LinearSVC",
+    "LogisticRegression",
+    "NearestCentroid",
+    "Perceptron",
+    "RidgeClassifier",
+    "SVC",
+)
+_MANY_LEVELS = 256
+_SPARSE_METRICS = ("euclidean", "minkowski")
+
 # The prefix of parameters of the model.
 _MODEL = "model__"
 
@@ -50,20 +64,25 @@ class Table:
         self.open_ended = False  # whether missing columns at the end are zeros, as in a LIBSVM text
 
     @classmethod
-    def of(cls, X):
-        """A Table from a table of pandas, polars or pyarrow, or from an array."""
+    def of(cls, X, wanted=None):
+        """A Table from a table of pandas, polars or pyarrow, or from an array.
+
+        `wanted` names the columns to be taken, where the table has them all.
+        """
         if isinstance(X, cls):
             return X
         if isinstance(X, Csr):
             return cls(X)
+        names = feature_names(X)
+        if names is not None and wanted is not None and set(wanted) <= set(names):
+            names = [name for name in names if name in wanted]
         if hasattr(X, "column_names"):
             X = _without_dictionaries(X)
-        names = feature_names(X)
         if names is None:
             array = as_array(X, "X")
             if array.ndim == 2 and array.dtype.kind in "biuf":
                 return cls(array)
-        return cls(as_columns(X, "a table")[0], None if names is None else list(names))
+        return cls(as_columns(X, "a table", names)[0], None if names is None else list(names))
 
     @property
     def is_sparse(self):
@@ -224,7 +243,8 @@ class TableClassifier(Classifier, shortcuts=True):
     -----
     `NaiveBayes`, and trees with the parameter `categorical_features`, handle categories and missing values themselves.
     For any other method each category becomes a column of zeros and ones, after the numbers; a category that is missing
-    or new is a zero in all of them.
+    or new is a zero in all of them. More than 256 such columns are made sparse for methods that take sparse rows, so
+    that memory is O(n_samples * n_features_in_) whatever the number of categories.
 
     An array instead of a table has indices into `categories` in the columns that have categories, and NaN where a value
     is missing.
@@ -360,7 +380,7 @@ class TableClassifier(Classifier, shortcuts=True):
     @staticmethod
     def _matrix(X, categories, names):
         """The matrix of numbers and category indices; an array of numbers is returned itself."""
-        table = Table.of(X)
+        table = Table.of(X, names)
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names)
         if table.shape[1] != len(categories):
@@ -392,6 +412,8 @@ class TableClassifier(Classifier, shortcuts=True):
             given = np.where(missing, self.mean_[numbers].astype(given.dtype), given)
         if self.shifted_:
             given = (given - self.mean_[numbers]) / self.spread_[numbers]
+        if sum(map(len, filter(None, self.categories_))) > _MANY_LEVELS and _takes_sparse(self.model_):
+            return _sparse_features(given, X, self.categories_)
         parts = [given]
         for j, known in enumerate(self.categories_):
             if known is not None:
@@ -399,7 +421,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return given if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def features(self, X):
-        """The model's features of X: an array of shape (n_samples, number of features)."""
+        """The model's features of X: an array of shape (n_samples, number of features), or sparse rows (see Notes)."""
         self._require_fitted()
         names = getattr(self, "feature_names_in_", None)
         return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
@@ -461,6 +483,25 @@ def _native(model):
     """Whether a model handles categories and missing values itself."""
     params = model.get_params(deep=False)
     return "distributions" in params or "categorical_features" in params
+
+
+def _takes_sparse(model):
+    """Whether a model, with its parameters, takes sparse rows."""
+    metric = model.get_params(deep=False).get("metric", "euclidean")
+    return type(model).__name__ in _TAKE_SPARSE and isinstance(model, Classifier) and metric in _SPARSE_METRICS
+
+
+def _sparse_features(numbers, X, categories):
+    """Rows of numbers, followed by a one for the category of each column of X that has categories."""
+    n, d = numbers.shape
+    places = [j for j, known in enumerate(categories) if known is not None]
+    codes = X[:, places]
+    sizes = [len(categories[j]) for j in places]
+    columns = np.concatenate([np.broadcast_to(np.arange(d), (n, d)), d + np.cumsum([0, *sizes[:-1]]) + codes], axis=1)
+    values = np.concatenate([numbers, np.ones(codes.shape)], axis=1, dtype=np.float64)
+    there = ~np.isnan(columns)
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return Csr(indptr, columns[there].astype(np.int32), values[there], d + sum(sizes))
 
 
 def _tell_categories(model, categories):

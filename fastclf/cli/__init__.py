@@ -6,6 +6,7 @@ Results go to stdout, progress and errors to stderr. Exit status: 0 for success;
 
 import argparse
 import os
+import re
 import sys
 import warnings
 
@@ -13,6 +14,7 @@ import fastclf
 
 from . import compare, demo, evaluate, explain, info, search, train, tune
 from .files import RequestError, blame
+from .options import guess
 
 # The modules of the commands, in the order of the help.
 _COMMANDS = (compare, tune, evaluate, train, explain, search, demo, info)
@@ -36,6 +38,9 @@ kernels.
 def main(argv=None):
     """Run one command and return its exit status. A command returns False if it did not finish."""
     parser = make_parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help()
+        return 0
     try:
         args = parser.parse_args(argv)
     except SystemExit as stop:
@@ -83,15 +88,32 @@ def _tell(what, message):
     print(f"fastclf: {what}:", " ".join(str(message).split()), file=sys.stderr)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that names the choice or option that is most like an unknown one."""
+
+    commands = None  # of the main parser: the action that has the parsers of the commands
+
+    def error(self, message):
+        word, known = "", []
+        if choice := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            word, known = choice[1], re.findall(r"[\w-]+", choice[2])
+        elif option := re.match("unrecognized arguments: (.*)", message):
+            word, known = option[1].split()[0], re.findall(r"--[\w-]+", self._usages())
+        super().error(message + guess(word, known))
+
+    def _usages(self):
+        return " ".join(parser.format_usage() for parser in self.commands.choices.values()) if self.commands else ""
+
+
 def make_parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="fastclf",
         description="Classical classifiers with compiled kernels.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fastclf {fastclf.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in _COMMANDS:
         module.register(commands)
     return parser

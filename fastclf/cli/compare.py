@@ -1,13 +1,20 @@
 """The command `fastclf compare`, whose functions the demo uses, too."""
 
 import sys
+import threading
+from contextlib import contextmanager
+from time import perf_counter
 
 import numpy as np
 
+from .._threads import Progress
 from .files import RequestError, blame
 from .methods import listed, make, offered
 from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
 from .pictures import add_picture, check_picture
+
+# A method is told to be slow after this time in seconds, if all methods before it took less together.
+_SLOW = 10
 
 # The methods to compare, as (shown name, method, parameters); methods that this build lacks are skipped.
 CANDIDATES = [
@@ -57,10 +64,13 @@ def run(args):
     data = Data(args)
     data.require_classes()
     how = folds(args, data)
-    results = compare(models, data, how, int(not args.quiet))
-    show(args, record(data, results), f"{text(data, results)}\n\n{verdict(results)}")
+    results, missing = compare(models, data, how, int(not args.quiet))
+    show(args, record(data, results, missing), f"{text(data, results)}\n\n{verdict(results)}")
     if args.picture is not None:
         draw({data.name: results}, args.picture)
+    if missing:
+        print(f"fastclf: interrupted: {', '.join(missing)} not finished", file=sys.stderr)
+    return not missing
 
 
 def candidates(names=None, n_jobs=None):
@@ -77,30 +87,54 @@ def candidates(names=None, n_jobs=None):
 
 
 def compare(models, data, how, verbose=0):
-    """CrossValidations of all methods on the same folds, one fold at a time, so that measured times are undisturbed.
+    """(CrossValidations of the methods on the same folds, names of the methods that Ctrl-C left unfinished).
 
-    A method that refuses the data is left out, with a message.
+    Folds are processed one at a time, so that measured times are undisturbed. A method that refuses the data is left
+    out, with a message. Ctrl-C before the end of the first method is raised.
     """
     from ..model_selection import CrossValidations, cross_validate
 
-    results, refusals = CrossValidations(), []
-    for name, model in models.items():
-        if verbose:
-            print(f"{data.name}: {name}", file=sys.stderr)
-        try:
-            classifier = data.classifier(model)
-            results[name] = cross_validate(
-                classifier, data.X, data.y, **how, n_jobs=1, shortcuts=False, verbose=verbose
-            )
-        except ValueError as error:
-            refusals.append(f"{name} is left out: {error}")
-        if name in results and results[name].interrupted:
-            raise KeyboardInterrupt
+    results, refusals, start = CrossValidations(), [], perf_counter()
+    n_folds = len(data.y) if how["cv"] == "loo" else how["cv"] * how.get("repeats", 1)
+    with Progress(len(models) * n_folds, data.name, verbose) as progress:
+        for done, (name, model) in enumerate(models.items()):
+            try:
+                with _told_if_slow(progress, name, perf_counter() - start):
+                    found = cross_validate(
+                        data.classifier(model), data.X, data.y, **how, n_jobs=1, shortcuts=False,
+                        callback=lambda *_: progress.advance(),
+                    )  # fmt: skip
+                if found.interrupted:
+                    raise KeyboardInterrupt
+            except ValueError as error:
+                refusals.append(f"{name} is left out: {error}")
+            except KeyboardInterrupt:
+                if not results:
+                    raise
+                return results, list(models)[done:]
+            else:
+                results[name] = found
+                if verbose:
+                    progress.write(f"{name}: error {found.error:.2%}, {np.sum(found['fit_time']):.1f} s of fits")
     if not results:
         raise RequestError(f"{data.name}: no method accepts these data; {refusals[0]}")
     for refusal in refusals:
         print(f"fastclf: {refusal}", file=sys.stderr)
-    return results
+    return results, []
+
+
+@contextmanager
+def _told_if_slow(progress, name, before):
+    """Tell, while the body runs, that it takes longer than the work before it, which took that many seconds."""
+    limit = max(_SLOW, before)
+    line = f"{name}: running for {limit:.0f} s, longer than all methods before it; Ctrl-C shows what is finished"
+    timer = threading.Timer(limit, progress.write, [line])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _table(results):
@@ -138,7 +172,7 @@ def verdict(results):
     return f"{head}\n{table_text(('', 'difference', 'interval', ''), rows, left=(0, 3))}"
 
 
-def record(data, results):
+def record(data, results, missing=()):
     winner = results.winner
     table = _table(results)
     entries = {}
@@ -160,6 +194,7 @@ def record(data, results):
         "random_error": table.proportional_error,
         "winner": winner,
         "methods": entries,
+        "missing": missing,
     }
 
 

@@ -56,9 +56,11 @@ def run(args):
         data.require_classes()
         if args.cv > len(data.y):
             raise RequestError(f"--cv is {args.cv}; 2 to {len(data.y)}, the number of rows, is wanted")
-        found[data.name] = compare(
+        found[data.name], missing = compare(
             models, data, {"cv": args.cv, "random_state": 0, "error_score": "raise"}, int(not args.quiet)
         )
+        if missing:
+            raise KeyboardInterrupt
         records.append(record(data, found[data.name]))
         if not args.json:
             print(f"{text(data, found[data.name])}\n\n{verdict(found[data.name])}\n", flush=True)
@@ -76,8 +78,9 @@ def run(args):
 
 def _sets(args):
     reading = Namespace(
-        target=args.target, header=None, drop=[], categorical=[], missing="keep", scale="auto", quiet=args.quiet
-    )
+        target=args.target, header=None, sep=None, decimal=None, encoding=None, drop=[], keep=[], categorical=[],
+        date_parts=[], missing="keep", scale="auto", quiet=args.quiet,
+    )  # fmt: skip
     if args.data is not None:
         yield Data(reading, args.data)
         return

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from csv import Error as CsvError
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,10 +46,29 @@ def blame(culprit):
     try:
         yield
     except UnicodeDecodeError as error:
-        raise RequestError(f"{culprit}: this is no text in UTF-8 (byte {error.start}: {error.reason})") from error
+        remedy = "" if error.encoding != "utf-8" else "; --encoding latin-1 reads Western European text"
+        raise RequestError(
+            f"{culprit}: this is no text in {error.encoding.upper()} (byte {error.start}: {error.reason}){remedy}"
+        ) from error
     except _BAD_INPUT as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise RequestError(f"{culprit}: {text}") from error
+
+
+class Reading(NamedTuple):
+    """What a user says about a text; None stands for a guess.
+
+    header: whether the first line has names (guess: if it contains no number). separator: the mark between cells.
+    decimal: "," or ".". encoding: a name that Python knows (guess: UTF-16 by its mark, otherwise UTF-8).
+    """
+
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+AS_GUESSED = Reading()
 
 
 class Source:
@@ -60,12 +80,11 @@ class Source:
         The name in error messages.
     kind : {'csv', 'npy', 'npz', 'parquet', 'libsvm'}
     content : Path or BytesIO
-    header : bool or None
-        Whether the first line of a text has names; None: it has, if it contains no number.
+    reading : Reading
     """
 
-    def __init__(self, path, header=None):
-        self.header = header
+    def __init__(self, path, reading=AS_GUESSED):
+        self.reading = reading
         self.name = "standard input" if str(path) == "-" else str(path)
         if str(path) == "-" and sys.stdin is None:
             raise RequestError("standard input is closed")
@@ -90,10 +109,12 @@ class Source:
 
     def text(self):
         """A new file object for the text, at its first line."""
-        if isinstance(self.content, Path):
-            return open(self.content, encoding="utf-8-sig", newline="")
-        self.content.seek(0)
-        return io.TextIOWrapper(io.BytesIO(self.content.getbuffer()), encoding="utf-8-sig", newline="")
+        is_path = isinstance(self.content, Path)
+        file = self.content.open("rb") if is_path else io.BytesIO(self.content.getbuffer())
+        marks = file.read(2)
+        file.seek(0)
+        guess = "utf-16" if marks in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        return io.TextIOWrapper(file, encoding=self.reading.encoding or guess, newline="")
 
 
 def _kind(data):
@@ -103,9 +124,9 @@ def _kind(data):
     return "libsvm" if text_formats.LIBSVM_LINE.match(data.lstrip()[:200].decode("latin-1")) else "csv"
 
 
-def read(path):
+def read(path, reading=AS_GUESSED):
     """(X, names) of a file with numbers only: the matrix, and its column names or None."""
-    source = Source(path)
+    source = Source(path, reading)
     with blame(source.name):
         if source.kind == "csv":
             X, names = text_formats.read_numbers(source)
@@ -127,14 +148,14 @@ def _numbers(table):
     return np.column_stack(table.columns) if table.columns else np.empty((len(table), 0))
 
 
-def read_table(path, target=None, header=None, labelled=True):
+def read_table(path, target=None, reading=AS_GUESSED, labelled=True):
     """(table, labels, name of the labels) of a file.
 
     `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None: the column
-    called target, label, class or y, or else the last. `header` tells whether the first line of a text has names; None:
-    it has, if it contains no number. If not `labelled`, the labels are None, unless they come separately from a matrix.
+    called target, label, class or y, or else the last. If not `labelled`, the labels are None, unless they come
+    separately from a matrix.
     """
-    source = Source(path, header)
+    source = Source(path, reading)
     with blame(source.name):
         table, y = _READERS[source.kind](source, target, labelled)
         called = target or ("y" if source.kind == "npz" else "label")

@@ -1,12 +1,10 @@
 """Classifiers by their names on the command line."""
 
-import difflib
-
 import fastclf
 
 from .._estimator import Classifier
 from .files import RequestError, blame
-from .options import parse_settings
+from .options import guess, parse_settings
 
 # {name: (class, parameters that differ from the class's defaults, description)}
 METHODS = {
@@ -56,9 +54,8 @@ def make(name, settings=(), n_jobs=None):
     else:
         cls = getattr(fastclf, name, None) if name in fastclf.__all__ else None
         if not (isinstance(cls, type) and issubclass(cls, Classifier)):
-            close = difflib.get_close_matches(name, offered(), 1)
-            guess = f"; did you mean {close[0]}?" if close else ""
-            raise RequestError(f"there is no method {name!r}; one of {', '.join(offered())} is wanted{guess}")
+            wanted = f"one of {', '.join(offered())} is wanted{guess(name, offered())}"
+            raise RequestError(f"there is no method {name!r}; {wanted}")
         model = cls()
     known = model.get_params()
     for key, value in {"n_jobs": n_jobs, "random_state": 0}.items():
@@ -72,6 +69,6 @@ def set_parameters(model, params, name):
     for key in params:
         if key not in model.get_params():
             known = [known for known in model.get_params() if known not in ("callback", "n_jobs", "verbose")]
-            raise RequestError(f"{name} has no parameter {key!r}, only {', '.join(known)}")
+            raise RequestError(f"{name} has no parameter {key!r}, only {', '.join(known)}{guess(key, known)}")
     with blame(name):
         model.set_params(**params)

@@ -2,6 +2,8 @@
 
 import argparse
 import ast
+import codecs
+import difflib
 import json
 import math
 import sys
@@ -13,20 +15,31 @@ import numpy as np
 import fastclf
 
 from ..table import Table, TableClassifier
-from .files import FORMATS, RequestError, blame, find_column, read_table
+from .columns import ids, parts_wanted, refined
+from .files import FORMATS, Reading, RequestError, blame, find_column, read_table
 
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
 _TABLES = """\
 A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
-it; commas, semicolons or tabs separate; a column of numbers alone is one of numbers, any other one of categories; an
-empty cell, ?, NA, nan and null are missing. An .npz holds X and y, a LIBSVM text begins each line with its label.
+it; commas, semicolons, tabs or | separate; a column of numbers alone is one of numbers, also with decimal commas; dates
+such as 2024-12-31 and 31.12.2024 become days; any other column is one of categories. An empty cell, ?, NA, nan and null
+are missing, and so are a few cells that are no numbers in a column of numbers. An .npz holds X and y, a LIBSVM text
+begins each line with its label.
+A named column that numbers the rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out,
+which a line tells, unless --keep names it.
 
 Categories become numbers as the method wants them: naive Bayes and trees take them, and missing values, as they are;
 for any other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there
 in training, and a missing number is the mean of its column. If the range of one column
 is more than 10 times the median range, columns are standardised to mean 0 and standard deviation 1 (--scale), except
 for trees, naive Bayes and least squares, which do not depend on units."""
+
+
+def guess(word, known):
+    """The known word that is most like an unknown one, as the end of an error message."""
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def command(commands, name, run, *, help, description, examples, tables=True):
@@ -55,8 +68,16 @@ def add_data(parser):
         "--drop", action="append", default=[], metavar="COLUMN", help="leave this column out; may be given again"
     )
     parser.add_argument(
+        "--keep", action="append", default=[], metavar="COLUMN",
+        help="use this column even if it is an id; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
         "--categorical", action="append", default=[], metavar="COLUMN",
         help="treat the numbers in this column as categories, such as postcodes; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--date-parts", action="append", default=[], metavar="COLUMN",
+        help="add year, month, day of the month, weekday and hour of the dates in this column; may be given again",
     )  # fmt: skip
     parser.add_argument(
         "--missing", choices=["keep", "drop"], default="keep",
@@ -71,6 +92,25 @@ def add_reading(parser):
     parser.add_argument(
         "--header", choices=["yes", "no"], help="whether the first line of a .csv holds names (default: see above)"
     )
+    parser.add_argument("--sep", metavar="MARK", help="the mark between cells of a .csv, or tab (default: guessed)")
+    parser.add_argument("--decimal", choices=[".", ","], help="the decimal mark of a .csv (default: guessed)")
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="the encoding of a .csv, such as latin-1 (default: UTF-8, or UTF-16 if marked)",
+    )
+
+
+def reading(args):
+    """The options of `add_reading`."""
+    try:
+        codecs.lookup(args.encoding or "utf-8")
+    except LookupError:
+        raise RequestError(f"--encoding is {args.encoding!r}, which Python does not know; latin-1 is one") from None
+    mark = {"tab": "\t", "\\t": "\t"}.get(args.sep, args.sep)
+    if mark is not None and len(mark) != 1:
+        raise RequestError(f"--sep is {args.sep!r}; one letter, or tab, is wanted")
+    return Reading({"yes": True, "no": False, None: None}[args.header], mark, args.decimal, args.encoding)
 
 
 def add_running(parser, progress=True):
@@ -115,9 +155,8 @@ class Data:
     """
 
     def __init__(self, args, path=None, like=None):
-        header = {"yes": True, "no": False, None: None}[args.header]
         path = path or args.data
-        table, y, target = read_table(path, args.target, header)
+        table, y, target = read_table(path, args.target, reading(args))
         self._take(args, "standard input" if str(path) == "-" else path.name, table, y, target, like)
 
     @classmethod
@@ -139,15 +178,33 @@ class Data:
                     raise ValueError("every row has a missing value; --missing keep uses them")
                 table, self.y = table.rows(complete), self.y[complete]
             if like is None:
+                table = self._without_ids(args, _refined(args, table))
                 numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
                 self.names, self.categories = table.names, table.categories(numbers)
             else:
                 self.names, self.categories = like.names, like.categories
+                table = as_trained(table, self.names, self.categories)
                 table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
         if like is None:
             self._tell(args)
+
+    @staticmethod
+    def _without_ids(args, table):
+        """The table without the columns that are ids, each told in a line.
+
+        Columns without names are all kept: new rows without names could not be matched with the columns that are left.
+        """
+        if table.names is None:
+            return table
+        found = ids(
+            table, [find_column(column, table.names, table.shape[1]) for column in args.keep + args.categorical]
+        )
+        for j, reason in found.items():
+            name = table.names[j]
+            print(f"fastclf: column {name!r} is left out: {reason} (--keep {name} uses it)", file=sys.stderr)
+        return table.without(list(found))
 
     def _missing(self):
         """Mask of the rows with a missing value."""
@@ -191,6 +248,30 @@ class Data:
         return TableClassifier(
             model, names=self.names, categories=self.categories, scale=self.scale, target=self.target
         )
+
+
+def _refined(args, table):
+    """The table with numbers in place of texts that stand for numbers or dates, which a line for each column tells."""
+    as_texts, parts = (
+        [find_column(column, table.names, table.shape[1]) for column in columns]
+        for columns in (args.categorical, args.date_parts)
+    )
+    if parts and table.names is None:
+        raise ValueError("--date-parts is given for columns without names; a first line with names is wanted")
+    table, notes = refined(table, as_texts, parts)
+    if not getattr(args, "quiet", False):
+        for note in notes:
+            print(f"fastclf: {note}", file=sys.stderr)
+    return table
+
+
+def as_trained(table, names, categories):
+    """A table of new rows, refined as the table of the training; `names` may be None."""
+    if table.names is None or names is None:
+        return refined(table, [j for j, known in enumerate(categories) if known is not None])[0]
+    as_texts = [name for name, known in zip(names, categories) if known is not None]
+    places = [j for j, name in enumerate(table.names) if name in as_texts]
+    return refined(table, places, parts_wanted(table, names))[0]
 
 
 def parse_settings(settings, option="--set"):

@@ -9,7 +9,7 @@ import numpy as np
 import fastclf
 
 from .files import FORMATS, RequestError, blame, listing, read
-from .options import add_running, check_out, command, open_saved, show
+from .options import add_reading, add_running, check_out, command, open_saved, reading, show
 
 
 def register(commands):
@@ -53,6 +53,7 @@ def register(commands):
     for parser in (knn, index):
         parser.add_argument("--metric", help="distance (default: euclidean, or minkowski with --p)")
         parser.add_argument("--p", type=float, help="exponent of the minkowski distance")
+        add_reading(parser)
         add_running(parser, progress=parser is knn)
 
 
@@ -74,7 +75,7 @@ def run_index(args):
     search = make_search(args)
     if args.out.resolve() == args.train.resolve():
         raise RequestError(f"--out {args.out} would overwrite an input")
-    A, _ = read(args.train)
+    A, _ = read(args.train, reading(args))
     with blame(args.train):
         search.fit(A)
     with blame(args.out):
@@ -97,11 +98,11 @@ def run_knn(args):
         raise RequestError(f"--out {args.out} would overwrite an input")
     names = None
     if args.index is None:
-        A, names = read(args.train)
+        A, names = read(args.train, reading(args))
         n_rows, n_columns = A.shape
     else:
         n_rows, n_columns = search.n_samples_fit_, search.n_features_in_
-    B, query_names = read(args.queries)
+    B, query_names = read(args.queries, reading(args))
     if n_columns != B.shape[1]:
         raise RequestError(f"{args.queries} has {B.shape[1]} columns, but {source} has {n_columns}")
     if names and query_names and names != query_names:

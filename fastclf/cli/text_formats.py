@@ -3,7 +3,7 @@
 import csv
 import re
 import warnings
-from itertools import chain, islice
+from itertools import chain, count, islice
 
 import numpy as np
 
@@ -14,6 +14,12 @@ from ..table import Table, is_number, texts
 MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"])
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
+
+_QUOTED = re.compile(r'"[^"]*"')
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+
+# Number of lines by which the mark between cells is guessed.
+_FIRST_LINES = 20
 
 # The number of lines of a .csv that are converted to columns at a time.
 _LINES = 1 << 14
@@ -28,14 +34,16 @@ _COLUMNS = 1 << 24
 def read_csv(source):
     """A Table. A column has numbers if every entry is a number or missing, otherwise strings."""
     with source.text() as file:
-        names, lines = _lines(file, source.header)
+        reading = _guessed(file, source.reading)
+        names, lines = _lines(file, reading)
+        names = names and _numbered(names)
         columns, n_columns = [], names and len(names)
         while chunk := list(islice(lines, _LINES)):
             n_columns = n_columns or len(chunk[0][1])
             for number, line in chunk:
                 if len(line) != n_columns:
                     raise ValueError(f"line {number} has {len(line)} columns, the lines before it have {n_columns}")
-            more = [_column(cells) for cells in zip(*(line for _, line in chunk))]
+            more = [_column(cells, reading.decimal) for cells in zip(*(line for _, line in chunk))]
             columns = [[*parts, part] for parts, part in zip(columns or [[] for _ in more], more)]
     return Table([_joined(parts) for parts in columns], names)
 
@@ -43,48 +51,80 @@ def read_csv(source):
 def read_numbers(source):
     """(X, names) of a text with numbers only, four times as fast as `read_csv`."""
     with source.text() as file:
-        names, _ = _lines(file, source.header)
+        reading = _guessed(file, source.reading)
+        names, _ = _lines(file, reading)
         file.seek(0)
-        delimiter = _delimiter(file)
-        rows = csv.reader(file, delimiter=delimiter)
+        rows = csv.reader(file, delimiter=reading.separator)
         n_header = 0 if names is None else next((rows.line_num for line in rows if line), 0)
         file.seek(0)
         for _ in range(n_header):
             file.readline()
-        options = {"delimiter": delimiter, "quotechar": '"', "comments": None, "ndmin": 2}
+        lines = file if reading.decimal == "." else (line.replace(",", ".") for line in file)
+        options = {"delimiter": reading.separator, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
             # The caller refuses a file without rows, about which NumPy warns.
             with warnings.catch_warnings(action="ignore"):
-                return np.loadtxt(file, **options), names
+                return np.loadtxt(lines, **options), names
         except ValueError as error:
             file.seek(0)
-            raise ValueError(_first_fault(file, source.header) or error) from error
+            raise ValueError(_first_fault(file, reading) or error) from error
 
 
-def _delimiter(file):
-    first = next((line for line in file if line.strip()), "")
+def _guessed(file, reading):
+    """A Reading with the mark between cells and the decimal mark, of which guesses replace what is not given.
+
+    The mark between cells is one that the first lines have equally often, outside of quotes. A decimal comma can be
+    anywhere but in a file whose cells have commas between them.
+    """
+    first = [_QUOTED.sub("", line) for line in islice((line for line in file if line.strip()), _FIRST_LINES)]
     file.seek(0)
-    return next((mark for mark in ",;\t" if mark in first), ",")
+    marks = [
+        mark for mark in ";\t|," if first and mark in first[0]
+    ]  # the comma, which may be a decimal one, is the last
+    regular = [mark for mark in marks if len({line.count(mark) for line in first}) == 1]
+    separator = reading.separator or next(iter([*regular, *sorted(marks)]), ",")
+    return reading._replace(separator=separator, decimal=reading.decimal or ("." if separator == "," else ","))
 
 
-def _lines(file, header):
+def _lines(file, reading):
     """(names or None, an iterator over (number, cells) of the remaining lines)."""
-    rows = csv.reader(file, delimiter=_delimiter(file), skipinitialspace=True)
+    rows = csv.reader(file, delimiter=reading.separator, skipinitialspace=True)
     lines = ((rows.line_num, line) for line in rows if line)
     first = next(lines, None)
     if first is None:
         return None, lines
-    if header is False or (header is None and any(map(is_number, first[1]))):
+    if reading.header is False or (reading.header is None and any(_is_number(cell, reading) for cell in first[1])):
         return None, chain([first], lines)
     return [name.strip() for name in first[1]], lines
 
 
-def _column(cells):
+def _is_number(cell, reading):
+    return is_number(cell) or (reading.decimal == "," and DECIMAL_COMMA.fullmatch(cell.strip()) is not None)
+
+
+def _numbered(names):
+    """Names of which none occurs twice: a repeated name gets a number, with a warning."""
+    taken, unique = set(names), []
+    for name in names:
+        if name in unique:
+            name = next(other for i in count(1) if (other := f"{name}.{i}") not in taken)
+            taken.add(name)
+            warnings.warn(
+                f"column {len(unique) + 1} has the name of an earlier column; it is called {name!r}", stacklevel=2
+            )
+        unique.append(name)
+    return unique
+
+
+def _column(cells, decimal):
     """The entries of a column as numbers, if all are numbers, otherwise as objects."""
     try:
         return np.array(cells, dtype=np.float64)
     except ValueError:
         cells = [None if cell in MISSING else cell for cell in map(str.strip, cells)]
+    given = [cell for cell in cells if cell is not None]
+    if decimal == "," and all(map(DECIMAL_COMMA.fullmatch, given)):
+        cells = [cell and cell.replace(".", "").replace(",", ".") for cell in cells]
     try:
         return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
     except ValueError:
@@ -97,16 +137,16 @@ def _joined(parts):
     return np.concatenate([texts(part) for part in parts])
 
 
-def _first_fault(file, header):
+def _first_fault(file, reading):
     """The first place at which a text is not a matrix of numbers, in one sentence, or None."""
-    names, lines = _lines(file, header)
+    names, lines = _lines(file, reading)
     n_columns = None
     for number, line in lines:
         n_columns = n_columns or len(line)
         if len(line) != n_columns:
             return f"line {number} has {len(line)} columns, the lines before it have {n_columns}"
         for i, cell in enumerate(line):
-            if not is_number(cell):
+            if not _is_number(cell, reading):
                 name = f" ({names[i]!r})" if names and i < len(names) else ""
                 return f"line {number}, column {i + 1}{name} holds {cell!r}; a number is wanted"
     return None

@@ -19,9 +19,11 @@ from .options import (
     add_data,
     add_reading,
     add_running,
+    as_trained,
     check_out,
     command,
     open_saved,
+    reading,
     rendered,
     show,
 )
@@ -110,8 +112,7 @@ def run_train(args):
 
 def read_new(args, model):
     """(matrix for the model, labels or None) from a file of new rows."""
-    header = {"yes": True, "no": False, None: None}[args.header]
-    table, y, _ = read_table(args.data, args.target, header, labelled=args.target is not None)
+    table, y, _ = read_table(args.data, args.target, reading(args), labelled=args.target is not None)
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else list(names)
     with blame("standard input" if str(args.data) == "-" else args.data):
@@ -126,8 +127,8 @@ def read_new(args, model):
             extra = [name for name in table.names if name not in names]
             if extra and not args.quiet:
                 print(f"fastclf: ignoring columns that the model has not seen: {', '.join(extra[:5])}", file=sys.stderr)
-        table = table.widened(model.n_features_in_)
         categories = model.categories_ if isinstance(model, TableClassifier) else [None] * model.n_features_in_
+        table = as_trained(table.widened(model.n_features_in_), names, categories)
         X = table.encode(categories, names)
     return X, y
 

@@ -103,9 +103,23 @@ def test_help_is_on_stdout(capsys, args):
     assert err == ""
 
 
-def test_no_command_is_a_wrong_request(capsys):
-    assert cli.main([]) == 2
-    assert "COMMAND" in capsys.readouterr().err
+def test_no_command_prints_the_help(capsys):
+    assert cli.main([]) == 0
+    out, err = capsys.readouterr()
+    assert "a first hour" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(("args", "meant"), [
+    (["comapre", "data.csv"], "did you mean compare?"),
+    (["compare", "data.csv", "--modles", "tree"], "did you mean --models?"),
+    (["train", "data.csv", "--model", "tree", "--out", "m", "--scale", "yess"], "did you mean yes?"),
+    (["train", "data.csv", "--model", "logstic", "--out", "m"], "did you mean logistic?"),
+    (["train", "data.csv", "--model", "tree", "--set", "max_dept=3", "--out", "m"], "did you mean max_depth?"),
+])  # fmt: skip
+def test_a_misspelt_word_is_guessed(capsys, args, meant):
+    assert cli.main(args) == 2
+    assert meant in capsys.readouterr().err
 
 
 def test_knn_writes_the_neighbours_and_tells_the_cost(folder, answer):

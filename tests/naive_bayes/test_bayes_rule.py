@@ -174,13 +174,19 @@ BAD = {
         "only one of the two kinds is wanted",
     ),
     "support": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(1, 0)), "two finite bounds"),
-    "mass": (lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(0, 9)), "the integral of each density is 1"),
+    "mass": (
+        lambda: BayesClassifier([1.0], [stats.norm().pdf]).risk(support=(0, 9)),
+        "the integral of each density is 1",
+    ),
     "evidence": (
         lambda: BayesOptimalClassifier([GaussianNB()], evidence=[1, 2]).fit([[0.0]], [0]),
         "one logarithm for",
     ),
     "models": (lambda: BayesOptimalClassifier([]).fit([[0.0]], [0]), "models is empty"),
-    "prefit": (lambda: BayesOptimalClassifier([Says("+")], prefit=True).fit([[0.0]], [0]), "evidence='none' or an array is wanted"),
+    "prefit": (
+        lambda: BayesOptimalClassifier([Says("+")], prefit=True).fit([[0.0]], [0]),
+        "evidence='none' or an array is wanted",
+    ),
 }
 
 

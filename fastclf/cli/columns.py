@@ -1,0 +1,143 @@
+"""Columns of texts that stand for something else: numbers with commas, dates, numbers with a few faults, ids."""
+
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+
+from ..table import Table, is_number, texts
+from .text_formats import DECIMAL_COMMA
+
+# A column of texts is an id if it has more than this number of different texts, and more than this share of its entries
+# is different. It is a column of numbers if at least the same share of its entries is numbers.
+_LEAST_TEXTS = 20
+_MOST = 0.9
+
+_THOUSANDS = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][+-]?\d+)?")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_OTHER_DATES = {
+    re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"): "%d.%m.%Y",
+    re.compile(r"\d{1,2}\.\d{1,2}\.\d{4} \d\d:\d\d"): "%d.%m.%Y %H:%M",
+    re.compile(r"\d{4}/\d\d/\d\d"): "%Y/%m/%d",
+}
+_DAY = 86400.0
+
+# Name of a part of a date: the part of a datetime64 array of seconds.
+_PARTS = {
+    "year": lambda moment: moment.astype("M8[Y]").astype(np.int64) + 1970,
+    "month": lambda moment: moment.astype("M8[M]").astype(np.int64) % 12 + 1,
+    "day of month": lambda moment: (moment.astype("M8[D]") - moment.astype("M8[M]")).astype(np.int64) + 1,
+    "weekday": lambda moment: (moment.astype("M8[D]").astype(np.int64) + 3) % 7,  # 0 is Monday
+    "hour": lambda moment: (moment - moment.astype("M8[D]")).astype(np.int64) // 3600,
+}
+
+
+def refined(table, as_texts=(), date_parts=()):
+    """(table, lines that tell what was changed): columns of texts that stand for numbers or dates become numbers.
+
+    The columns at the positions `as_texts` keep their texts. After a column of dates whose position is in `date_parts`
+    come columns with the parts of the dates.
+    """
+    if table.matrix is not None:
+        return table, []
+    columns, names, notes = [], [], []
+    for j, column in enumerate(table.columns):
+        name, dates = table.title(j), None
+        if column.dtype.kind == "O" and j not in as_texts:
+            dates = _as_dates(column)
+            if dates is None:
+                column, note = _as_numbers(column)
+            else:
+                column, note = dates, "dates: days since 1970-01-01"
+            notes += [f"{name} holds {note}"] if note else []
+        columns.append(column)
+        names.append(None if table.names is None else table.names[j])
+        if j in date_parts:
+            if dates is None:
+                raise ValueError(f"{name} holds no dates; 2024-12-31 or 31.12.2024 are dates")
+            columns += _parts_of(dates)
+            names += [f"{names[-1]}: {part}" for part in _PARTS]
+    return Table(columns, names if table.names else None), notes
+
+
+def parts_wanted(table, names):
+    """The positions of the columns whose parts of dates are among the names of a model's columns."""
+    known = set(names)
+    return [j for j, name in enumerate(table.names) if any(f"{name}: {part}" in known for part in _PARTS)]
+
+
+def _as_numbers(column):
+    """(numbers in place of texts, a note about them), or the column itself and None."""
+    given = [text for text in column.tolist() if text is not None]
+    if given and all(map(_THOUSANDS.fullmatch, given)):
+        return _floats(column, lambda text: float(text.replace(",", ""))), "numbers with a comma after the thousands"
+    if given and all(map(DECIMAL_COMMA.fullmatch, given)):
+        return _floats(
+            column, lambda text: float(text.replace(".", "").replace(",", "."))
+        ), "numbers with decimal commas"
+    faults = [text for text in given if not is_number(text)]
+    if len(given) > _LEAST_TEXTS and 0 < len(faults) <= (1 - _MOST) * len(given):
+        shown = ", ".join(map(repr, dict.fromkeys(faults[:3])))
+        numbers = _floats(column, lambda text: float(text) if is_number(text) else np.nan)
+        return numbers, f"numbers, but for {len(faults)} of {len(column)} cells ({shown}), which count as missing"
+    return column, None
+
+
+def _floats(column, number):
+    return np.array([np.nan if text is None else number(text) for text in column.tolist()])
+
+
+def _as_dates(column):
+    """Dates as days since 1970-01-01, UTC where they have no zone; None if the column has other texts."""
+    given = [text for text in column.tolist() if text is not None]
+    parse = _parser(given[0]) if given else None
+    if parse is None:
+        return None
+    try:
+        return _floats(column, parse)
+    except ValueError:
+        return None
+
+
+def _parser(text):
+    """A function from text to days for dates that look like this one; None if it is no date."""
+    if _ISO_DATE.fullmatch(text):
+        return lambda text: _days(datetime.fromisoformat(text))
+    for pattern, form in _OTHER_DATES.items():
+        if pattern.fullmatch(text):
+            return lambda text: _days(datetime.strptime(text, form))
+    return None
+
+
+def _days(moment):
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() / _DAY
+
+
+def _parts_of(days):
+    missing = np.isnan(days)
+    moment = np.round(np.where(missing, 0, days) * _DAY).astype("M8[s]")
+    return [np.where(missing, np.nan, part(moment)) for part in _PARTS.values()]
+
+
+def ids(table, kept=()):
+    """{position: reason} of the columns that are ids and not among `kept`; empty if these are all columns."""
+    if table.matrix is not None:
+        return {}
+    reasons = {j: _why_id(column) for j, column in enumerate(table.columns) if j not in kept}
+    found = {j: reason for j, reason in reasons.items() if reason is not None}
+    return found if len(found) < len(table.columns) else {}
+
+
+def _why_id(column):
+    """Why a column numbers or names the rows, in words, or None if it does not."""
+    n = len(column)
+    if n <= _LEAST_TEXTS:
+        return None
+    if column.dtype.kind == "O":
+        given = [text for text in texts(column).tolist() if text is not None]
+        different = len(set(given))
+        return f"{different} different texts in {n} rows" if different > max(_LEAST_TEXTS, _MOST * len(given)) else None
+    step = column[1] - column[0]
+    if abs(step) == 1 and (np.diff(column) == step).all():
+        return f"it numbers the rows from {column[0]:.0f} to {column[-1]:.0f}"
+    return None

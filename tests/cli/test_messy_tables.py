@@ -1,0 +1,329 @@
+"""Tables as people have them: ids, many texts, decimal commas, dates, faults, repeated names, other encodings."""
+
+import json
+import sys
+import time
+from datetime import date, datetime
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from test_cli import refused
+
+import fastclf
+from fastclf import DecisionTreeClassifier, LogisticRegression, NaiveBayes, TableClassifier, cli
+from fastclf.cli import columns, compare, text_formats
+from fastclf.cli.files import Reading, read, read_table
+from fastclf.table import Table
+
+pytestmark = pytest.mark.once
+
+RNG = np.random.default_rng(0)
+N = 60
+SIZE = RNG.normal(0, 10, N).round(1)
+LABEL = np.where(SIZE > 0, "yes", "no")
+DAYS = [date(2024, 1, 1 + i % 28) for i in range(N)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(name, header, *columns, mark=",", encoding="utf-8"):
+    lines = [mark.join(map(str, cells)) for cells in zip(*columns, strict=True)]
+    with open(name, "w", encoding=encoding) as file:
+        file.write("\n".join([*([mark.join(header)] if header else []), *lines]) + "\n")
+
+
+def told(capsys, *args, status=0):
+    """(JSON result, messages) of a command."""
+    capsys.readouterr()
+    assert cli.main([*args, "--json", "--quiet"]) == status
+    out, err = capsys.readouterr()
+    return json.loads(out), err
+
+
+# Ids
+
+
+@pytest.mark.parametrize(("column", "reason"), [
+    ([f"c-{i}" for i in range(N)], "60 different texts in 60 rows"),
+    (range(7, N + 7), "it numbers the rows from 7 to 66"),
+    (range(N, 0, -1), "it numbers the rows from 60 to 1"),
+])  # fmt: skip
+def test_an_id_is_left_out_with_one_line_and_kept_on_request(folder, capsys, column, reason):
+    write("data.csv", ["id", "size", "label"], column, SIZE, LABEL)
+    record, err = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3")
+    assert record["columns"] == 1
+    assert err == f"fastclf: column 'id' is left out: {reason} (--keep id uses it)\n"
+    record, err = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3", "--keep", "id")
+    assert record["columns"] == 2
+    assert "left out" not in err
+
+
+def test_no_column_is_an_id_that_could_tell_something(folder, capsys):
+    few, sizes, last = RNG.integers(0, 30, N), np.arange(N) * 2, [*range(N - 1), 0]
+    write("data.csv", ["city", "size", "number", "label"], [f"c{i}" for i in few], sizes, last, LABEL)
+    record, err = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3")
+    assert (record["columns"], err) == (3, "")
+
+
+def test_a_table_of_ids_alone_keeps_them(folder, capsys):
+    write("data.csv", ["id", "label"], range(N), LABEL)
+    record, err = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3")
+    assert (record["columns"], err) == (1, "")
+
+
+def test_a_model_trained_without_the_id_predicts_rows_with_and_without_it(folder, capsys):
+    write("data.csv", ["id", "size", "label"], range(N), SIZE, LABEL)
+    write("other.csv", ["size"], SIZE)
+    assert cli.main(["train", "data.csv", "--model", "tree", "--out", "model", "--quiet"]) == 0
+    answers = [told(capsys, "predict", "model", name)[0]["predictions"] for name in ("data.csv", "other.csv")]
+    assert answers[0] == answers[1] == LABEL.tolist()
+
+
+def test_many_texts_are_compared_in_a_blink(folder, capsys):
+    n = 4000
+    texts = [f"t{i}" for i in RNG.integers(0, 3000, n)]
+    write("data.csv", ["text", "size", "label"], texts, RNG.normal(size=n), RNG.integers(0, 2, n))
+    start = time.perf_counter()
+    record, _ = told(capsys, "compare", "data.csv", "--models", "knn,logistic,linear-svm,least-squares", "--cv", "2")
+    assert len(record["methods"]) >= 4
+    assert time.perf_counter() - start < 60
+
+
+# Sparse features of many categories
+
+
+@pytest.mark.parametrize("name", ["KNeighborsClassifier", "LogisticRegression", "LinearSVC", "SVC", "Perceptron"])
+def test_sparse_features_give_the_answers_of_dense_ones(monkeypatch, name):
+    texts = np.array([f"t{i}" for i in RNG.integers(0, 40, 300)], dtype=object)
+    texts[::17] = None
+    table = Table([RNG.normal(size=300), texts, np.where(RNG.random(300) < 0.1, np.nan, RNG.normal(size=300))])
+    y = (table.columns[0] + np.array([len(str(text)) for text in texts]) > 2.5).astype(int)
+    answers = []
+    for many in (0, 10**6):
+        monkeypatch.setattr(fastclf.table, "_MANY_LEVELS", many)
+        model = TableClassifier(getattr(fastclf, name)()).fit(table, y)
+        assert hasattr(model.features(table), "indptr") == (many == 0)
+        answers.append(model.predict(table))
+    assert (answers[0] == answers[1]).mean() > 0.99
+    if name in ("KNeighborsClassifier", "SVC"):
+        np.testing.assert_array_equal(*answers)
+
+
+def test_the_memory_of_many_categories_is_that_of_the_entries():
+    n = 20_000
+    texts = np.array([f"t{i}" for i in RNG.integers(0, n, n)], dtype=object)
+    table = Table([RNG.normal(size=n), texts])
+    model = TableClassifier(LogisticRegression()).fit(table, RNG.integers(0, 2, n))
+    assert model.features(table).data.nbytes < 1e6
+    assert model.predict(table).shape == (n,)
+
+
+# Numbers, dates, faults
+
+
+def test_decimal_commas_are_numbers(folder, capsys):
+    commas = [f"{size}".replace(".", ",") for size in SIZE]
+    write("data.csv", ["size", "price", "label"], commas, ["1.234,5", "1,5", "7"] * 20, LABEL, mark=";")
+    table, _, _ = read_table(folder / "data.csv")
+    np.testing.assert_array_equal(table.columns[0], SIZE)
+    np.testing.assert_array_equal(table.columns[1], [1234.5, 1.5, 7] * 20)
+    write("bare.csv", None, commas, commas, mark=";")
+    X, names = read(folder / "bare.csv")
+    assert names is None
+    np.testing.assert_array_equal(X, np.column_stack([SIZE, SIZE]))
+
+
+def test_the_separator_the_decimal_mark_and_the_encoding_can_be_given(folder, capsys):
+    write("data.csv", ["größe", "farbe, text", "label"], SIZE, ["a,b", "ü,d"] * 30, LABEL, mark="#", encoding="latin-1")
+    args = ["compare", "data.csv", "--models", "tree", "--cv", "3", "--sep", "#", "--encoding", "latin-1"]
+    record, _ = told(capsys, *args)
+    assert record["columns"] == 2
+    assert record["methods"]["tree"]["error"] < 0.1
+    assert "no text in UTF-8" in (text := refused(capsys, args[:-2] + ["--quiet"]))
+    assert "--encoding latin-1" in text
+    assert refused(capsys, [*args[:-1], "klingon"]).startswith("--encoding is 'klingon', which Python does not know")
+    assert refused(capsys, [*args, "--sep", "##"]).startswith("--sep is '##'; one letter, or tab, is wanted")
+    write("tab.csv", ["a", "label"], [f"{size}".replace(".", ",") for size in SIZE], LABEL, mark="\t")
+    record, _ = told(capsys, "compare", "tab.csv", "--models", "tree", "--cv", "3", "--sep", "tab", "--decimal", ",")
+    assert record["methods"]["tree"]["error"] < 0.1
+
+
+def test_utf_16_is_read(folder):
+    write("data.csv", ["größe", "label"], SIZE, LABEL, encoding="utf-16")
+    table, _, _ = read_table(folder / "data.csv")
+    assert table.names == ["größe"]
+    np.testing.assert_array_equal(table.columns[0], SIZE)
+
+
+@pytest.mark.parametrize(("lines", "mark"), [
+    (["a,b;c", "1,5;2", "1,7;3"], ";"),
+    (["a,b", '"x;y",1', '"z;",2'], ","),
+    (["a\tb", "1,5\t2,5"], "\t"),
+    (["a|b", "1|2"], "|"),
+    (["a", "1"], ","),
+    ([], ","),
+])  # fmt: skip
+def test_the_mark_between_cells_is_the_regular_one(folder, lines, mark):
+    (folder / "data.csv").write_text("\n".join(lines))
+    with open("data.csv") as file:
+        assert text_formats._guessed(file, Reading()).separator == mark
+
+
+def test_a_few_cells_that_are_no_numbers_are_missing_and_told(folder, capsys):
+    cells = [*map(str, SIZE)]
+    cells[3], cells[8] = "n.d.", "broken"
+    write("data.csv", ["size", "label"], cells, LABEL)
+    capsys.readouterr()
+    assert cli.main(["compare", "data.csv", "--models", "tree", "--cv", "3"]) == 0
+    err = capsys.readouterr().err
+    assert "column 'size' holds numbers, but for 2 of 60 cells ('n.d.', 'broken'), which count as missing" in err
+    record, _ = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3")
+    assert record["methods"]["tree"]["error"] < 0.2
+
+
+def test_codes_that_are_declared_categorical_stay_texts(folder, capsys):
+    codes = [f"{i % 5}" for i in range(N - 2)] + ["2A", "2B"]
+    write("data.csv", ["code", "size", "label"], codes, SIZE, LABEL)
+    assert cli.main(["train", "data.csv", "--model", "tree", "--categorical", "code", "--out", "m", "--quiet"]) == 0
+    assert fastclf.load("m").categories_[0] == ["0", "1", "2", "2A", "2B", "3", "4"]
+    assert told(capsys, "predict", "m", "data.csv")[0]["error"] == 0
+
+
+@pytest.mark.parametrize(("form", "first"), [
+    ("%Y-%m-%d", 19723.0), ("%Y-%m-%dT%H:%M:%S", 19723.0), ("%Y-%m-%d 12:00", 19723.5),
+    ("%Y-%m-%dT01:00:00+01:00", 19723.0), ("%d.%m.%Y", 19723.0), ("%d.%m.%Y 06:00", 19723.25), ("%Y/%m/%d", 19723.0),
+])  # fmt: skip
+def test_dates_are_days_since_1970(form, first):
+    texts = np.array([*(day.strftime(form) for day in DAYS), None], dtype=object)
+    table, notes = columns.refined(Table([texts], ["day"]))
+    assert table.columns[0][:3].tolist() == [first, first + 1, first + 2]
+    assert np.isnan(table.columns[0][-1])
+    assert notes == ["column 'day' holds dates: days since 1970-01-01"]
+
+
+@pytest.mark.parametrize("texts", [["01/02/2024", "03/04/2024"], ["2024-01-01", "soon"], ["2024-13-01"], ["24-01-01"]])
+def test_what_is_no_unambiguous_date_stays_a_text(texts):
+    table, notes = columns.refined(Table([np.array(texts, dtype=object)]))
+    assert table.columns[0].tolist() == texts
+    assert notes == []
+
+
+def test_parts_of_dates_are_columns_in_training_and_in_prediction(folder, capsys):
+    days = [date.fromordinal(738_000 + 3 * i) for i in range(N)]
+    weekday = ["rest" if day.weekday() > 4 else "work" for day in days]
+    write("data.csv", ["day", "size", "label"], days, SIZE, weekday)
+    args = ["train", "data.csv", "--model", "tree", "--date-parts", "day", "--out", "model", "--quiet"]
+    assert cli.main(args) == 0
+    model = fastclf.load("model")
+    assert model.feature_names_in_.tolist()[:3] == ["day", "day: year", "day: month"]
+    assert told(capsys, "predict", "model", "data.csv")[0]["error"] == 0
+    table, _ = columns.refined(Table([np.array([*map(str, days)], dtype=object)], ["day"]), (), [0])
+    parts = dict(zip(table.names, table.columns, strict=True))
+    assert parts["day: weekday"].tolist() == [day.weekday() for day in days]
+    assert parts["day: month"].tolist() == [day.month for day in days]
+    assert parts["day: day of month"].tolist() == [day.day for day in days]
+    assert refused(capsys, [*args[:4], "--date-parts", "size", *args[6:]]).endswith(
+        "column 'size' holds no dates; 2024-12-31 or 31.12.2024 are dates"
+    )
+
+
+def test_names_that_occur_twice_are_numbered_with_a_warning(folder, capsys):
+    write("data.csv", ["a", "a", "b", "a", "label"], SIZE, SIZE, SIZE, SIZE, LABEL)
+    record, err = told(capsys, "compare", "data.csv", "--models", "tree", "--cv", "3")
+    assert record["columns"] == 4
+    assert "column 2 has the name of an earlier column; it is called 'a.1'" in err
+    assert "column 4 has the name of an earlier column; it is called 'a.2'" in err
+
+
+# Tables of pandas and polars
+
+
+MOMENTS = [datetime(2024, 1, 1 + i % 28, 6) for i in range(N)]
+
+
+@pytest.mark.parametrize("days", [
+    pandas.Series(pandas.to_datetime(MOMENTS)),
+    pandas.Series(pandas.to_datetime(MOMENTS)).astype("datetime64[s]"),
+    pandas.Series(pandas.to_datetime(MOMENTS)).dt.tz_localize("UTC"),
+    pandas.Series(MOMENTS, dtype=object),
+    pandas.Series(pandas.to_timedelta([moment - datetime(1970, 1, 1) for moment in MOMENTS])),
+    polars.Series(MOMENTS),
+], ids=["ns", "s", "zone", "object", "duration", "polars"])  # fmt: skip
+@pytest.mark.parametrize("make", [lambda: TableClassifier(NaiveBayes()), NaiveBayes, lambda: TableClassifier()])
+def test_dates_in_tables_are_days(days, make):
+    table = (
+        pandas.DataFrame({"day": days, "size": SIZE})
+        if isinstance(days, pandas.Series)
+        else polars.DataFrame({"day": days, "size": SIZE})
+    )
+    model = make().fit(table, LABEL)
+    numbers = pandas.DataFrame({"day": [19723.25 + i % 28 for i in range(N)], "size": SIZE})
+    np.testing.assert_array_equal(model.predict(table), make().fit(numbers, LABEL).predict(numbers))
+
+
+def test_dates_and_other_values_in_one_column_are_refused_by_its_name():
+    table = pandas.DataFrame({"day": pandas.Series([DAYS[0], 3] * 10, dtype=object), "size": SIZE[:20]})
+    with pytest.raises(TypeError, match="column 'day' of X holds dates and 3; values of one kind are wanted"):
+        TableClassifier().fit(table, LABEL[:20])
+
+
+def test_a_column_that_the_model_does_not_use_may_be_of_any_type():
+    table = pandas.DataFrame({"size": SIZE})
+    model = TableClassifier(DecisionTreeClassifier()).fit(table, LABEL)
+    more = table.assign(odd=[{"a": 1}] * N, complex=1j)
+    np.testing.assert_array_equal(model.predict(more), LABEL)
+
+
+def test_messages_name_the_column():
+    with pytest.raises(TypeError, match=r"column 'odd' of X holds \{\}"):
+        TableClassifier().fit(pandas.DataFrame({"odd": [{}] * N, "size": SIZE}), LABEL)
+    with pytest.raises(TypeError, match="column 'odd' of X has dtype complex"):
+        NaiveBayes().fit(pandas.DataFrame({"size": SIZE, "odd": 1j}), LABEL)
+
+
+# compare
+
+
+def test_ctrl_c_leaves_the_table_of_the_methods_that_are_done(folder, capsys, monkeypatch):
+    write("data.csv", ["size", "label"], SIZE, LABEL)
+
+    def interrupted(self, *given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fastclf.LogisticRegression, "fit", interrupted)
+    monkeypatch.setattr(compare, "CANDIDATES", compare.CANDIDATES[::-1])
+    args = ("compare", "data.csv", "--models", "tree,logistic,bayes", "--cv", "3")
+    record, err = told(capsys, *args, status=1)
+    assert set(record["methods"]) == {"naive Bayes, cuts", "naive Bayes, normal", "tree", "tree, 8 deep"}
+    assert record["missing"] == ["logistic regression"]
+    assert err.endswith("fastclf: interrupted: logistic regression not finished\n")
+
+
+def test_a_method_that_takes_longer_than_the_others_is_told(folder, capsys, monkeypatch):
+    write("data.csv", ["size", "label"], SIZE, LABEL)
+    monkeypatch.setattr(compare, "_SLOW", 0.05)
+    fit = fastclf.GaussianNB.fit
+
+    def slow(self, *given):
+        time.sleep(0.3)
+        return fit(self, *given)
+
+    monkeypatch.setattr(fastclf.GaussianNB, "fit", slow)
+    assert cli.main(["compare", "data.csv", "--models", "GaussianNB", "--cv", "3"]) == 0
+    assert "GaussianNB: running for 0 s, longer than all methods before it" in capsys.readouterr().err
+
+
+def test_the_table_appears_as_methods_end(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    write("data.csv", ["size", "label"], SIZE, LABEL)
+    assert cli.main(["compare", "data.csv", "--models", "tree,bayes", "--cv", "3"]) == 0
+    err = capsys.readouterr().err
+    assert [line.partition(":")[0] for line in err.splitlines() if "s of fits" in line] == [
+        "tree, 8 deep", "tree", "naive Bayes, normal", "naive Bayes, cuts",
+    ]  # fmt: skip
