@@ -11,12 +11,12 @@ from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_mor
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
-# The metrics that 'minkowski' is equal to for certain p, by this p.
+# For some p, a dict key, 'minkowski' is the same as another metric, the value.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 
 def admit(X, metric, p, metric_params, owner):
-    """(rows, Metric): the checked X, in the form in which it is searched: an array, PackedRows, or Csr."""
+    """Check X and the metric; return (rows, Metric), where the rows are X as an array, PackedRows, or Csr."""
     if not isinstance(metric, str):
         resolved = _resolve_function(metric, dict(metric_params or {}))
         sparse = resolved.compiled is None and not isinstance(X, np.ndarray) and is_sparse(X)
@@ -84,7 +84,7 @@ def resolve_metric(metric, p=2, metric_params=None):
 
 
 def _resolve_function(metric, params):
-    """The Metric for a function of the user's, in Python or compiled."""
+    """The Metric for a user's function, which is a Python function or compiled."""
     compiled = as_compiled(metric)
     triangle = params.pop("triangle", False)
     if not isinstance(triangle, bool):
@@ -96,7 +96,7 @@ def _resolve_function(metric, params):
 
 
 def admit_queries(index, X, owner):
-    """Checked queries, in the form in which an index or Segments takes them."""
+    """Check the queries X and return them in the form that `index`, an Index or Segments, takes."""
     rows, metric = index.some_rows, index.metric
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
@@ -112,7 +112,7 @@ def admit_queries(index, X, owner):
 
 
 def takes_sparse(metric, p):
-    """Whether X may be sparse for the arguments `metric` and `p`, which are not checked yet."""
+    """Whether X may be sparse for these values, not checked yet, of the parameters `metric` and `p`."""
     if not isinstance(metric, str) or metric not in NAMED:
         return False
     named = NAMED[metric]

@@ -32,11 +32,11 @@ from .search import Search
 _SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
     How rows are searched; all give the same exact answer. 'brute' scans all rows. 'filter' scans codes of a byte a
     coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'tree' is for low dimension and
-    metrics of the Minkowski family. 'kd_tree' and 'ball_tree' are other names of it, refuse what scikit-learn's trees
-    refuse, and stand for 'auto' where these take what ours does not. 'auto' takes the one that costs least by a sample
-    of the rows.
+    metrics of the Minkowski family. 'kd_tree' and 'ball_tree' mean 'tree', but raise an error where scikit-learn's
+    trees raise one; for a metric that 'tree' does not take and scikit-learn's ball tree takes, 'ball_tree' means
+    'auto'. 'auto' chooses the way with the lowest expected cost, estimated from a sample of the rows.
 leaf_size : int, default=30
-    Accepted as scikit-learn has it; without effect.
+    Accepted for compatibility with scikit-learn; without effect.
 p : float > 0, default=2
     Power of the Minkowski metric.
 metric : str or callable, default='minkowski'
@@ -49,26 +49,28 @@ metric : str or callable, default='minkowski'
     'canberra', 'braycurtis', 'seuclidean', 'mahalanobis', 'haversine' (of latitude and longitude in radians),
     'correlation' (1 less the correlation; 1 where a row is constant), the metrics of bits 'dice', 'rogerstanimoto',
     'russellrao', 'sokalmichener', 'sokalsneath' and 'yule' (any number but 0 counts as True; 0 for 0 / 0),
-    'precomputed' (X is the matrix of distances among the rows, and queries come as their distances from the rows; of a
-    sparse matrix the entries that are there, zeros too, are neighbours; rows can neither be added nor removed), a
+    'precomputed' (X is the matrix of distances among the rows, and a query is the vector of its distances from the
+    rows; in a sparse matrix only stored entries, zeros too, are neighbours; rows can neither be added nor removed), a
     DistanceMetric of scikit-learn, or a function of two rows, query and row, of X's dtype that returns a float. A
-    Python function is called for every pair: slow, thousands of times slower; a compiled one is called from all threads
-    without the GIL: `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without
-    the last, as a Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is its
-    context), or SciPy's LowLevelCallable of one. A Python function is given rows of sparse X as SciPy's matrices. Bools
-    under 'hamming' and all rows under 'jaccard' and its like are packed, once, into an eighth of a byte per feature. X
-    and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean', 'manhattan', 'cosine' and
-    'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array, queries may be sparse for every
-    named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and sparse rows can be removed, but no
-    rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows, 'nan_euclidean' and functions.
+    Python function is called for every pair, which is thousands of times slower than a named metric. A compiled
+    function is called from all threads without the GIL. Its signature is
+    `double (const double *query, const double *row, ptrdiff_t d, void *user_data)`, with or without `user_data`, and
+    it is given as a Numba `cfunc`, a ctypes function with its types, a PyCapsule named by the signature (user_data is
+    its context), or SciPy's LowLevelCallable of one. A Python function is given rows of sparse X as SciPy's matrices.
+    Bools under 'hamming' and all rows under 'jaccard' and the metrics of bits are packed, once, into an eighth of a
+    byte per feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
+    'manhattan', 'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array,
+    queries may be sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and
+    sparse rows can be removed, but no rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows,
+    'nan_euclidean' and functions.
 metric_params : dict, default=None
     For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For 'seuclidean': `V`, the
-    variance of each feature. For 'mahalanobis': `VI`, the inverse of the covariance matrix, or `V`, that matrix. For
-    'hamming', 'jaccard' and its like: `n_bits`, the number of bits of a row: X and queries are then uint8, rows packed
-    as by np.packbits(X, axis=1). For a Python function: its keyword arguments. For any function: `triangle`, True where
-    d(x, z) <= d(x, y) + d(y, z), d(x, y) = d(y, x) >= 0, and each is right to 10 digits: `fit` then measures all rows
-    from up to 16 of them (128 bytes per row), and a search measures only the rows whose distance these do not show to
-    be too large; not so with algorithm='brute'.
+    variance of each feature. For 'mahalanobis': `VI`, the inverse of the covariance matrix, or `V`, the covariance
+    matrix. For 'hamming', 'jaccard' and the metrics of bits: `n_bits`, the number of bits of a row: X and queries are
+    then uint8, rows packed as by np.packbits(X, axis=1). For a Python function: its keyword arguments. For any
+    function: `triangle`, True if d(x, z) <= d(x, y) + d(y, z) and d(x, y) = d(y, x) >= 0 hold, and all values are right
+    to 10 digits. Then `fit` stores the distances of all rows from up to 16 rows (128 bytes per row), and a search
+    measures only the rows that these distances do not rule out. `triangle` has no effect with algorithm='brute'.
 n_jobs : int, default=None
     Threads. None: FASTCLF_NUM_THREADS, else every CPU that the process may use, at most OMP_NUM_THREADS;
     -1: every CPU, -2: all but one; 1: the calling thread alone. The answer does not depend on it.
@@ -89,23 +91,23 @@ effective_metric_params_ : dict"""
 
 
 def document(cls):
-    """Insert the shared parameters and attributes into the docstring of a class."""
+    """A decorator that inserts the shared parameters and attributes into the docstring of a class."""
     cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
     return cls
 
 
 def _require_spare_rows(name, value):
     if type(value) is not dict or not all(isinstance(rows, SpareRows) for rows in value.values()):
-        raise ValueError(f"{name} is {described(value)}; a dict of spare rows is wanted")
+        raise ValueError(f"{name} is {described(value)}; a dict of SpareRows objects is wanted")
 
 
 class Neighbors(Estimator):
-    """The base of all estimators here: parameters, fitted rows, adding and removing of rows, and the search."""
+    """The base of all estimators by nearest neighbours: parameters, fitted rows, change of the rows, and the search."""
 
-    # Attributes that have one entry for each row, except the index itself.
+    # The attributes that are arrays with one entry for each fitted row.
     _columns = ("_weight", "_allowed")
 
-    _optional_k = False  # whether n_neighbors may be None until a search
+    _optional_k = False  # whether the parameter n_neighbors may be None, so that a search must state it
 
     _state_table = declare(
         n_samples_fit_=Size("n_rows"),
@@ -135,12 +137,12 @@ class Neighbors(Estimator):
             require_choice("metric", metric, sorted(NAMED))
 
     def _check_voting(self):
-        """Check the parameters for votes, in classes that have them."""
+        """Check the parameters that say how neighbours vote; does nothing in classes without votes."""
 
     def _fit_rows(self, X, sample_weight=None, y=None, labels=None):
-        """(attributes of a fit, y), all checked. The estimator itself is not changed.
+        """Check the arguments of `fit` and return (the new attributes, y). The estimator is not changed.
 
-        `labels` says whether y has labels (True), numbers (False), or does not exist (None).
+        `labels` is True if y has labels, False if y has numbers, and None if there is no y.
         """
         name = type(self).__name__
         self._check_voting()
@@ -186,7 +188,7 @@ class Neighbors(Estimator):
             "_spare_rows": {},
         }, y
 
-    # What scikit-learn's own estimators read of these.
+    # Private attributes that estimators of scikit-learn read from a fitted estimator by nearest neighbours.
 
     @property
     def _fit_X(self):
@@ -203,8 +205,8 @@ class Neighbors(Estimator):
         return hasattr(self, "n_features_in_")
 
     def _add_rows(self, X, sample_weight=None):
-        """(number of added rows, new attributes), all checked. The estimator itself is not changed."""
-        self._require_rows("added to")
+        """Check rows to add and return (the number of rows, the new attributes). The estimator is not changed."""
+        self._require_rows("added")
         rows = self._new_samples(X)
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
         if weight is None and self._weight is not None:
@@ -221,18 +223,16 @@ class Neighbors(Estimator):
         return len(rows), attributes
 
     def _require_rows(self, done):
-        """Refuse to change rows of which distances alone are known."""
+        """Refuse to change the rows if X is a matrix of precomputed distances."""
         if self._scan.metric.named.precomputed:
-            raise ValueError(
-                f"rows are {done} a matrix of precomputed distances, which has no others; a new fit is wanted"
-            )
+            raise ValueError(f"with metric='precomputed' no rows can be {done}; a new fit is wanted")
 
     def _extend(self, attributes, name, array, more):
         """Append entries to an array and store the result in `attributes`."""
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
-        """The attributes after rows are removed, all checked. The estimator itself is not changed."""
+        """Check numbers of rows and return the attributes without these rows. The estimator is not changed."""
         self._require_fitted()
         n = self.n_samples_fit_
         rows = _row_numbers(rows, n)
@@ -240,7 +240,7 @@ class Neighbors(Estimator):
             raise ValueError(f"rows names all {n} rows; at least one must stay")
         if len(rows) == 0:
             return {}
-        self._require_rows("removed from")
+        self._require_rows("removed")
         columns = {name: getattr(self, name) for name in self._columns}
         attributes = {
             name: None if column is None else np.delete(column, rows, axis=0) for name, column in columns.items()
@@ -271,7 +271,7 @@ class Neighbors(Estimator):
         return self
 
     def _ask(self, X, call, mask=None, share=1):
-        """The Search for the queries X, after X and the mask are checked; `call` is the label of its progress.
+        """Check the queries X and the mask and return a Search; `call` is the name of the public method.
 
         The search may use this `share` of `working_memory`.
         """
@@ -281,8 +281,8 @@ class Neighbors(Estimator):
             mask = np.asarray(mask)
             if mask.shape != (n,) or mask.dtype != bool:
                 raise ValueError(
-                    f"mask has dtype {mask.dtype} and shape {mask.shape}; bools of shape ({n},), one a fitted row, are"
-                    " wanted"
+                    f"mask has dtype {mask.dtype} and shape {mask.shape}; bools of shape ({n},), one for each fitted"
+                    " row, are wanted"
                 )
             mask = np.ascontiguousarray(mask).view(np.uint8)
             allowed = mask if allowed is None else mask & allowed
@@ -296,7 +296,7 @@ class Neighbors(Estimator):
         return admit_queries(self._scan, X, owner)
 
     def _n_findable(self, search):
-        """The number of rows that every query of the search can find."""
+        """The largest k for which every query of the search has k neighbours."""
         n = self.n_samples_fit_ if search.allowed is None else int(np.count_nonzero(search.allowed))
         return n if search.self_row is None else n - 1
 
@@ -324,11 +324,11 @@ def _allowed(weight, others=None):
 
 
 def _row_numbers(rows, n):
-    """The rows that an argument of `remove` names, ascending and without repetition."""
+    """The row numbers that the argument `rows` of `remove` names, ascending and without repetition."""
     rows = np.asarray(rows)
     if rows.dtype == bool:
         if rows.shape != (n,):
-            raise ValueError(f"rows is a mask of shape {rows.shape}; ({n},), one bool a fitted row, is wanted")
+            raise ValueError(f"rows is a mask of shape {rows.shape}; ({n},), one bool for each fitted row, is wanted")
         return np.flatnonzero(rows)
     if rows.ndim > 1 or (rows.dtype.kind not in "iu" and rows.size):
         raise TypeError(f"rows has dtype {rows.dtype} and shape {rows.shape}; row numbers or a mask are wanted")

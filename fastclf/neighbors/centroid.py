@@ -1,4 +1,4 @@
-"""Nearest centroid: each class is represented by its mean, or its median."""
+"""The classifier by the nearest centroid, which is the mean or the median of a class."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..linear_model.scores import LinearClassifier, counted
 from ..sums.moments import class_moments
 from .nearest import NearestNeighbors
 
-# Number of entries of an array of rows that is made while distances are computed.
+# The number of entries of X that are processed at a time where arrays as large as these entries are needed.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -49,7 +49,7 @@ class NearestCentroid(LinearClassifier):
         Prior probabilities; 'empirical' means the shares of the classes. Unless they are uniform, distances are
         measured in within-class standard deviations, and `predict` follows `decision_function`.
     n_jobs : int or None, default=None
-        Threads; None means every CPU that the process may use. It changes no result.
+        The number of threads; None means every CPU that the process may use. It changes no result.
     verbose : int, default=0
         1 shows the progress of `fit`.
     callback : callable, default=None
@@ -67,7 +67,7 @@ class NearestCentroid(LinearClassifier):
         The distance of each centroid from the mean of all rows, in standard errors: (18.4) of the book, after shrinking
         (18.5).
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        The linear scores that `predict` compares for metric='euclidean'. With two classes p - n.
+        The coefficients of the linear scores that `predict` compares for metric='euclidean'. With two classes p - n.
     intercept_ : ndarray of shape (1 or n_classes,)
     threshold_ : float
         With two classes: t, minus the logarithm of the ratio of the priors.
@@ -121,8 +121,8 @@ class NearestCentroid(LinearClassifier):
             Finite real numbers, float32 and float64 as they are.
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or bools, of two classes at least.
-        The multiplicity of each row, from 0 up; a row with weight 0 is ignored.
-            How often each row counts, from 0 up; 0 is a missing row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The multiplicity of each row, from 0 up; a row with weight 0 is ignored.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class NearestCentroid(LinearClassifier):
         name = type(self).__name__
         if self.shrink_threshold is not None:
             require_number("shrink_threshold", self.shrink_threshold, 0, open_low=True)
-        # a dense X is checked by its sums, which are finite only if X is
+        # a dense X is not checked here: if it has NaN or infinity, the sums over its rows are not finite
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
@@ -207,7 +207,7 @@ class NearestCentroid(LinearClassifier):
         return codes
 
     def _discriminants(self, X):
-        """-distance^2 in within-class standard deviations + 2 log prior, of dense rows: (18.2) of the book."""
+        """The scores (18.2) of the book for dense rows: 2 log(prior) - distance^2, in within-class standard deviations."""
         scale = np.where(self.within_class_std_dev_ > 0, self.within_class_std_dev_, 1)
         scores = np.empty((len(X), len(self.classes_)))
         with np.errstate(divide="ignore"):
@@ -230,14 +230,15 @@ class NearestCentroid(LinearClassifier):
     def decision_function(self, X):
         """Discriminant scores: twice the log posteriors, up to a term that all classes share.
 
-        Shape (n_samples, n_classes); with two classes the difference of the two, of shape (n_samples,).
+        The shape is (n_samples, n_classes). With two classes the result is the difference of the two scores, of shape
+        (n_samples,).
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @only_if(_is_euclidean)
     def predict_proba(self, X):
-        """Posterior probabilities, of shape (n_samples, n_classes), as scikit-learn has them: softmax of the scores."""
+        """Posterior probabilities of shape (n_samples, n_classes): the softmax of the scores, as in scikit-learn."""
         return map_rows(np.exp, self.predict_log_proba(X))
 
     @only_if(_is_euclidean)
@@ -256,7 +257,7 @@ def _is_uniform(prior):
 
 
 def _moments(X, codes, weight, size, n_jobs, progress):
-    """(the mean of each class, for each column the sum of the squared distances of the rows to their class's mean)."""
+    """(means, squares): the mean of each class, and for each column the sum of squared distances from class means."""
     if isinstance(X, Csr):
         return _sparse_moments(X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
@@ -278,7 +279,7 @@ def _sparse_moments(X, codes, weight, size):
 
 
 def _medians(X, codes, weight, n_classes):
-    """The weighted median of each class and column: half of the weight is on either side."""
+    """The weighted medians of shape (n_classes, n_features): half of a class's weight is on either side."""
     medians = np.empty((n_classes, X.shape[1]))
     for k in range(n_classes):
         member = np.flatnonzero(codes == k)
@@ -313,7 +314,7 @@ def _weighted_median(values, weight):
 
 
 def _separator(centroids, prior, spread):
-    """Linear scores whose maximum belongs to the nearest centroid, relative to the middle of the centroids."""
+    """The attributes of linear scores, of which the largest belongs to the nearest centroid."""
     scale2 = np.ones_like(spread)
     shift = np.zeros(len(prior))
     if not _is_uniform(prior):
@@ -332,7 +333,7 @@ def _separator(centroids, prior, spread):
 
 
 def _dense_blocks(X):
-    """(start, stop, rows) for blocks of all rows, which are made dense if X is a Csr."""
+    """Yield all rows of X in dense blocks, as (start, stop, rows)."""
     size = max(1, _BLOCK_NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         stop = min(start + size, len(X))

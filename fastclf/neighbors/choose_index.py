@@ -1,4 +1,4 @@
-"""The choice of an index for given rows."""
+"""The choice of a search index for the fitted rows."""
 
 from typing import NamedTuple
 
@@ -20,21 +20,24 @@ from .scan import Scan
 
 ALGORITHMS = ("auto", "brute", "filter", "tree", "kd_tree", "ball_tree")
 
-# Metrics that scikit-learn's ball tree does not take. For those that it takes and no tree of ours, 'auto' stands.
+# Metrics that scikit-learn's ball tree does not support. With any other metric that no tree here supports,
+# algorithm='ball_tree' means 'auto'.
 _NO_BALLS = frozenset(["correlation", "cosine", "dot", "nan_euclidean", "precomputed", "yule"])
 
-# With fewer rows than this, or for a filter fewer numbers, a scan takes less time than the construction of an index.
+# With fewer rows than this, a scan takes less time than the construction of an index.
 _FEW_ROWS = 1 << 10
+
+# If X has fewer entries than this, a scan takes less time than the construction of a filter.
 _FEW_NUMBERS = 1 << 20
 
-# Rows with at most this number of features are searched by a tree rather than a filter.
+# With at most this number of features, X is searched by a tree rather than by a filter.
 _LOW_DIMENSION = 8
 
 
 class Maker(NamedTuple):
-    """Makes an index for rows, by the given algorithm.
+    """A function that makes the search index of an X, of the kind that `algorithm` names.
 
-    'auto' chooses the index with the lowest expected cost of a query.
+    'auto' stands for the index with the lowest expected cost of a query.
     """
 
     algorithm: str
@@ -73,14 +76,14 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A Filter, or for 'auto' a Scan if no filter is expected to be faster."""
+        """A Filter; for algorithm='auto' a Scan if no filter is expected to be faster."""
         scan = Scan(X, metric)
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=self.algorithm == "filter")
         return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)
 
 
 def _as_scikit_learn_has_it(algorithm, X, metric):
-    """The algorithm that stands for 'kd_tree' or 'ball_tree', which refuse what scikit-learn's refuse."""
+    """Translate 'kd_tree' and 'ball_tree' to 'tree' or 'auto'; raise an error where scikit-learn's trees raise one."""
     if algorithm not in ("kd_tree", "ball_tree"):
         return algorithm
     if isinstance(X, Csr):

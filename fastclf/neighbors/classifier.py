@@ -1,4 +1,4 @@
-"""Classification by nearest neighbours."""
+"""The classifier by the k nearest neighbours."""
 
 import numpy as np
 

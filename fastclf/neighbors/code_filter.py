@@ -1,6 +1,7 @@
-"""Exact search that measures few rows: codes with a byte per coordinate bound every distance from below.
+"""Exact search that computes the distances of few rows, because codes of one byte per coordinate rule out the others.
 
-`src_cython/neighbors/_code_bound.pxd` says what a code is and proves the bound.
+A code bounds the distance of its row from below; `src_cython/neighbors/_code_bound.pxd` defines codes and proves the
+bound.
 """
 
 from itertools import pairwise
@@ -19,26 +20,28 @@ from .scan import Pass, Queries, Scan
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
 
-# Approximate number of blocks of rows, evenly spaced, that are searched first: rows found in them make tau small early.
+# The approximate number of blocks of rows, evenly spaced, that are searched first, so that the distance tau of the
+# k-th nearest row so far is small early.
 _SAMPLED_BLOCKS = 64
 
-# If a larger share of the rows of a range is measured, the rest is scanned, which is then faster.
+# If the codes rule out too few rows, so that a larger share than this of a range is measured, the remaining ranges are
+# scanned without codes, which is then faster.
 _MOST_MEASURED = 1 / 8
 
 
 class Coder(NamedTuple):
-    """The coding of rows, in the symbols of `src_cython/neighbors/_code_bound.pxd`."""
+    """The parameters of the coding of rows; the symbols are those of `src_cython/neighbors/_code_bound.pxd`."""
 
-    center: np.ndarray  # (d,) float64, mu
-    scale: float  # g, a power of two
+    center: np.ndarray  # (d,) float64: mu, the point that is subtracted from each row
+    scale: float  # g, a power of two that multiplies the centred rows
     step: float  # the length of one unit of a code
-    absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan'; else Euclidean norms
-    # (n_codes, d) float32, V' and a row of zeros; None: rows are coded without projection
+    absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan', not Euclidean norms
+    # (n_codes, d) float32: the transpose of V, and a row of zeros; None: rows are coded without projection
     axes: np.ndarray | None = None
-    axes_t: np.ndarray | None = None  # (d, m) float32, V, with d padded to a multiple of 4
-    shift: float = 0.0  # rho
-    delta: float = 0.0
-    kappa: float = 4 * 2.0**-24
+    axes_t: np.ndarray | None = None  # (d rounded up to a multiple of 4, m) float32: the matrix V, zeros at its end
+    shift: float = 0.0  # rho, which is subtracted from the norm of the remainder of a projection
+    delta: float = 0.0  # a bound of the norm of V'V - I
+    kappa: float = 4 * 2.0**-24  # a bound of the relative rounding errors of coding
 
     _state_table = declare(
         center=Array("float64", "n_features"),
@@ -58,13 +61,13 @@ class Coder(NamedTuple):
 
     @property
     def width(self):
-        """The bytes of a row's code, a multiple of 8 for sums of absolute values, otherwise of 4."""
+        """The bytes of a row's code, a multiple of 8 for 'manhattan' and of 4 for other metrics."""
         d = len(self.center)
         return d + -d % (8 if self.absolute else 4) if self.axes is None else len(self.axes)
 
     @property
     def per(self):
-        """Conversion factor of distances into units of step, rounded up."""
+        """The factor, rounded up, that converts distances between rows into units of `step`."""
         return self.scale / self.step / np.sqrt(1 - self.delta) * (1 + 1e-12)
 
     @staticmethod
@@ -89,19 +92,25 @@ def rotated(center, scale, axes, step, shift):
 
 
 class CodedQueries(NamedTuple):
-    """The codes of a block of queries, for the kernels of a filter; shared by all threads. See `_code_lists.pxd`."""
+    """A block of queries and their codes for the kernels of a filter, fields of `filter_t` of `_code_lists.pxd`.
+
+    All threads share this object.
+    """
 
     plain: Queries
-    code: np.ndarray  # (n_queries, padded to a multiple of 4, width) uint8; zeros in the padding
-    base: np.ndarray  # (n_queries,) float64, like all arrays below
-    slack: np.ndarray
-    length: np.ndarray
-    per: np.ndarray
-    shift: np.ndarray
+    code: np.ndarray  # (n_queries rounded up to a multiple of 4, width) uint8: codes; zeros in the padding
+    base: np.ndarray  # (n_queries,) float64: the query's term of the limit of an inner product of codes
+    slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
+    length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
+    per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of step
+    shift: np.ndarray  # (n_queries,) float64: mu'q plus a bound of the errors, for 'dot'
 
 
 class FilterPass(Pass):
-    """One thread's pass over the codes for a block of queries, each with a list of rows that may be near."""
+    """The state of one thread's pass over codes for a block of queries, with a list of candidate rows for each query.
+
+    Kernels write the lists.
+    """
 
     __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_row", "list_size", "scans", "stride")
 
@@ -110,14 +119,14 @@ class FilterPass(Pass):
         n_queries, capacity = len(queries.base), _list_capacity(found.k)
         self.codes: CodedQueries = queries
         self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
-        self.scans = False  # whether rows are scanned because the codes have ruled out too few of them
-        # the lists, which kernels write
-        self.list_size = np.zeros(n_queries, np.intp)  # (n_queries,)
-        # (n_queries,) intp: list size at which the list is refined next
+        self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
+        self.list_size = np.zeros(n_queries, np.intp)  # (n_queries,): the number of rows in each query's list
+        # (n_queries,) intp: the size of a query's list at which the list is refined next
         self.list_mark = np.full(n_queries, 64 + 2 * found.k)
-        self.list_row = np.empty((n_queries, capacity), np.intp)
-        self.list_key = np.empty((n_queries, capacity), np.intc)
-        self.best_key = np.empty(capacity)  # scratch: the rows of a list that are measured next, with best_row
+        self.list_row = np.empty((n_queries, capacity), np.intp)  # the row numbers in each query's list
+        self.list_key = np.empty((n_queries, capacity), np.intc)  # a lower bound of each listed row's distance
+        # best_key and best_row: scratch space for a heap of the rows of one list that are measured next
+        self.best_key = np.empty(capacity)
         self.best_row = np.empty(capacity, np.intp)
 
 
@@ -127,7 +136,7 @@ def _list_capacity(k):
 
 
 class Filter(Scan):
-    """Rows and their codes, searched by the codes.
+    """An index that searches the codes of rows, and computes the distances of the rows that the codes do not rule out.
 
     Parameters
     ----------
@@ -141,7 +150,7 @@ class Filter(Scan):
     Attributes
     ----------
     code : ndarray of shape (n_blocks * unit * width,), uint8
-        The codes of the rows, in panels as described in `_code_bound.pxd`.
+        The codes of the rows, in the panels that `_code_bound.pxd` describes.
     half : ndarray of shape (n_blocks * unit,), intc
         Half of the squared norm of each code, rounded down.
     slack, length : ndarrays of shape (n_blocks,), float32
@@ -186,17 +195,17 @@ class Filter(Scan):
     def _check_rest(self, sizes, entries):
         coder, width = self.coder, self.coder.width
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
-            raise ValueError(f"the codes are not those of metric {self.metric.name!r}")
+            raise ValueError(f"a filter's codes are not for metric {self.metric.name!r}; codes for it are wanted")
         if width != self.width or width % 4 or width == 0:
-            raise ValueError(f"codes are {self.width} bytes wide; {width} is wanted")
+            raise ValueError(f"a row's code has {self.width} bytes; {width} are wanted")
 
     def nearest(self, search, distance_out, index_out):
-        """The k nearest rows of each query; codes are used if k is at most a sixteenth of the number of rows."""
+        """Write the k nearest rows of each query; codes are used if k is at most a sixteenth of the number of rows."""
         few = 16 * index_out.shape[1] <= len(self.X)
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
     def _most_queries(self, k):
-        # the lists of these queries take 6 MB, and can be refined within the time of a range
+        # the lists of all queries of a block take 6 MB, and can be refined within 30 ms
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
@@ -210,8 +219,8 @@ class Filter(Scan):
         code[n_queries:] = 0
         queries = CodedQueries(plain, code, *np.empty((5, n_queries)))
         if inner:
-            # queries are scaled to length 1, not centred; a first coding with the largest step finds the smallest
-            # possible one
+            # Queries are scaled to norm 1 and not centred. A first coding with the largest possible step finds the
+            # smallest step that clips no coordinate.
             norm = plain.query_error
             norm2 = norm**2
             coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
@@ -250,7 +259,7 @@ class Filter(Scan):
         return n_found
 
     def _scan_rows(self, state, start, stop):
-        """Scan rows, without the blocks of the sample, which are searched already."""
+        """Scan the rows start to stop, except the blocks of the sample, which have been searched already."""
         span = state.stride * self.unit
         while start < stop:
             skipped = start // span * span
@@ -261,7 +270,7 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        if state.found.k:  # in a search by radius the lists are emptied after each block of rows
+        if state.found.k:  # a search by radius has emptied the lists after each block of rows
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)
                 yield

@@ -1,4 +1,7 @@
-"""The choice of a code for given rows (number of axes and step, or no code), by the expected costs on a sample."""
+"""The choice of a code (its number of axes and its step), or of no code, by the costs expected on a sample of the rows.
+
+`src_cython/neighbors/_code_bound.pxd` defines codes.
+"""
 
 import numpy as np
 
@@ -8,39 +11,40 @@ from .code_filter import Coder, rotated
 from .scan import Scan
 from .search import Search
 
-_SAMPLE = 16384  # the most rows of the sample
-_LEAST_SAMPLE = 512
-_SAMPLE_QUERIES = 16
-_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-_KEPT = (0.999, 0.99)  # shares of all coordinates that lie within the range of a code
-_MOST_FEATURES = 32768  # the most features without projection: products fit 32 bits
-_MOST_COLUMNS = 1 << 17  # the most features of a row that is coded: d u < 0.01 in the proof
+_SAMPLE = 16384  # the largest number of rows in the sample
+_LEAST_SAMPLE = 512  # the smallest number of rows in the sample
+_SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries
+_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the bytes of a code of projected rows
+_KEPT = (0.999, 0.99)  # shares of all coordinates that are not clipped, one for each step that is tried
+_MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
+_MOST_COLUMNS = 1 << 17  # the largest number of features of coded rows: d u < 0.01, as the proof of the bound requires
 
-# Times in ns on the machine of the README. Only their ratios matter, up to a factor of about two.
-_BYTE = 0.03  # to read a byte of memory in order, the limit of a single query; ...
-_CACHED_BYTE = 0.01  # ... to read a byte of codes that are in the caches
-# For many queries, by SIMD level: time for a coordinate of a scan in float32, and for a byte of a code.
+# Times in nanoseconds, measured on the machine of the README. Only their ratios matter, up to a factor of about two.
+_BYTE = 0.03  # nanoseconds to read a byte of memory in order, the limit of a single query
+_CACHED_BYTE = 0.01  # nanoseconds to read a byte of codes that are in the caches
+# Nanoseconds that many queries take, by SIMD level: for a coordinate of a scan in float32, and for a byte of a code.
 _PRODUCTS = {
     "baseline": (0.11, 0.05),
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
 }
-_ROW = 0.1  # to read a row's slack and to compare with its limit
-_MEASURE, _MEASURE_COORDINATE = 150.0, 0.5  # to measure a row: a constant part, and a part for each coordinate
+_ROW = 0.1  # nanoseconds to compare a row's code with the limit of a query
+# Nanoseconds to compute the distance of a row: a constant part, and a part for each coordinate.
+_MEASURE, _MEASURE_COORDINATE = 150.0, 0.5
 
-_CACHED_BYTES = 1 << 21
+_CACHED_BYTES = 1 << 21  # codes of at most this number of bytes are taken to stay in the caches
 
-# A filter is used if its expected cost is below this share of a scan's.
+# A filter is used if its expected cost is below this share of the cost of a scan.
 _PAYS = 0.75
 
 
 def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     """The Coder with the lowest expected cost of a search of X.
 
-    None if no code is expected to be faster than a scan, unless `force`, or if the rows are too wide for any code.
-
-    Memory limits the size of the sample. Some of its rows serve as queries in one pass over all rows.
+    The result is None if rows have too many features for a code, or, without `force`, if no code is expected to be
+    faster than a scan. `memory` (megabytes) limits the size of the sample. Some rows of the sample serve as queries,
+    which are compared with all rows once.
     """
     n, d = X.shape
     if d > _MOST_COLUMNS:
@@ -66,7 +70,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     product, code_product = _PRODUCTS[_simd.level()]
 
     def cost(width, near):
-        """The expected cost relative to a scan's: for one query or for one of many, whichever is larger."""
+        """The expected cost of a query relative to a scan: the larger one of a query alone and one of many queries."""
         measured = near * (_MEASURE + _MEASURE_COORDINATE * d)
         one = width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW + measured
         many = width * code_product + _ROW + measured
@@ -75,7 +79,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     def worth(width):
         return cost(width, 0) < least
 
-    with np.errstate(over="ignore", invalid="ignore"):  # a NaN estimate makes a search slower, not wrong
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow gives NaN as cost, and then a slower search
         sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
         for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
             expected = cost(width, near)
@@ -85,7 +89,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
 
 
 def _kth_distance(X, metric, rows, k, n_jobs, memory):
-    """The distance of each of these rows of X to its k-th nearest other row."""
+    """The distance of each of the given rows of X to its k-th nearest other row."""
     distances, indices = np.empty((len(rows), k)), np.empty((len(rows), k), np.intp)
     search = Search(X[rows], rows.astype(np.intp), None, Progress(0, "fit"), n_jobs, memory)
     Scan(X, metric).nearest(search, distances, indices)
@@ -93,22 +97,22 @@ def _kth_distance(X, metric, rows, k, n_jobs, memory):
 
 
 def _candidates(sample, sought, tau, metric, center, scale, worth):
-    """(Coder, bytes of a code, expected share of rows to measure) for each possible code with worth(bytes).
+    """Yield (Coder, bytes of a code, expected share of rows to measure) for each possible code with worth(bytes).
 
-    `sample` and the queries `sought` are scaled and centred, except that the queries of dot are not centred.
+    `sample` and the queries `sought` are scaled and centred, except that queries for 'dot' are not centred.
     """
     d = sample.shape[1]
     if metric.name == "manhattan":
         step, near = _best_step(sample, sought, tau, metric, 0, scale)
         yield Coder(center, scale, step, True), d + -d % 8, near
         return
-    offset = sought @ (scale * center)  # mu'q for each query, for dot
+    offset = sought @ (scale * center)  # mu'q for each query, for 'dot'
     rng = np.random.default_rng(0)
     axes = aside(_principal_axes, sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
         if not worth(width):
             break
-        # a rotation of the axes keeps distances; a random one makes all coordinates about equally large, and so smaller
+        # A random rotation of the axes keeps distances, and lowers the largest coordinate, so that the step is smaller.
         mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
         points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
         shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
@@ -128,8 +132,11 @@ def _with_rest(w, axes):
 
 
 def _best_step(points, sought, tau, metric, offset, scale):
-    """(step, expected share of points to measure) of the best step. One step clips no point; others, which are smaller,
-    clip the largest coordinates if clipping costs no slack."""
+    """(step, expected share of points to measure) for the best of a few steps.
+
+    The largest step clips no point. Smaller steps, which clip the largest coordinates, are tried if clipping enlarges
+    no distance, so for all metrics but 'dot'.
+    """
     few = points[:: max(1, len(points) // 2048)]
     size = np.abs(few)
     largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
@@ -140,7 +147,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
 
 
 def _share_near(points, sought, tau, metric, offset, scale, step):
-    """The share of points whose distance from a query, bounded by their codes, may be tau or less."""
+    """The share of pairs of a point and a query whose distance may be at most tau by the bound of their codes."""
     m = points.shape[1]
     if metric.name == "manhattan":
         points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
@@ -168,8 +175,8 @@ def _squares(points):
 def _principal_axes(sample, most):
     """Approximate leading eigenvectors (d, m) of the sample's second moments, with m at most d and `most`.
 
-    In many dimensions they come from a few steps of subspace iteration. The search is exact with any axes, and nearly
-    as fast with these as with the eigenvectors.
+    With more than 256 features, the vectors come from three steps of subspace iteration. The search is exact with any
+    axes, and nearly as fast with approximate eigenvectors as with exact ones.
     """
     d = sample.shape[1]
     if d <= 256:

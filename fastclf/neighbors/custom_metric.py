@@ -1,4 +1,4 @@
-"""Metrics given as functions, in Python or compiled, and pruning by the triangle inequality."""
+"""Search by a metric that is a user's function, in Python or compiled, and pruning by the triangle inequality."""
 
 import ctypes
 import re
@@ -17,29 +17,30 @@ _INTEGERS = ["ptrdiff_t", "Py_ssize_t", "ssize_t", "intptr_t", "npy_intp", "int6
 if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_ssize_t):
     _INTEGERS.append("long")
 
-# The largest number of pivots, rows whose distances from all rows are stored.
+# The largest number of pivots, which are rows whose distances from all rows are stored.
 _PIVOTS = 16
 
 # A computed distance is assumed to have a relative error of at most a tenth of this.
 _SLACK = 1e-9
 
-# Work with fewer multiply-adds than this is done faster than a thread is woken; a call counts as at least 32.
+# A search of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer. A call of a
+# user's function counts as at least 32 multiply-adds.
 _THREAD_WORK = 1 << 20
 
 
 class Compiled(NamedTuple):
     """A compiled function that the user has passed as metric."""
 
-    address: int  # of the machine code
-    user_data: int  # the address that the function gets as user_data
-    takes_user_data: bool  # whether the function has that argument
+    address: int  # the address of the machine code
+    user_data: int  # the address that the function gets as its argument user_data
+    takes_user_data: bool  # whether the function has the argument user_data
     source: object  # the object that the user passed, which keeps the machine code in memory
 
 
 def as_compiled(metric):
-    """The metric as Compiled, if it is a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable.
+    """The metric as Compiled if it is a Numba cfunc, a ctypes function, a PyCapsule, or SciPy's LowLevelCallable.
 
-    Otherwise None.
+    For any other object the result is None.
     """
     capsule = tuple.__getitem__(metric, 0) if isinstance(metric, tuple) and len(metric) else metric
     if type(capsule).__name__ == "PyCapsule":
@@ -66,7 +67,7 @@ def _is_numbers(kind):
 
 
 def _n_arguments(signature):
-    """The number of arguments, if a metric may have this C signature; otherwise None."""
+    """The number of arguments of a C signature if a metric may have this signature; otherwise None."""
     match = re.fullmatch(r"\s*double\s*\(([^()]*)\)\s*", signature)
     if not match:
         return None
@@ -79,13 +80,13 @@ def _n_arguments(signature):
 
 
 class CalledPass(NamedTuple):
-    """One thread's pass over rows with a block of queries."""
+    """The state of one thread's pass over rows with a block of queries and a compiled function as metric."""
 
     search: Search
-    query: np.ndarray  # (n_queries, d) float64
+    query: np.ndarray  # (n_queries, d) float64: the queries
     found: Heaps | Hits
-    buffer: np.ndarray  # (d,) float64, scratch: a row of X converted to float64
-    bad: np.ndarray  # (2,) intp: query and row of a distance that is NaN, written by the kernel; -1: none so far
+    buffer: np.ndarray  # (d,) float64, scratch space: a row of X converted to float64
+    bad: np.ndarray  # (2,) intp, written by the kernel: query and row of a distance that is NaN; -1: none so far
 
 
 class Called(Index):
@@ -95,11 +96,11 @@ class Called(Index):
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        A Metric with `compiled`.
+        A Metric whose `compiled` is not None.
     """
 
     def _costs(self, queries):
-        # blocks have few queries, because a call may be slow
+        # A query is said to have many values, so that blocks have few queries, because a call may be slow.
         d = self.X.shape[1]
         return max(d, 32), 1 << 15, 8 * d, 8 * d
 
@@ -157,8 +158,8 @@ class Pivots(Index):
             pivot = int(closest.argmax())
             if not closest[pivot] > 0:
                 break
-        self.pivots = np.array(pivots, np.intp)  # (n_pivots,) row numbers
-        self.from_pivots = np.concatenate(columns, axis=1)  # (n_rows, n_pivots) float64
+        self.pivots = np.array(pivots, np.intp)  # (n_pivots,): the row numbers of the pivots
+        self.from_pivots = np.concatenate(columns, axis=1)  # (n_rows, n_pivots) float64: distances from the pivots
 
     def nearest(self, search, distance_out, index_out):
         k = index_out.shape[1]
@@ -213,7 +214,11 @@ class Pivots(Index):
         return int(max(1, min(n_threads(search.n_jobs), search.memory * 1e6 / (40 * n))))
 
     def _begin_query(self, search, i):
-        """(pivots that may be found, their distances, the other rows that may be found, bounds of their distances)."""
+        """Measure a query's distances from all pivots, in steps.
+
+        Returns (pivots that may be found, distances of these pivots, other rows that may be found, lower bounds of the
+        distances of these rows).
+        """
         to_pivots = np.empty(len(self.pivots))
         yield from self._distances(_row(search.queries, i), f"query {search.first + i}", self.pivots, to_pivots)
         bound = np.empty(len(self.X))
@@ -222,7 +227,7 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        if 0 <= self_row < len(left):  # in a search of Segments the row may be in another segment
+        if 0 <= self_row < len(left):  # in a search of Segments, the query's own row may be in another segment
             left[self_row] = False
         found = left[self.pivots]
         left[self.pivots] = False
@@ -230,7 +235,7 @@ class Pivots(Index):
         return self.pivots[found], to_pivots[found], rest, bound[rest]
 
     def _distances(self, query, name, rows, distance_out):
-        """Measure the distances of rows to a query, in ranges; `name` is the query's name in messages."""
+        """Write the distances of rows to a query, in ranges; `name` stands for the query in messages."""
         metric = self.metric
         buffer = np.empty(self.X.shape[1])
         if metric.compiled is not None:
@@ -248,12 +253,12 @@ class Pivots(Index):
 
 
 def _row(X, i):
-    """A row as a function of the user's is given it: an array, or SciPy's matrix of one row."""
+    """Row i in the form that a user's function takes: an array, or SciPy's matrix of one row."""
     return as_scipy(X[i : i + 1]) if isinstance(X, Csr) else X[i]
 
 
 def _first(rows, distances, k):
-    """The k smallest pairs (distance, row), in ascending order."""
+    """The k smallest pairs (distance, row) in ascending order, as arrays (rows, distances)."""
     order = np.lexsort((rows, distances))[:k]
     return rows[order], distances[order]
 

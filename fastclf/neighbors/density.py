@@ -1,4 +1,4 @@
-"""Density by the distance to the k-th nearest neighbour."""
+"""Density estimation by the distance to the k-th nearest neighbour."""
 
 from itertools import chain
 from math import lgamma, log
@@ -102,7 +102,7 @@ class KNeighborsDensity(WeightedNeighbors):
         X : array-like of shape (n_queries, n_features), or None
             None: the fitted rows, each without itself (its weight is subtracted from n), for leave-one-out likelihoods.
         mask : array-like of bool of shape (n_samples_fit,), default=None
-            The rows to estimate from, as if the others had not been fitted; None: all.
+            The rows to estimate from, as if the other rows had not been fitted; None: all rows.
 
         Returns
         -------
@@ -130,7 +130,10 @@ class KNeighborsDensity(WeightedNeighbors):
 
 
 def _log_unit_ball(metric, d):
-    """Log volume of {x : sum_j w_j |x_j|^p <= 1}: (2 Gamma(1 + 1/p))^d / Gamma(1 + d/p) / prod_j w_j^(1/p)."""
+    """The log of the volume of {x : sum_j w_j |x_j|^p <= 1}.
+
+    The volume is (2 Gamma(1 + 1/p))^d / Gamma(1 + d/p) / prod_j w_j^(1/p).
+    """
     p = metric.p if metric.name == "minkowski" else metric.named.norm
     if p is None:
         raise ValueError(
@@ -141,7 +144,7 @@ def _log_unit_ball(metric, d):
     if metric.w is not None:
         if not metric.w.all():
             raise ValueError(
-                "metric_params['w'] has a 0, with which a ball has no finite volume; weights above 0 are wanted"
+                "metric_params['w'] has a 0, so that a ball has no finite volume; weights above 0 are wanted"
             )
         volume -= float(np.log(metric.w).sum()) / p
     return volume

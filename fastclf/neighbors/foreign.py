@@ -1,4 +1,4 @@
-"""scikit-learn's DistanceMetric as metric, and its trees and estimators, or ours, in place of rows."""
+"""Arguments of `fit` that are objects: scikit-learn's DistanceMetric as metric, and trees or estimators as X."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def is_distance_metric(metric):
 
 
 def named(metric, p, metric_params):
-    """The arguments `metric`, `p` and `metric_params`, a DistanceMetric by its name and parameters."""
+    """(metric, p, metric_params), in which a DistanceMetric is replaced by its name and its parameters."""
     if not is_distance_metric(metric):
         return metric, p, metric_params
     name = type(metric).__name__.removesuffix("64").removesuffix("32").removesuffix("Distance").lower()
@@ -26,7 +26,7 @@ def named(metric, p, metric_params):
 
 
 def opened(X, metric, p, metric_params):
-    """(X, metric, p, metric_params): X's, if it is a tree or a fitted estimator of scikit-learn's, else as given."""
+    """(X, metric, p, metric_params); if X is scikit-learn's tree or fitted estimator, its rows and its metric."""
     module = type(X).__module__
     if module in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
         metric = next(item for item in X.__getstate__() if is_distance_metric(item))

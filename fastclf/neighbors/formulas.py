@@ -1,4 +1,4 @@
-"""Exact search by metrics with a formula of their own: Canberra, Bray and Curtis, Mahalanobis, haversine ..."""
+"""Exact search by Canberra, Bray-Curtis, Mahalanobis, haversine and correlation distances, which are scanned alike."""
 
 from typing import NamedTuple
 
@@ -13,33 +13,33 @@ from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._formula_scan")
 
-# Multiply-adds that a coordinate costs by its metric, about.
+# The cost of a coordinate of a distance, in multiply-adds, for each metric; approximate.
 _WORK = {"canberra": 8, "braycurtis": 4, "seuclidean": 4, "mahalanobis": 1, "haversine": 4, "correlation": 2}
 
 
 class FormulaPass(NamedTuple):
-    """One thread's pass over rows with a block of queries."""
+    """The state of one thread's pass over rows with a block of queries, for `_formula_scan.pyx`."""
 
     search: Search
-    query: np.ndarray  # (n_queries, d) float64; for 'correlation' less their means
-    notes: np.ndarray  # (n_queries, N_NOTES) float64, what the kernel has noted of each query
+    query: np.ndarray  # (n_queries, d) float64: the queries; for 'correlation', each query minus its mean
+    notes: np.ndarray  # (n_queries, N_NOTES) float64: numbers that the kernel has computed from each query
     found: Heaps | Hits
-    panel: np.ndarray  # (N_NOTES + 2 d, PANEL_ROWS) float64, scratch of the kernel
+    panel: np.ndarray  # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space of the kernel
 
 
 class Formula(Index):
-    """All rows of X, searched exactly.
+    """An index that scans all rows of X exactly, by a metric that `_formula_scan.pyx` computes.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        One with a `formula`.
+        A Metric whose `named.formula` is True.
     """
 
     _state_table = declare(metric=MetricOf(names_with("formula")))
 
-    _check_state = DeclaredState._check_state  # the kernels of a scan do not know its metrics by a number
+    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
 
     def _work(self):
         d = self.X.shape[1]
@@ -67,12 +67,14 @@ class Formula(Index):
 
 
 def formula_metric(name, params, d):
-    """The Metric of one of these names for rows of d features; `params` is metric_params."""
+    """The Metric named `name`, which has a formula, for rows of d features; `params` is the argument metric_params."""
     params, V = dict(params or {}), None
     if name == "seuclidean":
         V = _given(params, name, "V", (d,))
         if not (np.isfinite(V) & (V > 0)).all():
-            raise ValueError("metric_params['V'] has an entry that is no finite number above 0; variances are wanted")
+            raise ValueError(
+                "metric_params['V'] has an entry that is NaN, infinite, or not above 0; variances above 0 are wanted"
+            )
         V = V.reshape(-1, 1)
     elif name == "mahalanobis":
         V = _inverse_covariance(params, d)
@@ -86,19 +88,19 @@ def formula_metric(name, params, d):
 
 
 def _given(params, name, key, shape):
-    """An entry of metric_params, which must be there and have the shape."""
+    """The array metric_params[key], after a check that it exists and has this shape."""
     if params.get(key) is None:
         raise ValueError(
             f"metric_params has no {key!r}, which metric={name!r} needs; an array of shape {shape} is wanted"
         )
     array = as_float64(params.pop(key), f"metric_params[{key!r}]")
     if array.shape != shape:
-        raise ValueError(f"metric_params[{key!r}] has shape {array.shape}; {shape} is wanted")
+        raise ValueError(f"metric_params[{key!r}] has shape {array.shape}; shape {shape} is wanted")
     return np.ascontiguousarray(array)
 
 
 def _inverse_covariance(params, d):
-    """The matrix of 'mahalanobis', which must make every distance a number."""
+    """The inverse covariance matrix for 'mahalanobis', checked to be positive semidefinite."""
     key = "V" if params.get("VI") is None and params.get("V") is not None else "VI"
     matrix = _given(params, "mahalanobis", key, (d, d))
     params.pop("V", None)
@@ -113,7 +115,7 @@ def _inverse_covariance(params, d):
     values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
     if values[0] < -1e-9 * max(values[-1], 0):
         raise ValueError(
-            f"metric_params[{key!r}] has a negative eigenvalue, {values[0]:g}, with which some distances are no"
-            " numbers; a positive semidefinite matrix is wanted"
+            f"metric_params[{key!r}] has a negative eigenvalue, {values[0]:g}, so that some distances would be NaN; a"
+            " positive semidefinite matrix is wanted"
         )
     return np.ascontiguousarray(matrix)

@@ -1,4 +1,4 @@
-"""Graphs of neighbours in one call, and the order in which scikit-learn wants their entries."""
+"""Functions that make graphs of neighbours, and one that sorts a graph's entries as scikit-learn requires."""
 
 import numpy as np
 
@@ -9,14 +9,17 @@ from .nearest import NearestNeighbors
 
 
 def _queries(X, include_self, mode):
-    """The queries of a graph: X, or None where a row is no neighbour of itself; 'auto': in a graph of ones it is."""
+    """The queries of a graph: X, or None if a row must not find itself.
+
+    With include_self='auto', rows find themselves in a graph of mode 'connectivity'.
+    """
     if include_self == "auto":
         include_self = mode == "connectivity"
     return X if include_self else None
 
 
 def _fitted(X, metric, p, metric_params, **params):
-    """(NearestNeighbors, the rows that are searched): X may be one that is fitted with the same metric."""
+    """(a fitted NearestNeighbors, its rows): X is such an estimator with the same metric, or rows to fit."""
     wanted = {"metric": metric, "p": p, "metric_params": metric_params}
     if not isinstance(X, Neighbors):
         return NearestNeighbors(**wanted, **params).fit(X), X
@@ -46,19 +49,19 @@ def kneighbors_graph(
     ----------
     X : array-like of shape (n_samples, n_features), or a fitted NearestNeighbors
     n_neighbors : int >= 1
-        k.
+        k, the number of neighbours of each row.
     mode : {'connectivity', 'distance'}, default='connectivity'
-        Ones, or the distances, at the neighbours.
+        The value of an entry: 1, or the distance of the neighbour.
     metric : str or callable, default='minkowski'
-        As NearestNeighbors has it; where X is one, its own metric is wanted.
+        As for NearestNeighbors; if X is a fitted NearestNeighbors, `metric` must be the metric of X.
     p : float > 0, default=2
         Power of the Minkowski metric.
     metric_params : dict, default=None
-        As NearestNeighbors has it.
+        As for NearestNeighbors.
     include_self : bool or 'auto', default=False
-        Whether a row is its own nearest neighbour; 'auto': with mode 'connectivity'.
+        Whether a row is its own nearest neighbour. 'auto': True with mode 'connectivity', otherwise False.
     n_jobs : int, default=None
-        Threads, as NearestNeighbors has it.
+        The number of threads, as for NearestNeighbors.
 
     Returns
     -------
@@ -95,17 +98,17 @@ def radius_neighbors_graph(
     radius : float >= 0
         Rows at exactly this distance are found.
     mode : {'connectivity', 'distance'}, default='connectivity'
-        Ones, or the distances, at the neighbours.
+        The value of an entry: 1, or the distance of the neighbour.
     metric : str or callable, default='minkowski'
-        As NearestNeighbors has it; where X is one, its own metric is wanted.
+        As for NearestNeighbors; if X is a fitted NearestNeighbors, `metric` must be the metric of X.
     p : float > 0, default=2
         Power of the Minkowski metric.
     metric_params : dict, default=None
-        As NearestNeighbors has it.
+        As for NearestNeighbors.
     include_self : bool or 'auto', default=False
-        Whether a row is its own neighbour; 'auto': with mode 'connectivity'.
+        Whether a row is its own neighbour. 'auto': True with mode 'connectivity', otherwise False.
     n_jobs : int, default=None
-        Threads, as NearestNeighbors has it.
+        The number of threads, as for NearestNeighbors.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def radius_neighbors_graph(
 
 
 def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
-    """A sparse graph whose entries ascend in each row, as scikit-learn wants graphs of precomputed distances.
+    """Sort the entries of each row of a sparse graph, as scikit-learn requires of graphs of precomputed distances.
 
     fastclf's estimators take entries in any order.
 
@@ -132,7 +135,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
     ----------
     graph : scipy.sparse matrix or array in format 'csr', 'csc', 'coo' or 'lil'
     copy : bool, default=False
-        False sorts the entries in place; a graph in another format than 'csr' is copied, and refused without `copy`.
+        False sorts the entries in place, and refuses a graph that is not in format 'csr', which must be copied.
     warn_when_not_sorted : bool, default=True
 
     Returns
@@ -179,7 +182,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
 
 
 def _ascends(graph):
-    """Whether the entries of each row ascend."""
+    """Whether the values of each row of a graph ascend."""
     drops = graph.data[1:] < graph.data[:-1]
     starts = graph.indptr[1:-1]
     drops[starts[(starts > 0) & (starts <= len(drops))] - 1] = False

@@ -1,4 +1,4 @@
-"""Exact search among sparse rows, by an inverted index. No row is made dense."""
+"""Exact search among sparse rows by an inverted index, which lists the entries of each column."""
 
 from typing import NamedTuple
 
@@ -14,12 +14,12 @@ from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._inverted_scan")
 
-# Number of entries that are processed at a time.
+# The number of entries of a sparse matrix that one step of work processes.
 _ENTRIES = 1 << 22
 
 
 def _norms(X, squared):
-    """The sum over each row of x_j^2 if `squared`, otherwise of |x_j|."""
+    """For each row of X, the sum of x_j^2 if `squared`, otherwise the sum of |x_j|."""
     norms = np.empty(len(X))
     for start, stop in _parts(X):
         kernels.norms(X.indptr, X.data, start, stop, squared, norms)
@@ -34,10 +34,10 @@ class Columns(DeclaredState):
     """The entries of a sparse matrix column by column; for 'cosine' each row is divided by its norm."""
 
     _state_table = declare(
-        row=Array("int32", "n_entries"),  # row of each entry, ascending within a column
-        value=Array("float32 or float64", "n_entries"),  # X's dtype
+        row=Array("int32", "n_entries"),  # the row of each entry, ascending within a column
+        value=Array("float32 or float64", "n_entries"),  # the value of each entry, in the dtype of X
         start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1]
-        shift=Array("float64", "n_rows"),  # the term of each row in the screen
+        shift=Array("float64", "n_rows"),  # each row's part of the lower bound of its distance from a query
     )
 
     def __init__(self, X, metric):
@@ -49,7 +49,7 @@ class Columns(DeclaredState):
         scale = np.ones(n)
         if metric.name == "cosine":
             scale = 1 / np.sqrt(np.where(metric.norm2 > 0, metric.norm2, 1))
-        # one unused entry more than X has, so that entry 0 always exists
+        # one unused entry at the end, so that the pointer to entry 0 is valid even if X has no entries
         self.row, self.value = np.empty(X.size + 1, np.int32), np.empty(X.size + 1, X.dtype)
         self.row[-1] = self.value[-1] = 0
         end = self.start.copy()
@@ -69,28 +69,31 @@ class Columns(DeclaredState):
         if entries:
             require_positions("row", self.row[: self.start[-1]], len(self.shift))
             if not ascends(self.row, self.start, strictly=False):
-                raise ValueError("row does not ascend in each column")
+                raise ValueError("row does not ascend in each column; ascending rows are wanted")
 
 
 class SparsePass(NamedTuple):
-    """One thread's pass over rows with a block of queries. All threads share the arrays of the queries."""
+    """The state of one thread's pass over sparse rows with a block of sparse queries.
+
+    All threads share `csr`, `weight` and `norm`.
+    """
 
     search: Search
-    csr: Csr  # the queries in float64, with an unused entry at the end, so that entry 0 always exists
-    weight: np.ndarray  # (n_entries + 1,) float64: the value of each entry in the screen
+    csr: Csr  # the queries in float64, with an unused entry at the end, so that the pointer to entry 0 is valid
+    weight: np.ndarray  # (n_entries + 1,) float64: the factor of each query entry in the lower bound of a distance
     norm: np.ndarray  # (n_queries,) float64: squared norms of queries, or for 'manhattan' sums of absolute values
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
-    # (n_entries + 1,) int64: for each entry of a query the next entry of its column; set by `_begin`
+    limits: np.ndarray  # (n_queries,) float64: scratch space of the kernel
+    # (n_entries + 1,) int64: for each entry of a query, the first entry of its column that is not read yet
     cursor: np.ndarray
-    sums: np.ndarray  # (PANEL_ROWS,) float64: the sums of a panel's rows; zeros between two kernel calls
+    sums: np.ndarray  # (PANEL_ROWS,) float64: scratch space for sums over rows; zeros between two kernel calls
 
 
 class Sparse(Index):
     """An index over all rows of a sparse matrix, searched exactly.
 
-    A query takes one pass over the entries of the columns in which it is not zero, and 8 bytes per row. Memory beyond
-    X: its columns, as large as X, 8 bytes per feature and 16 per row.
+    A query takes one pass over the entries of the columns in which it is not zero, and 8 bytes per row. The index takes
+    the memory of a copy of X, 8 bytes per feature and 16 bytes per row.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ class Sparse(Index):
             require_norms(norm2, X, metric, "row {} of X")
             if metric.name == "cosine":
                 metric = metric._replace(norm2=norm2)
-        # an unused entry at the end, so that entry 0 always exists
+        # an X without entries gets an unused one, so that the pointer to entry 0 is valid
         if X.size == 0:
             X = Csr(X.indptr, np.zeros(1, np.int32), np.zeros(1, X.dtype), X.n_columns)
         super().__init__(X, metric)
@@ -119,7 +122,7 @@ class Sparse(Index):
 
     def _check_rest(self, sizes, entries):
         if self._columns.value.dtype != self.X.dtype:
-            raise ValueError(f"_columns has values of dtype {self._columns.value.dtype}; {self.X.dtype} is wanted")
+            raise ValueError(f"_columns has dtype {self._columns.value.dtype}; that of X, {self.X.dtype}, is wanted")
 
     def _costs(self, queries):
         if isinstance(queries, Csr):

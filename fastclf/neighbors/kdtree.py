@@ -1,7 +1,7 @@
-"""Exact search in few dimensions: a kd-tree with the answers of a scan.
+"""Exact search in few dimensions by a kd-tree, whose answers are the bits of a scan's.
 
-A tree is fast if most boxes are farther away than the k-th neighbour: up to about ten coordinates of independent data,
-more if the data lie near a surface of fewer dimensions.
+A tree is fast if the boxes of most nodes are farther away than the k-th neighbour. This holds for up to about ten
+independent features, and for more features if the rows lie near a surface of fewer dimensions.
 """
 
 from itertools import pairwise
@@ -20,38 +20,39 @@ from .search import Heaps, Hits, put_hits, radius_of, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
 
-# A node of at most this number of leaves is built by one kernel call, in about 5 ms; a larger node in several steps.
+# A node of at most this number of leaves is sorted by one kernel call, in about 5 ms; a larger node in several calls.
 _BUILD_LEAVES = 4096
 
-# The largest number of queries in a block: neighbouring queries of a block share leaves in the caches.
+# The largest number of queries in a block. Blocks are large so that queries near each other share leaves in the caches.
 _BLOCK_QUERIES = 1 << 15
 
-# Number of nodes that the first kernel call opens, before their duration is known: each has at most 16 leaves of 32
-# rows.
+# The number of nodes that the first kernel call of a search opens, before their duration is known. A node above the
+# leaves has at most 16 leaves of 32 rows.
 _FIRST_NODES = 64
 
-# Work with fewer multiply-adds than this is done faster than a thread is woken.
+# Work of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
 _THREAD_WORK = 1 << 20
 
 
 class LeafSort:
-    """State of sorting the rows of X into leaves. Nodes that are sorted in parallel share no entries."""
+    """The arrays by which the rows of X are sorted into leaves; threads that sort different nodes share no entries."""
 
     def __init__(self, X, metric):
         n, d = X.shape
         self.X = X
-        # (d,) float64: factors by which the sides of boxes are multiplied before they are compared
+        # (d,) float64: the factor of each coordinate by which the sides of boxes are multiplied before a comparison
         self.scale = np.ones(d)
         if metric.w is not None:
             with np.errstate(over="ignore"):
                 self.scale = metric.w ** (1 / metric.p)
             self.scale = np.nan_to_num(self.scale, posinf=1e300)
-        self.rows = np.arange(n)  # (n,) intp: row numbers, ordered by leaf once all nodes are cut
-        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch: the rows of a node in their new order
-        self.keys, self.scratch = np.empty((2, n), X.dtype)  # (n,) scratch: the coordinate along which a node is cut
+        self.rows = np.arange(n)  # (n,) intp: the row numbers, ordered by leaf once all nodes are cut
+        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch space: the rows of a node in their new order
+        # (n,), dtype of X, scratch space: for each row of a node, the coordinate along which the node is cut
+        self.keys, self.scratch = np.empty((2, n), X.dtype)
 
     def sorted(self, n_leaves, threads):
-        """The row numbers leaf by leaf. All nodes of one level are cut in two, then their halves, and so on."""
+        """Cut all nodes of one level in two, then their halves, and so on; return the row numbers ordered by leaf."""
         nodes = [(0, n_leaves)]
         while nodes:
             halves = []
@@ -60,9 +61,9 @@ class LeafSort:
         return self.rows
 
     def _cut(self, node):
-        """Cut a node (first leaf, last leaf + 1, list for its halves) in two, in steps.
+        """Cut a node (first leaf, last leaf + 1, list to which its halves are added) in two; a generator of steps.
 
-        A small node is sorted at once.
+        A small node is sorted into its leaves in one step.
         """
         first, last, halves = node
         build, leaf, rows = _kdtree_build, _kdtree_build.LEAF_ROWS, self.rows
@@ -90,7 +91,7 @@ class LeafSort:
 
 
 class Walk:
-    """One thread's walk through the tree for a block of queries. Kernels write all arrays except those of the queries.
+    """The state of one thread's walk through the tree for a block of queries; kernels write all arrays but `queries`.
 
     A walk can be interrupted after any number of nodes and resumed.
     """
@@ -99,14 +100,15 @@ class Walk:
 
     def __init__(self, search, queries, found):
         n_queries = len(queries.query)
-        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and Heaps or Hits
-        self.bound = np.full(n_queries, np.inf)  # (n_queries,) float64, the same as in a Pass of a scan
-        # (n_queries,): the node of level 1 at which the walk of each query starts
+        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and either Heaps or Hits
+        self.bound = np.full(n_queries, np.inf)  # (n_queries,): no row whose screen exceeds the bound is a neighbour
+        # (n_queries,) intp: the node just above the leaves at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)
         self.order = None  # (n_queries,) intp: the order in which queries are answered; set when homes are known
-        # (4,) intp: numbers of queries begun, of nodes on the stack, of hits, and of hits of completed queries
+        # (4,) intp: the numbers of queries begun, of nodes on the stack, of hits, and of hits of completed queries
         self.position = np.zeros(4, np.intp)
-        self.near, self.node = np.empty(kernels.STACK_SIZE), np.empty(kernels.STACK_SIZE, np.intp)  # the stack
+        # the stack of nodes to open: a lower bound of the distance of each node, and its number
+        self.near, self.node = np.empty(kernels.STACK_SIZE), np.empty(kernels.STACK_SIZE, np.intp)
 
 
 class Tree(Scan):
@@ -150,7 +152,7 @@ class Tree(Scan):
 
     @staticmethod
     def _sizes(n):
-        """The number of leaves, and of nodes on each level above them, up to 1 for the root."""
+        """[number of leaves, number of nodes on the level above the leaves, ..., 1 for the root]."""
         sizes = [ceil(n / _kdtree_build.LEAF_ROWS)]
         while len(sizes) == 1 or sizes[-1] > 1:
             sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
@@ -158,7 +160,10 @@ class Tree(Scan):
 
     def _check_rest(self, sizes, entries):
         if not self.X.dtype == self.panels.dtype == self.boxes.dtype:
-            raise ValueError(f"panels and boxes have dtypes {self.panels.dtype} and {self.boxes.dtype}; X's is wanted")
+            raise ValueError(
+                f"panels and boxes have dtypes {self.panels.dtype} and {self.boxes.dtype}; the dtype of X,"
+                f" {self.X.dtype}, is wanted"
+            )
 
     def _pack(self, threads):
         (n, d), dtype = self.X.shape, self.X.dtype
@@ -193,8 +198,8 @@ class Tree(Scan):
     def within(self, search, radius, indices_out, distances_out):
         """Write all rows within the radius of each query, by ascending row; see `Index.within`.
 
-        Queries with more hits than the buffer can hold are answered by a scan in the end, which is as fast as the tree
-        for them.
+        Queries with more hits than the buffer can hold are answered by a scan in the end, which is then as fast as the
+        tree.
         """
         least = 2 * _kdtree_build.LEAF_ROWS * _kdtree_build.NODE_CHILDREN
         capacity = max(least, int(min(1 << 18, search.memory * 1e6 / 2 / n_threads(search.n_jobs) / 80)))
@@ -221,7 +226,7 @@ class Tree(Scan):
 
         threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        unwatched = Progress(0, "")  # the progress of these queries has been reported already
+        unwatched = Progress(0, "")  # the walk has already reported the progress of these queries
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
             rows, distances = np.empty((2, len(some)), object)
@@ -230,10 +235,10 @@ class Tree(Scan):
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):
-        """(threads, blocks of queries that fit the given megabytes)."""
+        """(number of threads, blocks of queries that fit into `memory` megabytes)."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
-        # a guess of the number of rows that a query visits, good enough to tell microseconds from milliseconds
+        # a rough guess of the number of rows that a query visits, which decides whether threads are worth their start
         visited = min(n, 64 * 3 ** min(d, 30))
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
@@ -244,13 +249,13 @@ class Tree(Scan):
         return threads, [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
     def _walk(self, state):
-        """Answer the queries of a Walk, in the order of their homes; yields the outcome of each kernel call."""
+        """Answer the queries of a Walk in the order of their first nodes; yields the outcome of each kernel call."""
         for start, stop in ranges(0, len(state.homes), 1 << 10):
             kernels.homes(self, state, start, stop, self.boxes)
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # a range without end: the walk ends the loop
+        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # the end of the walk ends this loop
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
             advance(state.search.progress, int(n_done - done) * len(self.rows))

@@ -1,4 +1,4 @@
-"""Rows with labels that vote: how labels become codes, and how rows and classes come and go together."""
+"""Fitted rows with labels: labels become codes, and rows and classes are added and removed together."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from .labels import as_label_lists, join, leave
 
 
 class LabelledRows(Neighbors):
-    """What classifiers by nearest neighbours share."""
+    """The base of classifiers by nearest neighbours: `fit`, `partial_fit` and `remove` of rows with labels."""
 
     _state_table = declare(
         _classes=List("n_outputs", Array("any", None)),
-        _codes=Array("intp", "n_rows", "n_outputs"),  # the class of each row's labels
+        _codes=Array("intp", "n_rows", "n_outputs"),  # each row's code, the number of its class, for each output
     )
 
     _columns = (*Neighbors._columns, "_codes")
@@ -34,8 +34,9 @@ class LabelledRows(Neighbors):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels that can be sorted: ints, strings, bools.
         sample_weight : array-like of shape (n_samples,), default=None
-            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Where
-            `n_neighbors` are taken, they are taken until their weights add up to this number, the last one in part.
+            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, and weight 2 means two equal rows.
+            The `n_neighbors` neighbours of a query are taken in order of distance until their weights add up to
+            `n_neighbors`; the last one counts in part.
 
         Returns
         -------
@@ -44,7 +45,7 @@ class LabelledRows(Neighbors):
         return self._become(**self._fitted_attributes(X, y, sample_weight))
 
     def _fitted_attributes(self, X, y, sample_weight):
-        """The attributes of a fit, all checked. The estimator itself is not changed."""
+        """Check the arguments of `fit` and return the new attributes. The estimator is not changed."""
         attributes, y = self._fit_rows(X, sample_weight, y, labels=True)
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
         return attributes | {
@@ -65,7 +66,7 @@ class LabelledRows(Neighbors):
         ----------
         X, y, sample_weight
             As for `fit`. New labels are added to `classes_`. Without `sample_weight` each row counts once.
-        classes : array-like of labels, or a list of these for several outputs, default=None
+        classes : array-like of labels, or a list of such arrays for several outputs, default=None
             Labels that are kept in `classes_` even if no row has them. Never necessary.
 
         Returns

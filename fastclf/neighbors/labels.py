@@ -1,4 +1,4 @@
-"""Labels as codes of classes, and classes that are added and removed with the rows."""
+"""Labels as codes, which number the classes, and the change of classes as rows are added and removed."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from .._validation import encode_labels, require_labels
 
 
 def encode_more(classes, y):
-    """(the sorted union of classes and labels y, the index of each label in the union)."""
+    """(the sorted union of the classes and the labels y, the index of each label of y in the union)."""
     require_labels(y)
     kinds = {"numbers" if kind in "biuf" else kind for kind in (classes.dtype.kind, y.dtype.kind)} - {"O"}
     if len(kinds) > 1:
@@ -24,9 +24,10 @@ def encode_more(classes, y):
 
 
 def join(codes, classes, labels):
-    """Add labels to the classes: (codes of the rows, classes, codes of the labels), for each output.
+    """Add new labels to the classes of each output.
 
-    `codes` is an array of shape (n_rows, n_outputs), renumbered where there are new classes; or None.
+    Returns (codes, classes, codes of the new labels). The array `codes` of shape (n_rows, n_outputs), the codes of the
+    earlier rows, is renumbered if there are new classes; None stays None.
     """
     joined, new = zip(*(encode_more(*output) for output in zip(classes, labels)))
     if codes is not None and any(len(more) > len(old) for more, old in zip(joined, classes)):
@@ -36,7 +37,7 @@ def join(codes, classes, labels):
 
 
 def leave(codes, classes, declared):
-    """(codes, classes), for each output, without the classes that no row has, unless they were declared by the user."""
+    """(codes, classes) without the classes that no row has, unless the user has declared them; for each output."""
     columns, kept = [], []
     for output, (column, names) in enumerate(zip(codes.T, classes)):
         stays = np.bincount(column, minlength=len(names)) > 0

@@ -1,9 +1,9 @@
-"""Rows that can be added and removed: several segments, each with its own index, searched as one.
+"""Rows that can be added and removed, in several segments, each with an index of its own; a search covers them all.
 
 Rows are numbered from 0 in the order in which they were added. Each row also has a place. The given rows, which belong
-to the caller and are neither copied nor changed, have the first places; the added rows, which are in a buffer, have the
-places after them. A removed row leaves a hole among the places, so that the order of rows, and the way ties are broken,
-stays.
+to the caller and are neither copied nor changed, have the first places. The added rows, which are in a buffer, have the
+places after the given rows. A removed row leaves a hole among the places, so that the order of rows, by which ties are
+broken, does not change.
 """
 
 from functools import partial
@@ -17,36 +17,36 @@ from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
 from .search import Heaps, kernels, put_hits, radius_of, require_full
 
-# The largest number of queries that are searched in all segments before the next queries.
+# The largest number of queries in a block; all segments are searched for one block before the next block.
 _BLOCK_QUERIES = 1 << 14
 
 
 class SpareRows:
     """Spare rows at the end of an array's buffer, so that a row is appended in amortised O(1).
 
-    Arrays that were returned earlier do not change: each spare row is written for one array only. A copied or unpickled
-    object has no spare rows.
+    Arrays that were returned earlier do not change, because each spare row is written for one array only. A copied or
+    unpickled object has no spare rows.
     """
 
     def __init__(self, buffer=None):
         self._buffer = buffer
-        self._claimed = {}  # length of an array: the call that has appended to it
+        self._claimed = {}  # key: the length of an array; value: a token of the call that has appended to this array
 
     def __getstate__(self):
         return {"_buffer": None, "_claimed": {}}
 
     def _check_state(self):
         if vars(self).get("_buffer") is not None or vars(self).get("_claimed"):
-            raise ValueError("a file has spare rows; none are wanted")
+            raise ValueError("a file has spare rows; a file without them is wanted")
         self._buffer, self._claimed = None, {}
 
     def extend(self, array, rows):
-        """(the array with the rows appended, the spare rows after them)."""
+        """Append rows to an array; returns (the longer array, the SpareRows after its end)."""
         n, total = len(array), len(array) + len(rows)
         kind = np.result_type(array, rows)
         spare, buffer = self, self._buffer
         fits = buffer is not None and array.base is buffer and total <= len(buffer) and kind == buffer.dtype
-        # setdefault is atomic: of several threads that append to the same array, one gets the spare rows
+        # setdefault is atomic, so that of several threads that append to the same array only one gets the spare rows
         claim = object()
         if not fits or self._claimed.setdefault(n, claim) is not claim:
             spare = SpareRows(np.empty((total + total // 2 + 16, *array.shape[1:]), kind))
@@ -56,17 +56,17 @@ class SpareRows:
 
 
 class Segments(DeclaredState):
-    """Rows that can be added and removed, searched exactly; with the methods `nearest` and `within` of `Index`.
+    """Rows that can be added and removed, and their exact search by the methods `nearest` and `within` of `Index`.
 
-    The rows of an object do not change: `add` and `remove` make a new object, which shares what it can.
+    The rows of an object do not change: `add` and `remove` return a new object, which shares arrays with the old one.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous; or PackedRows or Csr, to which no rows can be added
     metric : Metric
     make, make_small : function of (X, metric)
-        Make the index of a lasting segment, and the index of the rows added last. The second index is made again by the
-        first search after each addition, and must cost no more than a search.
+        `make` makes the index of a lasting segment; `make_small` makes the index of the rows added last. The first
+        search after each addition calls `make_small`, which must cost no more than a search.
     """
 
     _state_table = declare(
@@ -83,18 +83,18 @@ class Segments(DeclaredState):
 
     def __init__(self, X, metric, make=Scan, make_small=Scan):
         self.metric, self._make, self._make_small = metric, make, make_small
-        self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()  # (n_added, d)
-        # (n_places,) uint8, 0 for each hole; None: there are no holes
+        self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()  # (n_added, d): the added rows
+        # (n_places,) uint8: 0 for each hole, 1 for each row; None: there are no holes
         self._alive, self._spare_alive = None, SpareRows()
         self._holes = np.empty(0, np.intp)  # the places of the holes, in ascending order
-        self._given = make(X, metric)  # index of the given rows; None once all of them are removed
-        self._sealed = None  # index of all added rows but the last ones, or None
-        self._unsealed = False  # whether the next search must make _sealed
-        self._tail = None  # index of the added rows that are not in _sealed; None: the next search makes it
-        self._placed = None  # the last mask by row number, and the same mask by place
+        self._given = make(X, metric)  # the index of the given rows; None once all given rows are removed
+        self._sealed = None  # the index of all added rows but the last ones; None: there is no such index yet
+        self._unsealed = False  # whether the next search must make the index _sealed
+        self._tail = None  # the index of the added rows that are not in _sealed; None: the next search makes it
+        self._placed = None  # (the mask of the last search, by row number; the same mask by place), or None
 
     def __getstate__(self):
-        """The attributes that cannot be reconstructed. A file calls the added rows `_own`."""
+        """The attributes from which all others can be made. In files the added rows have the name `_own`."""
         names = ("metric", "_make", "_make_small", "_given", "_alive")
         return {name: vars(self)[name] for name in names} | {"_own": self._added if len(self._added) else None}
 
@@ -113,7 +113,7 @@ class Segments(DeclaredState):
         added = Array("float32 or float64", None, "n_features") if dense else Array("any", 0, "n_features")
         added.check("_own", self._added, sizes, entries)
         if len(self) == 0:
-            raise ValueError("there are no rows; at least one is wanted")
+            raise ValueError("a file has no fitted rows; at least one is wanted")
 
     def _check_state(self, entries=True):
         super()._check_state(entries)
@@ -125,7 +125,7 @@ class Segments(DeclaredState):
 
     @property
     def some_rows(self):
-        """Some of the rows, which show the type of all rows."""
+        """Some of the rows, whose type (array, PackedRows or Csr) is that of all rows."""
         return self._added if self._given is None else self._given.X
 
     @property
@@ -138,7 +138,7 @@ class Segments(DeclaredState):
         return self._n_given + len(self._added)
 
     def _parts(self):
-        """The segments as (first place, index)."""
+        """The segments as a list of (first place, index); makes the indexes that do not exist yet."""
         if self._unsealed and len(self._added):
             self._sealed, self._unsealed = self._make(self._added, self.metric), False
         parts = [] if self._given is None else [(0, self._given)]
@@ -152,7 +152,7 @@ class Segments(DeclaredState):
         return parts
 
     def _single(self):
-        """The index of all rows, if it is the only one and there are no holes; otherwise None."""
+        """The index of all rows if there is one segment without holes; otherwise None."""
         if self._alive is not None:
             return None
         if not len(self._added):
@@ -161,15 +161,15 @@ class Segments(DeclaredState):
         return parts[0][1] if len(parts) == 1 else None
 
     def whole(self):
-        """One index of all rows, by row number: the only one that exists, or one made of a copy of all rows."""
+        """An index of all rows by row number: that of the only segment, or a new index of a copy of all rows."""
         single = self._single()
         return self._make(self[:], self.metric) if single is None else single
 
-    # The rows as queries
+    # Members that queries also have, because the fitted rows can serve as queries.
 
     @property
     def X(self):
-        """All rows in the form in which they are searched, or this object, whose slices have that form."""
+        """All rows as an array, PackedRows or Csr if they are in one piece; otherwise this object."""
         single = self._single()
         return self if single is None else single.X
 
@@ -183,7 +183,7 @@ class Segments(DeclaredState):
 
     @property
     def row_bytes(self):
-        """The largest number of bytes of a row that is cut out."""
+        """The largest number of bytes that a row takes in a slice of this object."""
         some = self.some_rows
         return 8 * some.shape[1] if isinstance(some, np.ndarray) else some.row_bytes
 
@@ -191,7 +191,7 @@ class Segments(DeclaredState):
         return self.n_places - len(self._holes)
 
     def __getitem__(self, rows):
-        """Rows by number (a slice or an array)."""
+        """The rows with the given numbers, which are a slice or an array."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
         places = self._places(rows)
@@ -204,16 +204,16 @@ class Segments(DeclaredState):
         return found
 
     def _places(self, rows):
-        """The places of rows by their numbers: there are holes[i] - i rows before hole i."""
+        """The places of the rows with the given numbers; holes[i] - i rows lie before hole i."""
         if self._alive is None:
             return rows
         return rows + np.searchsorted(self._holes - np.arange(len(self._holes)), rows, side="right")
 
     def _rows(self, places):
-        """The numbers of the rows at the given places: the place minus the number of holes before it."""
+        """The numbers of the rows at the given places: each place minus the number of holes before this place."""
         return places if self._alive is None else places - np.searchsorted(self._holes, places)
 
-    # Change
+    # Methods that change rows
 
     def _twin(self):
         new = object.__new__(Segments)
@@ -221,20 +221,20 @@ class Segments(DeclaredState):
         return new
 
     def add(self, rows):
-        """A new object with rows appended as a copy. O(d) per row, amortised, and sometimes a new index."""
+        """A new object to which a copy of the rows is appended; O(d) per row, amortised, and sometimes a new index."""
         if not isinstance(self.some_rows, np.ndarray):
             raise TypeError(f"rows cannot be added to {self.some_rows.kind}; an array is wanted")
         if not isinstance(rows, np.ndarray):
             raise TypeError(f"X is {rows.kind}, but the fitted rows are an array; an array is wanted")
-        # the function is called with rows of a single type
+        # a user's function is always called with rows of a single type, so that all rows are converted to it
         if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)
-        self._make_small(rows, self.metric)  # raises if the metric cannot take the rows
+        self._make_small(rows, self.metric)  # raises an error if the metric cannot take the new rows
         new = self._twin()
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None
         if new._spare is not self._spare:
-            new._sealed = self._make(new._added, self.metric)  # when the buffer moves, which is rare
+            new._sealed = self._make(new._added, self.metric)  # a new buffer is rare, so a new index is affordable
         if self._alive is not None:
             new._alive, new._spare_alive = self._spare_alive.extend(self._alive, np.ones(len(rows), np.uint8))
         return new
@@ -243,7 +243,7 @@ class Segments(DeclaredState):
         """A new object without some of the rows; at least one must remain. O(n).
 
         The added rows are compacted once fewer than half of them remain. The given rows are not copied, but removed
-        rows at both ends are excluded from the search once the remaining ones lie within half of the given rows.
+        rows at both ends are excluded from the search once all remaining given rows lie within half of the places.
         """
         new = self._twin()
         alive = np.ones(self.n_places, np.uint8) if self._alive is None else self._alive.copy()
@@ -264,7 +264,7 @@ class Segments(DeclaredState):
         new._alive, new._spare_alive = (alive if len(new._holes) else None), SpareRows()
         return new
 
-    # Search
+    # Search methods
 
     def nearest(self, search, distance_out, index_out):
         """Write the k nearest rows of each query; see `Index.nearest`."""
@@ -279,7 +279,8 @@ class Segments(DeclaredState):
     def _nearest(self, search, distance_out, index_out):
         """Search all segments for one block of queries after another, and merge the results.
 
-        Half of the memory is for the search of a segment, the other half for the queries and all results.
+        Half of the memory is for the search of a segment, the other half for the queries and the results of all
+        segments.
         """
         n_queries, k = index_out.shape
         parts = self._allowed_parts(search.allowed)
@@ -299,7 +300,7 @@ class Segments(DeclaredState):
             run(partial(self._finish, heaps, found, search.fewer), cuts, n_threads(search.n_jobs))
 
     def _finish(self, heaps, found, fewer, cut):
-        """Merge the results of some queries in all segments into their heaps, and sort the heaps into lists."""
+        """For some queries, merge the results of all segments into heaps, and sort each heap into a list."""
         for distance, index, first in found:
             kernels.merge(heaps.distance[cut], heaps.index[cut], distance[cut], index[cut], first)
         kernels.sort(heaps.distance[cut], heaps.index[cut])
@@ -322,7 +323,7 @@ class Segments(DeclaredState):
                 put_hits(i, self._rows(rows), distances, indices_out, distances_out)
 
     def _ask_parts(self, block, parts):
-        """The segments as (first place, index, Search for a block of queries, number of rows that may be found)."""
+        """Yield each segment as (first place, index, Search for a block of queries, number of rows to be found)."""
         places = None if block.self_row is None else self._places(block.self_row)
         block = block._replace(memory=block.memory / 2, fewer=True)
         for first, index, allowed, findable in parts:
@@ -330,12 +331,15 @@ class Segments(DeclaredState):
             yield first, index, block._replace(self_row=self_row, allowed=allowed), findable
 
     def _allowed_parts(self, allowed):
-        """The segments as (first place, index, mask of findable places or None for all, number of findable places)."""
+        """The segments as a list of (first place, index, mask of places that may be found, number of such places).
+
+        A mask is None if all places of the segment may be found.
+        """
         if self._alive is not None:
             if allowed is None:
                 allowed = self._alive
             else:
-                placed = self._placed  # one read, because the search of another thread may replace it
+                placed = self._placed  # read once, because another thread's search may replace it
                 if placed is None or placed[0] is not allowed:
                     by_place = self._alive.copy()
                     by_place[by_place != 0] = allowed

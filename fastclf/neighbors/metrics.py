@@ -1,4 +1,4 @@
-"""The metrics, and the properties of each."""
+"""The named metrics, their properties, and a metric with its parameters."""
 
 from typing import NamedTuple
 
@@ -12,25 +12,25 @@ kernels = _simd.load("neighbors._scan")
 
 
 class Named(NamedTuple):
-    """Properties of a metric that has a name."""
+    """The properties of a metric that has a name."""
 
     name: str
     aliases: tuple[str, ...] = ()
-    norm: float | None = None  # p, if the metric is the p-norm of the difference
-    scanned: bool = True  # whether `_scan.pyx` can compute it
-    # Whether `_scan.pyx` computes it from the rows of X themselves, without norms of the rows and without powers.
+    norm: float | None = None  # p if the metric is the p-norm of the difference of two rows; otherwise None
+    scanned: bool = True  # whether `_scan.pyx` computes the metric
+    # whether `_scan.pyx` needs no norms of rows and no powers, so that it can read the rows of X in place
     as_it_lies: bool = False
-    tree: bool = False  # whether a kd-tree can search by it: the box of a node bounds the distances of its rows
-    coded: bool = False  # whether a filter can search by it: codes with a byte per coordinate bound the distances
-    sparse: bool = False  # whether an inverted index can search by it
-    packed: bool = False  # whether rows of packed bits can be searched by it, by counting bits
-    formula: bool = False  # whether `_formula_scan.pyx` can compute it
-    precomputed: bool = False  # whether X holds the distances themselves
-    missing: bool = False  # whether NaN is allowed, as a missing value
+    tree: bool = False  # whether the box of a kd-tree's node bounds the distances of its rows
+    coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
+    sparse: bool = False  # whether an inverted index of sparse rows computes the metric
+    packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits
+    formula: bool = False  # whether `_formula_scan.pyx` computes the metric
+    precomputed: bool = False  # whether the entries of X are distances
+    missing: bool = False  # whether rows may have NaN as a missing value
 
     @property
     def code(self):
-        """The number of the metric in the kernels of a scan, or -1."""
+        """The number by which the kernels of a scan know the metric; -1 if they do not compute it."""
         return kernels.CODES.get(self.name, -1)
 
 
@@ -60,31 +60,32 @@ METRICS = (
     Named("nan_euclidean", scanned=False, missing=True),
 )
 
-# Each metric by its name and its aliases.
+# A dict of the metrics whose keys are their names and aliases.
 NAMED = {name: metric for metric in METRICS for name in (metric.name, *metric.aliases)}
 
-# A function of the user's, whose properties are unknown; its Metric is called "callable" or "compiled".
+# The properties of a user's function as metric, of which nothing is known. The name of its Metric is "callable" for a
+# Python function and "compiled" for a compiled one.
 _FUNCTION = Named("function", scanned=False)
 
 
 def names_with(column):
-    """The sorted names of the metrics for which a column of the table is True."""
+    """The sorted names of the metrics whose property `column`, a field of Named, is True."""
     return sorted(metric.name for metric in METRICS if getattr(metric, column))
 
 
 def known_of(name):
-    """The Named for the name in a Metric."""
+    """The properties (Named) of a Metric with this name."""
     return NAMED.get(name, _FUNCTION)
 
 
 def require_no_more(params, metric):
-    """Refuse what is left of metric_params once the metric has taken its parameters."""
+    """Refuse entries of metric_params that the metric does not take; `params` has what the metric has left."""
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 
 
 class Metric(NamedTuple):
-    """A metric with its parameters, for the kernels."""
+    """A metric with its parameters, and with numbers computed from the rows that kernels need."""
 
     _state_table = declare(
         p=Value(require_number, 0, True),
@@ -97,20 +98,20 @@ class Metric(NamedTuple):
     name: str
     code: int
     p: float = 2.0
-    w: np.ndarray | None = None  # (n_features,) float64, the weights of 'minkowski'
-    norm2: np.ndarray | None = None  # (n_rows,) float64, squared norms of the rows, for 'cosine'
+    w: np.ndarray | None = None  # (n_features,) float64: the weights w of 'minkowski'
+    norm2: np.ndarray | None = None  # (n_rows,) float64: the squared norms of the rows, for 'cosine'
     largest_norm: float = 0.0  # the largest norm of a row, for 'dot'
-    function: object = None  # the Python function that is the metric
-    keywords: dict | None = None  # further arguments of that function, by name
-    compiled: object = None  # the compiled function that is the metric
+    function: object = None  # the Python function that is the metric, or None
+    keywords: dict | None = None  # the keyword arguments of the Python function that is the metric
+    compiled: object = None  # the compiled function that is the metric, an object Compiled, or None
     triangle: bool = False  # whether the user states that the triangle inequality holds
-    # (n_features, 1) float64, the variances of 'seuclidean', or (n_features, n_features), the inverse of the covariance
-    # matrix for 'mahalanobis'
+    # float64: for 'seuclidean' the variances, (n_features, 1); for 'mahalanobis' the inverse of the covariance matrix,
+    # (n_features, n_features)
     V: np.ndarray | None = None
 
     @property
     def named(self):
-        """The properties of the metric."""
+        """The properties of the metric, an object Named."""
         return known_of(self.name)
 
     @property
@@ -120,14 +121,15 @@ class Metric(NamedTuple):
 
     @property
     def shown(self):
-        """The name of the metric in messages."""
+        """The metric as messages show it: its name, or the user's function."""
         return self.name if self.custom is None else self.custom
 
 
 class MetricOf(Instance):
-    """In a table of state: a Metric with one of these names, never a function, whose address could be forged in a file.
+    """A check of fitted state that comes from a file: a Metric with one of the given names.
 
-    If rows are `measured` with the metric, it must also hold the norms that were computed from the rows.
+    A function as metric is refused, because a file could forge its address. With `measured`, the Metric must also have
+    the norms that its kernels need.
     """
 
     def __init__(self, names, measured=True):
@@ -145,9 +147,9 @@ class MetricOf(Instance):
             n_columns = 1 if value.name == "seuclidean" else "n_features"
             Array("float64", "n_features", n_columns).require("V", value.V, sizes, entries)
         if value.name == "haversine" and sizes["n_features"] != 2:
-            raise ValueError(f"{name} is 'haversine' of {sizes['n_features']} features; 2 are wanted")
+            raise ValueError(f"{name} is 'haversine' for rows of {sizes['n_features']} features; 2 features are wanted")
 
 
 def numbered(metric):
-    """A Metric from a file, with the number that the kernels of this build have for its name."""
+    """The same Metric, which a file may have held, with the number that this build's kernels give to its name."""
     return metric._replace(code=metric.named.code)

@@ -1,4 +1,4 @@
-"""Euclidean distances between rows with missing values."""
+"""Exact search by Euclidean distances between rows with missing values."""
 
 from typing import NamedTuple
 
@@ -14,23 +14,23 @@ kernels = _simd.load("neighbors._missing_scan")
 
 
 class MissingPass(NamedTuple):
-    """One thread's pass over rows with a block of queries."""
+    """The state of one thread's pass over rows with a block of queries, for `_missing_scan.pyx`."""
 
     search: Search
-    query: np.ndarray  # (n_queries, d) float64, with NaN for missing values
+    query: np.ndarray  # (n_queries, d) float64: the queries, with NaN for missing values
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries,) float64, scratch of the kernel
-    panel: np.ndarray  # (d, PANEL_ROWS) float64, scratch of the kernel
+    limits: np.ndarray  # (n_queries,) float64: scratch space of the kernel
+    panel: np.ndarray  # (d, PANEL_ROWS) float64: scratch space of the kernel
 
 
 class Missing(Index):
-    """An index over all rows of X, in which NaN is a missing value, searched exactly.
+    """An index that scans all rows of X, in which NaN is a missing value, exactly.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64, C-contiguous
     metric : Metric
-        'nan_euclidean'.
+        The Metric 'nan_euclidean'.
     """
 
     _state_table = declare(metric=MetricOf(names_with("missing")))

@@ -1,4 +1,4 @@
-"""Search for the nearest rows."""
+"""The estimator that searches the nearest rows of queries."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
     -----
     `fit` stores a reference to X (float32 or float64, C-contiguous: no copy; memory maps stay on disk) and reads it
     once, to refuse NaN and infinity. Rows of `partial_fit` are copied, into at most 1.5 times their size. Distances are
-    those of the float64 sum over the coordinates in order, for float32 input too, and ties go to the smaller row index:
+    sums in float64 over the coordinates in their order, for float32 input too, and ties go to the smaller row index:
     the number of threads, the batch size and the SIMD level change no bit of an answer.
 
     Examples

@@ -1,4 +1,4 @@
-"""Distances between rows of bits, such as Hamming's and Jaccard's, on packed bits: an eighth of a byte per feature."""
+"""Exact search by distances between rows of bits, such as Hamming's and Jaccard's, on eight features per byte."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from .search import FEW_QUERIES, Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._bits_scan")
 
-# Number of values that are packed and checked at a time.
+# The number of values that are checked and packed in one step of work.
 _PACK_NUMBERS = 1 << 22
 
 
@@ -22,7 +22,7 @@ class PackedRows(DeclaredState):
 
     Parameters
     ----------
-    packed : ndarray of shape (n, n_bytes), uint8, C-contiguous, zero beyond the last bit
+    packed : ndarray of shape (n, n_bytes), uint8, C-contiguous, with zeros after the last bit of each row
     n_bits : int
         Number of bits of a row.
     given : bool
@@ -57,7 +57,7 @@ class PackedRows(DeclaredState):
         return self.packed.shape[1]
 
     def bits(self):
-        """The rows as bools."""
+        """The rows as an array of bools, one for each bit."""
         return np.unpackbits(self.packed, axis=1, count=self.n_bits).view(bool)
 
     def ones(self):
@@ -74,10 +74,10 @@ def _parts(X):
 
 
 def as_bits(X, metric, owner, fitted=False):
-    """X as PackedRows. Bools are bits; for 'hamming' 0 and 1 are bits, for other metrics numbers other than 0 are ones.
+    """X as PackedRows: bools are bits, and for metrics other than 'hamming' every number but 0 is the bit 1.
 
-    None for rows of numbers in a fit with 'hamming', which measures them as numbers; queries of a `fitted` estimator
-    must be bits.
+    In a fit with 'hamming', rows of numbers are not packed, and the result is None. Queries of a `fitted` estimator
+    with 'hamming' must be bools, or 0 and 1.
     """
     array = as_array(X, "X")
     if array.dtype == bool:
@@ -102,7 +102,7 @@ def as_bits(X, metric, owner, fitted=False):
 
 
 def as_packed(X, n_bits, owner):
-    """X, whose bits the user has packed, as PackedRows."""
+    """X, an array of bits that the user has packed, as PackedRows."""
     n_bits = require_integer("metric_params['n_bits']", n_bits, 1, 2**31 - 1)
     array = as_array(X, "X")
     require_matrix(array, "X", owner)
@@ -123,18 +123,19 @@ def as_packed(X, n_bits, owner):
 
 
 class BitPass(NamedTuple):
-    """One thread's pass over rows with a block of queries."""
+    """The state of one thread's pass over rows of bits with a block of queries, for `_bits_scan.pyx`."""
 
     search: Search
-    query: np.ndarray  # (n_queries, n_words) uint64: the bits of a query, then zeros up to a whole word
-    ones: np.ndarray | None  # (n_queries,) intc, the number of ones in each query; None for 'hamming'
+    query: np.ndarray  # (n_queries, n_words) uint64: the bits of each query, then zeros up to a whole word
+    ones: np.ndarray | None  # (n_queries,) intc: the number of ones in each query; None for 'hamming'
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries, 2) uint64, scratch of the kernel
-    panel: np.ndarray | None  # (n_words, PANEL_ROWS) uint64, scratch of the kernel; None: rows are read from X itself
+    limits: np.ndarray  # (n_queries, 2) uint64: scratch space of the kernel
+    # (n_words, PANEL_ROWS) uint64: scratch space for the bits of some rows; None: the kernel reads X in place
+    panel: np.ndarray | None
 
 
 class Bits(Index):
-    """An index over all rows of packed bits, searched exactly by counting bits.
+    """An index that scans all rows of packed bits exactly, by counting bits.
 
     Parameters
     ----------
@@ -152,13 +153,13 @@ class Bits(Index):
 
     def __init__(self, X, metric):
         super().__init__(X, metric)
-        self._ones = None if metric.name == "hamming" else X.ones()  # (n_rows,) intc, the number of ones in each row
+        self._ones = None if metric.name == "hamming" else X.ones()  # (n_rows,) intc: the ones in each row
 
     def _check_rest(self, sizes, entries):
         if (self._ones is None) != (self.metric.name == "hamming"):
-            raise ValueError(f"the numbers of ones are not those of metric {self.metric.name!r}")
+            raise ValueError(f"metric {self.metric.name!r} does not fit _ones; None is wanted for 'hamming' alone")
 
-    _check_state = DeclaredState._check_state  # the metric has no number in the kernels
+    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
 
     def _costs(self, queries):
         n_words = -(-queries.packed.shape[1] // 8)

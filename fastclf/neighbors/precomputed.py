@@ -1,4 +1,4 @@
-"""Search among distances that the user has computed: a matrix of all of them, or a sparse graph of some."""
+"""Search among distances that the user has computed, in a matrix of all distances or a sparse graph of some."""
 
 from typing import NamedTuple
 
@@ -12,15 +12,15 @@ from . import _precomputed_scan as kernels
 from .metrics import MetricOf, names_with
 from .search import Heaps, Hits, Index, Search, put_hits, radius_of
 
-# SciPy's formats whose explicit zeros, distances of 0, are kept.
+# SciPy's sparse formats that keep explicit zeros, which are distances of 0.
 _FORMATS = ("csr", "csc", "coo", "lil")
 
-# Entries of a graph are checked, and sorted, this many at a time.
+# The number of distances that are checked, or sorted, in one step of work.
 _ENTRIES = 1 << 18
 
 
 def as_distances(X, owner, square=False):
-    """X, checked, as an array or Csr of distances from 0 up; of a graph each entry that is there is a neighbour."""
+    """X as an array or Csr, after a check that its distances are not negative; a Csr has only neighbours as entries."""
     if not isinstance(X, (np.ndarray, Csr)) and is_sparse(X):
         if X.format not in _FORMATS:
             raise TypeError(
@@ -41,27 +41,27 @@ def as_distances(X, owner, square=False):
 
 
 class PrecomputedPass(NamedTuple):
-    """One thread's pass over rows with a block of queries."""
+    """The state of one thread's pass over the distances of a block of queries."""
 
     search: Search
-    distance: np.ndarray  # (n_queries, n_rows) float32 or float64
+    distance: np.ndarray  # (n_queries, n_rows) float32 or float64: the distance of each query from each row
     found: Heaps | Hits
 
 
 class Precomputed(Index):
-    """Distances among n rows: those of a query come with it.
+    """An index of n rows that are known by their distances; a query is the vector of its distances from the rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, n), float32 or float64, C-contiguous; or Csr
-        From each row, for the rows as queries.
+        The distances among the rows, which serve as queries if the user passes none.
     metric : Metric
-        'precomputed'.
+        The Metric 'precomputed'.
     """
 
     _state_table = declare(X=Matrix("n_rows", "n_features"), metric=MetricOf(names_with("precomputed")))
 
-    _check_state = DeclaredState._check_state  # the kernels of a scan do not know its metric by a number
+    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
 
     def _check_rest(self, sizes, entries):
         if sizes["n_rows"] != sizes["n_features"]:
@@ -102,9 +102,10 @@ class Precomputed(Index):
             advance(search.progress, len(ends) * len(self.X))
 
     def _entries(self, search):
-        """A few queries of a graph at a time: (the first, Search of them, and of each entry that may be found ...
+        """Yield (start, Search, query, row, distance) for a few queries of a graph at a time.
 
-        ... the number of its query among these, its row, and its distance), queries and rows ascending.
+        `start` is the number of the first query. The three arrays have an item for each entry that may be found, in the
+        order of the graph; `query` counts from `start`.
         """
         queries = search.queries
         size = max(1, _ENTRIES * len(queries) // (queries.size + 1))

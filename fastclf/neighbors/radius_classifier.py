@@ -1,4 +1,4 @@
-"""Classification by all neighbours within a radius."""
+"""The classifier by all neighbours within a radius."""
 
 import numpy as np
 
@@ -24,12 +24,14 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
     radius : float >= 0, default=1.0
         Rows at exactly this distance vote too.
     weights : {'uniform', 'distance'} or callable, default='uniform'
-        Votes count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
-        makes of an array of arrays of distances, one for each query; where it makes infinity of some, only those vote.
+        A vote counts 1, or 1 / distance (if some neighbours are at distance 0, only these vote), or the function's
+        value: it takes an array of arrays of distances, one for each query, and returns arrays of the same shapes. If
+        some votes of a query are infinite, only these count.
     {shared}
     outlier_label : label, list of labels for several outputs, 'most_frequent' or None, default=None
-        The label of a query without neighbours: 'most_frequent' is the most frequent one, by `sample_weight`, the first
-        in `classes_` among several; None refuses such a query. A label that is not in `classes_` has no probability.
+        The label of a query without neighbours. 'most_frequent' is the label with the largest sum of `sample_weight`,
+        the first in `classes_` if there are several; None refuses a query without neighbours. A label that is not in
+        `classes_` has no probability.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         }
 
     def _outlier_labels(self, classes, codes, weight):
-        """The label of an outlier for each output, or None, by the parameter `outlier_label`."""
+        """The label of outliers for each output, or None, according to the parameter `outlier_label`."""
         label = self.outlier_label
         if label is None:
             return None
@@ -109,7 +111,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return labels
 
     def _elected(self, X, call, mask):
-        """For each output the shares of the votes, of shape (n_queries, n_classes), and which queries are outliers."""
+        """(for each output the shares of the votes of shape (n_queries, n_classes), a mask of the outliers)."""
         n, circles = self._circles(X, call, mask)
         shares = [np.zeros((n, len(classes))) for classes in self._classes]
         outlier = np.zeros(n, bool)
@@ -129,7 +131,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return shares, outlier
 
     def _warn_of_strange_labels(self, outlier):
-        """Warn of outliers whose label no class is."""
+        """Warn if there are outliers and their label is not among the classes."""
         for classes, label in zip(self._classes, self.outlier_label_ or ()):
             if outlier.any() and not (classes == label).any():
                 warn(
@@ -138,7 +140,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
                 )
 
     def predict(self, X, *, mask=None):
-        """The label of each query: of the class with the most votes, the first in `classes_` among several.
+        """The class with the most votes for each query; of several such classes, the first in `classes_`.
 
         Parameters
         ----------
@@ -153,7 +155,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
 
         Notes
         -----
-        Beside `working_memory` it takes 8 bytes a query and class.
+        Memory beyond `working_memory`: 8 bytes per query and class.
         """
         shares, outlier = self._elected(X, "predict", mask)
         self._warn_of_strange_labels(outlier)
@@ -178,7 +180,8 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         Returns
         -------
         shares : ndarray of shape (n_queries, n_classes), columns as in `classes_`; for several outputs a list of them
-            For a query without neighbours 1 for `outlier_label`, and zeros, with a warning, where no class is that.
+            A query without neighbours has share 1 for `outlier_label`. If no class has this label, all its shares are
+            0, with a warning.
         """
         shares, outlier = self._elected(X, "predict_proba", mask)
         self._warn_of_strange_labels(outlier)

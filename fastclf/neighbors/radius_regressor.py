@@ -1,4 +1,4 @@
-"""Regression by all neighbours within a radius."""
+"""The regressor by all neighbours within a radius."""
 
 import numpy as np
 
@@ -18,8 +18,9 @@ class RadiusNeighborsRegressor(TargetRows, RadiusVoters, Regressor):
     radius : float >= 0, default=1.0
         Rows at exactly this distance count too.
     weights : {'uniform', 'distance'} or callable, default='uniform'
-        Targets count 1, or 1 / distance (where a neighbour is at distance 0, only those that are), or what the function
-        makes of an array of arrays of distances, one for each query; where it makes infinity of some, only those count.
+        A target counts 1, or 1 / distance (if some neighbours are at distance 0, only these count), or the function's
+        value: it takes an array of arrays of distances, one for each query, and returns arrays of the same shapes. If
+        some values of a query are infinite, only these count.
     {shared}
 
     Attributes

@@ -1,4 +1,4 @@
-"""Neighbours within a radius that vote: any number of them, and none for an outlier."""
+"""Votes of all neighbours within a radius; an outlier is a query without neighbours."""
 
 from typing import NamedTuple
 
@@ -9,28 +9,28 @@ from .living_rows import fit_in
 from .searches import RadiusSearch
 from .vote_weights import Weighted
 
-# The most queries that are searched for at a time.
+# The largest number of queries that one search answers.
 _BLOCK_QUERIES = 1 << 12
 
 
 class Circle(NamedTuple):
-    """The neighbours of a few queries, query by query, and what their votes are worth."""
+    """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
     start: int  # the number of the first query
-    query: np.ndarray  # (n_found,) intp: the query of each neighbour, counted from the first one
-    row: np.ndarray  # (n_found,) intp
-    votes: np.ndarray  # (n_found,) float64
+    query: np.ndarray  # (n_found,) intp: the query of each neighbour; 0 is the query `start`
+    row: np.ndarray  # (n_found,) intp: the row number of each neighbour
+    votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote
     total: np.ndarray  # (n_queries,) float64: the sum of the votes of each query; 0 for an outlier
 
     def sums(self, values):
-        """The sum of votes times values (n_found,) of each query, in order of the rows."""
+        """For each query the sum of its votes times `values` of shape (n_found,), over its neighbours in row order."""
         return np.bincount(self.query, self.votes * values, minlength=len(self.total))
 
 
 class RadiusVoters(Weighted, RadiusSearch):
-    """Neighbours within a radius that vote on labels or numbers."""
+    """The base of estimators in which all neighbours within a radius vote on labels or numbers."""
 
-    n_neighbors = None  # no parameter of these estimators
+    n_neighbors = None  # estimators by radius have no such parameter
 
     _optional_k = True
 
@@ -39,7 +39,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         require_number("radius", self.radius, -np.inf if self.metric == "dot" else 0)
 
     def _circles(self, X, call, mask):
-        """(number of queries, a generator of Circles): the searches that X asks for, with the votes."""
+        """Check X and the mask; return (number of queries, a generator of Circles, which cover all queries)."""
         self._check_voting_of_call()
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
@@ -49,7 +49,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         self._check_voting()
 
     def _search(self, search):
-        """Circles of blocks of queries, each as large as the memory allows by what the others have found."""
+        """Yield Circles of blocks of queries; the largest number of neighbours so far limits the size of a block."""
         n, radius = len(search.queries), float(self.radius)
         start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
         with search.progress:
@@ -63,7 +63,7 @@ class RadiusVoters(Weighted, RadiusSearch):
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):
-        """The Circle of some queries, whose neighbours are in arrays of arrays."""
+        """The Circle of a block of queries; `index` and `distance` have an array of neighbours for each query."""
         count = np.array([len(rows) for rows in index], np.intp)
         query, row = np.repeat(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))
@@ -82,7 +82,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         return Circle(start, query, row, votes, total)
 
     def _given_votes(self, distance, count):
-        """What the function `weights` makes of an array of arrays of distances, one after the other."""
+        """The concatenated votes that the function `weights` returns for an array of arrays of distances."""
         votes = self.weights(distance)
         try:
             votes = [np.asarray(each, np.float64) for each in votes]
@@ -90,8 +90,8 @@ class RadiusVoters(Weighted, RadiusSearch):
             raise type(error)(f"weights(distances) is not an array of arrays of numbers ({error})") from None
         if [each.shape for each in votes] != [(n,) for n in count]:
             raise ValueError(
-                "weights(distances) has other shapes than its argument, an array of arrays of distances, one a query;"
-                " those are wanted"
+                "weights(distances) has not the shapes of its argument, an array with an array of distances for each"
+                " query; the same shapes are wanted"
             )
         votes = np.concatenate(votes)
         if not (votes >= 0).all():
@@ -100,7 +100,10 @@ class RadiusVoters(Weighted, RadiusSearch):
 
 
 def _inverse(distance, query, n):
-    """1 / distance, times the nearest distance of the query, which cannot overflow; 1 and 0 where that is 0."""
+    """Votes by 1 / distance, multiplied by the query's smallest distance, so that they are from 0 to 1.
+
+    If this smallest distance is 0, votes are 1 at distance 0 and 0 elsewhere.
+    """
     if (distance < 0).any():
         raise ValueError(
             f"metric gives {distance.min():g} for a query and a row; with weights='distance' distances from 0 up are"
@@ -113,7 +116,7 @@ def _inverse(distance, query, n):
 
 
 def _only_infinite(votes, query, n):
-    """Votes of which infinite ones outvote all others of their query, with 1 each."""
+    """The votes, but if some votes of a query are infinite, these become 1 and the query's other votes 0."""
     endless = np.isinf(votes)
     if not endless.any():
         return votes

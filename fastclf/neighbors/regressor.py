@@ -1,4 +1,4 @@
-"""Regression by nearest neighbours."""
+"""The regressor by the k nearest neighbours."""
 
 import numpy as np
 

@@ -13,36 +13,40 @@ from .search import FEW_QUERIES, Index, require_full
 
 kernels = _simd.load("neighbors._scan")
 
-# For a single query and an X with at most this number of entries, one kernel call with little overhead does all.
+# A single query in an X with at most this number of entries is answered by one kernel call, which has little overhead.
 _AT_ONCE = 1 << 20
 
-# For 'dot', a query shorter than this counts as 0, so that all rows pass its screen, and a shorter row counts as this
-# long.
+# For 'dot', the norm of a query counts as 0 if it is smaller than this, and every row then passes the query's screen.
+# The largest norm of a row counts as at least this number.
 _LEAST_NORM = 1e-140
 
 
 class Queries(NamedTuple):
-    """A block of queries for the kernels of a scan; shared by all threads."""
+    """A block of queries in the form that the kernels of a scan take; all threads share this object.
 
-    query: np.ndarray  # (n_queries, d) float64: the queries, for exact distances
-    screen_query: np.ndarray  # (n_queries, padded to a multiple of GROUP, d), X's dtype: the queries, for screens
+    A kernel screens rows in the type of X, and computes the exact distances of the rows that pass the screen.
+    """
+
+    query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
+    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens, in the precision of X
+    screen_query: np.ndarray
     # (n_queries,) float64: the distance between query and screen_query; for 'dot' the query's norm
     query_error: np.ndarray
-    query_norm2: np.ndarray | None  # (n_queries,) float64: squared norms, for 'cosine'
+    query_norm2: np.ndarray | None  # (n_queries,) float64: the squared norms of the queries, for 'cosine'
 
 
 class Pass:
-    """One thread's pass over rows for a block of queries. Kernels write the results, `bound` and `panel`."""
+    """The state of one thread's pass over rows for a block of queries; kernels write `found`, `bound` and `panel`."""
 
     __slots__ = ("bound", "found", "panel", "queries", "search")
 
     def __init__(self, search, queries, found, panel):
-        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and Heaps or Hits
-        # (n_queries, padded like screen_query) float64: a row with a larger screen is farther away than tau. At first
-        # infinity; in the padding -1, which is below every screen.
+        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and either Heaps or Hits
+        # (n_queries rounded up to a multiple of GROUP,) float64: a row whose screen exceeds a query's bound is farther
+        # away than tau. All bounds are infinity at first, except that of padding queries, -1, which all screens exceed.
         self.bound = np.full(len(queries.screen_query), -1.0)
         self.bound[: len(queries.query)] = np.inf
-        self.panel = panel  # (d, PANEL_ROWS), X's dtype, scratch; None: rows are read from X itself
+        self.panel = panel  # (d, PANEL_ROWS), dtype of X: scratch space for some rows; None: kernels read X in place
 
 
 class Scan(Index):
@@ -85,7 +89,7 @@ class Scan(Index):
 
     def _costs(self, queries):
         X, d = self.X, self.X.shape[1]
-        # a query in float64 and in X's type, and scratch space to compare them
+        # bytes of a query in float64, of its copy in the type of X, and of the arrays that compare the two
         query_bytes = d * (16 if queries.dtype == X.dtype else 56)
         return d, d, query_bytes, d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
 
@@ -118,7 +122,7 @@ class Scan(Index):
         return Queries(query, screen, error, norm2)
 
     def _panel(self, n_queries):
-        """Scratch space for a panel of rows; None for few queries, for which rows are read from X itself."""
+        """Scratch space for a panel of rows; None for few queries, for which kernels read the rows of X in place."""
         if n_queries <= FEW_QUERIES and self.metric.name not in ("cosine", "minkowski"):
             return None
         return aligned((self.X.shape[1], kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype)
@@ -131,7 +135,7 @@ class Scan(Index):
 
 
 def squared_norms(X, metric, name, first=0):
-    """Squared norms of rows, float64, checked by `require_norms`."""
+    """The squared norms of rows in float64, checked by `require_norms`."""
     norm2 = np.empty(len(X))
     size = max(1, (1 << 20) // X.shape[1])
     for start, stop in ranges(0, len(X), size, size):
@@ -156,7 +160,7 @@ def require_norms(norm2, X, metric, name, first=0):
 def _rounding(metric, query, rounded):
     """The distance between queries and their roundings to X's dtype, rounded up.
 
-    'hamming' needs none: if rounding makes a coordinate equal to a row's, the screen only becomes smaller.
+    The result is 0 for 'hamming': rounding can make a coordinate equal to that of a row, and only lowers the screen.
     """
     norm = 2 if metric.name == "sqeuclidean" else metric.named.norm
     if norm is None:

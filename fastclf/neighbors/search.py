@@ -1,8 +1,8 @@
-"""A search: the query of an index, the results of its threads, and the division of the work among them.
+"""The search of an index: its input, the results of each thread, and the division of the work among threads.
 
-One kernel call searches one range of rows for one block of queries. Many queries are divided among threads by queries.
-Few queries are divided by rows, and the heaps of the threads are merged: as (distance, row) pairs have a total order,
-the answer is the same.
+One kernel call searches one range of rows for one block of queries. If there are many queries, each thread searches all
+rows for some of the queries. If there are few, each thread searches some of the rows for all queries, and the heaps of
+the threads are merged. The answer is the same, because pairs (distance, row) have a total order.
 """
 
 from functools import partial
@@ -20,18 +20,21 @@ from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
 
-# The largest number of queries in a block, and of values in them: a kernel call for a single row is then faster than a
-# range should be, even if every coordinate takes a power (20 ns).
+# The largest number of queries in a block.
 _BLOCK_QUERIES = 1024
+
+# The largest number of coordinates in a block of queries. A block is compared with one row in 5 ms, even if every
+# coordinate takes a power (20 ns).
 _BLOCK_NUMBERS = 1 << 18
 
-# The largest number of queries in a block of a search by radius: all hits of a block are held until it is done.
+# The largest number of queries in a block of a search by radius, which holds all hits of the block in memory.
 _RADIUS_QUERIES = 64
 
-# For at most this number of queries, rows are read from X itself: packing a panel costs as much as screening 3 queries.
+# A block of at most this number of queries reads the rows of X in place. For larger blocks, rows are first copied into
+# a panel, which costs as much as screening 3 queries.
 FEW_QUERIES = 2
 
-# Work with fewer multiply-adds than this is done faster than a thread is woken.
+# A search of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
 _THREAD_WORK = 1 << 20
 
 # The row number of an unused entry of a heap; its distance is infinity.
@@ -39,11 +42,11 @@ NO_ROW = np.iinfo(np.intp).max
 
 
 class Search(NamedTuple):
-    """Input of a search in an index: queries, the rows that they may find, and the resources."""
+    """Input of a search in an index: the queries, the rows that may be found, and the limits of threads and memory."""
 
-    queries: object  # (n_queries, d) rows: an array, PackedRows, Csr, or Segments, whose slices are arrays
-    self_row: np.ndarray | None  # (n_queries,) intp: the row that each query itself is, which it must not find
-    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
+    queries: object  # (n_queries, d): an array, PackedRows, Csr, or Segments, whose slices are arrays
+    self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
+    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all rows may be found
     progress: Progress  # counts the finished (query, row) pairs
     n_jobs: int | None = None
     memory: float = 256.0  # megabytes for all threads, beyond the arrays of the answer
@@ -51,7 +54,7 @@ class Search(NamedTuple):
     first: int = 0  # the number of the first query in messages
 
     def of(self, chosen):
-        """The search restricted to some of the queries, a slice or their numbers."""
+        """The same search for some of its queries, which `chosen` (a slice or numbers) selects."""
         queries, self_row, *others, first = self
         self_row = None if self_row is None else self_row[chosen]
         first = first + chosen.start if isinstance(chosen, slice) else first
@@ -63,7 +66,7 @@ class Heaps:
 
     __slots__ = ("distance", "first_rows", "index", "k", "tau")
 
-    most_rows = None  # a range may have any number of rows
+    most_rows = None  # the limit on the rows of a range; None: no limit
 
     def __init__(self, distance, index):
         # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)
@@ -72,24 +75,24 @@ class Heaps:
         self.k = index.shape[1]
         # (n_queries,) float64, lowered by kernels: a row farther away than this is no neighbour
         self.tau = np.full(len(index), np.inf)
-        # rows of the first range, short enough for a push of every row
+        # the number of rows of the first range, which is short because every row may be pushed into a heap
         self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())
         distance.fill(np.inf)
         index.fill(NO_ROW)
 
     @classmethod
     def of(cls, distance_out, index_out, start, stop, first=True):
-        """Empty heaps of queries start to stop; the heaps of the first thread are views of the answer's arrays."""
+        """Empty heaps for the queries start to stop; the first thread's heaps are views of the answer's arrays."""
         shape = stop - start, index_out.shape[1]
         inside = first and distance_out is not None
         distance = distance_out[start:stop] if inside else np.empty(shape)
         return cls(distance, index_out[start:stop] if first else np.empty(shape, np.intp))
 
     def keep(self, n_hits):
-        """Called after each kernel call; heaps need no further work."""
+        """Called after each kernel call; does nothing, because the kernel has updated the heaps."""
 
     def finish(self, others, fewer):
-        """Merge the heaps of other threads into these, and sort them into ascending lists, in steps."""
+        """Merge the heaps of other threads into these heaps, and sort each into an ascending list; a generator."""
         size = max(1, (1 << 16) // self.k)
         for start in range(0, len(self.tau), size):
             part = slice(start, start + size)
@@ -108,19 +111,19 @@ class Hits:
 
     __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
 
-    k = 0  # tells kernels that all rows within tau are wanted
+    k = 0  # 0 tells kernels that all rows within the radius tau are wanted
 
     def __init__(self, n_queries, radius, capacity, unit=1):
-        # the largest number of rows in a range, such that its hits fit the buffer
+        # the largest number of rows in a range whose hits fit the buffer
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
-        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,)
-        self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,) intp each
-        self.distance = np.empty(capacity)  # (capacity,) float64
-        self.pieces = [[] for _ in range(n_queries)]  # for each query a list of (rows, distances)
+        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,): the radius of each query
+        self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,): query and row of each hit in the buffer
+        self.distance = np.empty(capacity)  # (capacity,): the distance of each hit in the buffer
+        self.pieces = [[] for _ in range(n_queries)]  # for each query a list of pairs of arrays (rows, distances)
 
     def by_query(self, n_hits):
-        """(rows, distances, ends): the hits in the buffer by query, and by ascending row within a query.
+        """(rows, distances, ends): the hits in the buffer, sorted by query and then by row.
 
         The hits of query i end before ends[i].
         """
@@ -137,15 +140,15 @@ class Hits:
 
 
 class Index(DeclaredState):
-    """Rows X and a way to search them by a metric. An object does not change.
+    """Rows X and a way to search them by a metric. An Index does not change after its construction.
 
-    A derived class either defines `nearest` and `within` itself, or it searches ranges of rows. In the second case it
-    defines four methods, and overrides some of the small ones at the end:
+    A derived class either overrides `nearest` and `within`, or defines these four methods, by which ranges of rows are
+    searched. It may override the small methods at the end of this class, too.
 
     _costs(queries) : (multiply-adds of a pair, values of a query, bytes of a query, bytes of a thread)
-    _queries(search) : the queries of a block in the form of the kernels; threads share them
-    _pass(search, queries, found) : the state of one thread's pass over rows, with its own scratch arrays
-    _step(state, start, stop) : search rows start to stop in such a pass; returns the number of hits in the buffer
+    _queries(search) : the queries of a block in the form that the kernels take; all threads share this object
+    _pass(search, queries, found) : the state of one thread's pass over rows, with the thread's scratch arrays
+    _step(state, start, stop) : search rows start to stop in this pass; returns the number of hits in the buffer
     """
 
     unit = 1  # ranges of rows are cut at multiples of this number
@@ -211,8 +214,8 @@ class Index(DeclaredState):
     def _run(self, search, plan, begin, finish):
         """Answer all queries. Threads take blocks of queries or, if there are few queries, parts of the rows.
 
-        begin(start, stop, first) makes the Heaps or Hits of one thread for queries start to stop; finish(start, stop,
-        found) combines those of all threads into the answer, in steps.
+        begin(start, stop, first) makes the Heaps or Hits of one thread for the queries start to stop. The generator
+        finish(start, stop, found) combines the Heaps or Hits of all threads, the list `found`, into the answer.
         """
         threads, blocks, parts = plan
 
@@ -233,7 +236,7 @@ class Index(DeclaredState):
                 pass
 
     def _pass_over(self, search, queries, found, first, last):
-        """Step through rows first to last in ranges, for a block of queries; a generator for `run`."""
+        """Search the rows first to last for a block of queries, one range a step; a generator for `_threads.run`."""
         n_queries, unit = len(found.tau), self.unit
         state = self._pass(search, queries, found)
         self._begin(state, first, last)
@@ -247,7 +250,7 @@ class Index(DeclaredState):
         yield from self._end(state)
 
     def _plan(self, search, bytes_per_query, most, memory):
-        """(threads, blocks of queries, parts of the rows).
+        """The division of a search: (number of threads, blocks of queries, parts of the rows).
 
         Blocks have at most `most` queries and fit into `memory` megabytes.
         """
@@ -263,7 +266,7 @@ class Index(DeclaredState):
         if size >= kernels.GROUP:
             size -= size % kernels.GROUP
             if not split_rows:
-                # each thread gets the same number of blocks, of nearly the same size
+                # each thread gets the same number of blocks, and all blocks are of nearly the same size
                 n_blocks = -(-n_queries // size)
                 size = -(-n_queries // (-(-n_blocks // threads) * threads))
                 size += -size % kernels.GROUP
@@ -275,10 +278,10 @@ class Index(DeclaredState):
         return threads, blocks, list(pairwise([*cuts, n]))
 
     def _begin(self, state, first, last):
-        """Called before the first range of the rows first to last."""
+        """Called before the first range of a pass over the rows first to last."""
 
     def _end(self, state):
-        """Called after the last range; a generator of steps."""
+        """Called after the last range of a pass; returns a generator of further steps of work."""
         return ()
 
     def _most_queries(self, k):
@@ -286,40 +289,40 @@ class Index(DeclaredState):
         return _BLOCK_QUERIES
 
     def _query_bytes(self, k):
-        """Bytes for the k neighbours of a query during a search, beyond the query itself."""
+        """The bytes that a search holds for the k neighbours of one query, beyond the query itself."""
         return 16 * k
 
     def _cheap_range(self, n_queries):
-        """The number of rows that these queries can be compared with in the time of a range."""
+        """The largest number of rows in a first range, whose comparison with the queries takes less than 30 ms."""
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
 
 
 def require_radius(radius, least, n_queries=None):
-    """A radius as a number, or as an array of one for each query."""
+    """The checked argument `radius`: a number, or an array with a number for each query."""
     if isinstance(radius, (Real, np.bool_)) or np.ndim(radius) == 0 or n_queries is None:
         return require_number("radius", radius, least)
     radius = as_float64(radius, "radius")
     if radius.shape != (n_queries,):
         raise ValueError(f"radius has shape {radius.shape}; a number, or an array of shape ({n_queries},), is wanted")
     if not (radius >= least).all():
-        raise ValueError(f"radius has an entry that is no number from {least:g} up")
+        raise ValueError(f"radius has an entry that is NaN or below {least:g}; numbers from {least:g} up are wanted")
     return np.ascontiguousarray(radius)
 
 
 def radius_of(radius, chosen):
-    """The radius of some of the queries, a slice or a number or numbers."""
+    """The radius of the queries that `chosen` (a slice, a number or numbers) selects."""
     return radius[chosen] if np.ndim(radius) else radius
 
 
 def put_hits(i, rows, distances, indices_out, distances_out):
-    """Write the hits of query i, or of several queries."""
+    """Write the hits of query i into the arrays of a search by radius; i may be a slice or array of queries, too."""
     indices_out[i] = rows
     if distances_out is not None:
         distances_out[i] = distances
 
 
 def require_full(index, fewer=False):
-    """Refuse ascending lists with an entry without a row, unless `fewer` rows are allowed."""
+    """Refuse lists of neighbours, each ascending by distance, with an unused entry, unless `fewer` allows them."""
     if not fewer and index.size and (index[:, -1] == NO_ROW).any():
         raise ValueError(
             f"a query has fewer than {index.shape[1]} neighbours at a distance that is a number: X, or what was"

@@ -1,4 +1,4 @@
-"""Searches that users call: the nearest rows by their number, and all rows within a radius, also as graphs."""
+"""The public search methods: the k nearest rows, all rows within a radius, and both answers as sparse graphs."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def require_mode(mode):
 
 
 def as_graph(data, indices, indptr, n_rows):
-    """Neighbours as SciPy's matrix."""
+    """SciPy's sparse matrix with one row for each query and an entry for each neighbour."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_rows))
@@ -23,7 +23,7 @@ def as_graph(data, indices, indptr, n_rows):
 
 @joins("KNeighborsMixin", "sklearn.neighbors._base")
 class NumberSearch(Neighbors):
-    """Search by number, for the estimators that have one."""
+    """The methods that search the k nearest rows, for the estimators that have them."""
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
         """The k nearest rows of each query.
@@ -41,10 +41,11 @@ class NumberSearch(Neighbors):
         Returns
         -------
         distances : ndarray of shape (n_queries, k), float64
-            Ascending; only with `return_distance`. Equal to the last bit to the sum over the coordinates in order,
-            in float64.
+            Ascending; only with `return_distance`. Each distance has the bits of a float64 sum over the coordinates in
+            their order.
         indices : ndarray of shape (n_queries, k), intp
-            Numbers of the rows; at equal distance the smaller first. Rows with `sample_weight` 0 are not found.
+            Numbers of the rows. Of rows at equal distance, the row with the smaller number comes first. Rows with
+            `sample_weight` 0 are not found.
 
         Notes
         -----
@@ -80,10 +81,10 @@ class NumberSearch(Neighbors):
 
 @joins("RadiusNeighborsMixin", "sklearn.neighbors._base")
 class RadiusSearch(Neighbors):
-    """Search by radius, for the estimators that have one."""
+    """The methods that search all rows within a radius, for the estimators that have them."""
 
     def _check_radius(self, radius, n_queries):
-        """The radius of a call, a number or one for each query."""
+        """The checked radius of a call: a number, or an array with a number for each query."""
         least = -np.inf if self.metric == "dot" else 0
         return require_radius(self.radius if radius is None else radius, least, n_queries)
 

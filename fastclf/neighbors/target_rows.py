@@ -1,4 +1,4 @@
-"""Rows with targets that are averaged, and how both come and go together."""
+"""Fitted rows with numbers as targets, which are added and removed together."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from .base import Neighbors
 
 
 class TargetRows(Neighbors):
-    """What regressors by nearest neighbours share."""
+    """The base of regressors by nearest neighbours: `fit` and `partial_fit` of rows with targets."""
 
     _columns = (*Neighbors._columns, "_y")
 
@@ -30,8 +30,9 @@ class TargetRows(Neighbors):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, 2 counts as a duplicate. Where
-            `n_neighbors` are taken, they are taken until their weights add up to this number, the last one in part.
+            The multiplicity of each row, from 0 up: a row with weight 0 is ignored, and weight 2 means two equal rows.
+            The `n_neighbors` neighbours of a query are taken in order of distance until their weights add up to
+            `n_neighbors`; the last one counts in part.
 
         Returns
         -------
@@ -57,5 +58,5 @@ class TargetRows(Neighbors):
         return self
 
     def _targets(self):
-        """y with an axis of outputs."""
+        """The targets as an array of shape (n_rows, n_outputs)."""
         return self._y.reshape(len(self._y), -1)

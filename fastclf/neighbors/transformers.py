@@ -1,4 +1,4 @@
-"""Neighbours as a sparse graph of distances: a step of a pipeline ahead of an estimator by 'precomputed' distances."""
+"""Transformers that make a sparse graph of neighbours, for pipelines whose next step takes precomputed distances."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .searches import NumberSearch, RadiusSearch, require_mode
 
 @joins("TransformerMixin")
 class GraphMaker(Neighbors):
-    """What makes graphs of rows."""
+    """The base of the transformers that make a sparse graph of neighbours."""
 
     def __sklearn_tags__(self):
         from sklearn.utils import TransformerTags
@@ -42,7 +42,7 @@ class GraphMaker(Neighbors):
         return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of `transform`, one a fitted row: the name of the class in lower case, and a number."""
+        """The names of the columns of `transform`, which are the estimator's name in lower case and a row number."""
         self._require_fitted()
         name = type(self).__name__.lower()
         return np.array([f"{name}{row}" for row in range(self.n_samples_fit_)], dtype=object)
@@ -57,7 +57,7 @@ class KNeighborsTransformer(GraphMaker, NumberSearch):
     mode : {'distance', 'connectivity'}, default='distance'
         What an entry of the graph is: the distance of a neighbour, or 1.
     n_neighbors : int >= 1, default=5
-        k. With mode 'distance' a row has k + 1 neighbours, as a fitted row is its own nearest one.
+        k. With mode 'distance' a row has k + 1 neighbours, because a fitted row is its own nearest neighbour.
     {shared}
 
     Attributes
@@ -100,7 +100,7 @@ class KNeighborsTransformer(GraphMaker, NumberSearch):
         Returns
         -------
         graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
-            The entries of a row by ascending distance; a distance of 0 is there too.
+            The entries of each row ascend by distance; a distance of 0 is an entry, too.
         """
         k = require_integer("n_neighbors", self.n_neighbors, 1)
         return self.kneighbors_graph(X, k + (self.mode == "distance"), self.mode)
@@ -131,7 +131,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusSearch):
            [0., 0., 0.]])
     """
 
-    n_neighbors = None  # no parameter of this estimator
+    n_neighbors = None  # this estimator has no such parameter
 
     _optional_k = True
 
@@ -166,6 +166,6 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusSearch):
         Returns
         -------
         graph : scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit), float64
-            The entries of a row by ascending distance; a distance of 0 is there too.
+            The entries of each row ascend by distance; a distance of 0 is an entry, too.
         """
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)

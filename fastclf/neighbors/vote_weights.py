@@ -1,19 +1,19 @@
-"""The parameters of votes, and the targets that come with added rows."""
+"""The parameters that say how neighbours vote, and the targets of added rows."""
 
 from .._validation import as_targets, require_choice
 from .base import Neighbors
 
 
 class Weighted(Neighbors):
-    """Neighbours whose votes the parameter `weights` weighs."""
+    """The base of estimators whose neighbours vote with the weights that the parameter `weights` gives."""
 
-    _vote_choices = ()  # names of further parameters of the votes, and their allowed values
+    _vote_choices = ()  # pairs of a further parameter of the votes and its allowed values
 
     def _more_targets(self, y, n, shape, labels=True):
-        """The targets of n added rows, each with the shape of the earlier ones."""
+        """Check the targets y of n added rows; `shape` is the shape of a fitted row's target."""
         y = as_targets(y, n, type(self).__name__, labels)
         if y.shape[1:] != shape:
-            raise ValueError(f"y has shape {y.shape}; {(n, *shape)} is wanted, as in the first fit")
+            raise ValueError(f"y has shape {y.shape}; shape {(n, *shape)} is wanted, as in the first fit")
         return y
 
     def _check_voting(self):
@@ -22,4 +22,4 @@ class Weighted(Neighbors):
         for name, choices in self._vote_choices:
             require_choice(name, getattr(self, name), choices)
         if self.weights == "distance" and self.metric == "dot":
-            raise ValueError("weights='distance' with metric='dot', whose values are no distances; 'uniform' is wanted")
+            raise ValueError("weights is 'distance', but metric='dot' gives no distances; weights='uniform' is wanted")

@@ -1,4 +1,4 @@
-"""Voting by neighbours: sample weights as multiplicities, and votes weighted by distance."""
+"""Voting by the k nearest neighbours: sample weights are multiplicities, and votes are weighted by distance."""
 
 import copy
 from typing import NamedTuple
@@ -14,34 +14,38 @@ from .living_rows import Segments, fit_in
 from .searches import NumberSearch
 from .vote_weights import Weighted
 
-# Number of neighbours whose votes are counted by one kernel call: 7 ms, if each is a cache miss.
+# The number of neighbours whose votes one kernel call counts, in 7 ms if each neighbour's label is a cache miss.
 _PIECE = 1 << 16
 
-# The share of the memory for the search itself; a block of answers takes a third of this share.
+# The share of `working_memory` that a search takes; the neighbours that it finds for a block of queries take a third of
+# this share.
 SEARCH_SHARE = 3 / 4
 
 
 class Ballot(NamedTuple):
-    """The neighbours of some queries, and the weights of their votes, for the kernels."""
+    """The neighbours of n queries, m each, and the weights of their votes, in the form that kernels take."""
 
     rows: np.ndarray  # (n,) intp: the index of each query in the answer
-    distance: np.ndarray  # (n, m) float64, ascending
-    index: np.ndarray  # (n, m) intp, row numbers
-    taken: np.ndarray | None = None  # (n, m) float64: the multiplicity of each neighbour; None: 1
-    given: np.ndarray | None = None  # (n, m) float64: votes by the user's function; None: ...
-    by_distance: bool = False  # ... a vote is 1 / distance, or else 1
+    distance: np.ndarray  # (n, m) float64: the distance of each neighbour, ascending for each query
+    index: np.ndarray  # (n, m) intp: the row number of each neighbour
+    taken: np.ndarray | None = None  # (n, m) float64: the multiplicity of each neighbour; None: all are 1
+    given: np.ndarray | None = None  # (n, m) float64: the votes that the user's function returned, or None
+    by_distance: bool = False  # if `given` is None: whether a neighbour's vote is 1 / distance, not 1
 
     def pieces(self):
-        """The ballot cut into Ballots of fewer queries, so that each kernel call is short."""
+        """This Ballot, cut into Ballots of fewer queries, so that each kernel call is short."""
         size, n = max(1, _PIECE // self.index.shape[1]), len(self.rows)
         return [self] if 0 < n <= size else [self.of(slice(start, start + size)) for start in range(0, n, size)]
 
     def of(self, chosen):
-        """The ballots of some queries (a slice or a mask), before the votes are weighted."""
+        """The Ballot of some of the queries (a slice or a mask), before votes are weighted."""
         return Ballot(*(None if array is None else array[chosen] for array in self[:4]))
 
     def first(self, k, weight):
-        """The same queries with only the neighbours whose row weights add up to k, the last one in part."""
+        """A Ballot of the same queries, whose neighbours are only the first, until their multiplicities add up to k.
+
+        The last neighbour counts in part.
+        """
         if weight is not None:
             return self._replace(taken=_taken(weight, self.index, k, 1)[0])
         distance, index = (np.ascontiguousarray(array[:, :k]) for array in (self.distance, self.index))
@@ -49,10 +53,10 @@ class Ballot(NamedTuple):
 
 
 class WeightedNeighbors(NumberSearch):
-    """Neighbours counted with sample weights as multiplicities."""
+    """The base of estimators that take the k nearest neighbours with sample weights as multiplicities."""
 
     def _check_reach(self, name, k, search):
-        """k, if the weights of the rows that each query may find add up to at least k; otherwise an error."""
+        """Refuse a k that exceeds the sum of the weights of the rows that a query may find; otherwise return k."""
         weight = self._weight
         if weight is None:
             return self._check_k(name, k, search)
@@ -63,15 +67,15 @@ class WeightedNeighbors(NumberSearch):
             raise ValueError(
                 f"{name} is {k}, but the sample weights add up to {total:g}"
                 + (" without the heaviest row" if search.self_row is not None else "")
-                + f"; weights of at least {name} are wanted"
+                + f"; a sum of at least {name} is wanted"
             )
         return k
 
     def _ballots(self, search, k, extra=0):
-        """For one block of queries after another a list of Ballots; each query occurs once.
+        """Yield a list of Ballots for one block of queries after another; each query is in one Ballot.
 
         Neighbours are taken in order until their weights add up to k, the last one in part. The caller needs `extra`
-        bytes for each query. The arrays of a block are overwritten for the next block.
+        bytes for each query. The next block overwrites the arrays of a block.
         """
         weight, n_queries = self._weight, len(search.queries)
         if weight is None:
@@ -95,7 +99,7 @@ class WeightedNeighbors(NumberSearch):
             wanted = min(2 * wanted, most)
 
     def _found(self, search, k, extra):
-        """Blocks of queries as (number of the first query, distances, row numbers).
+        """Search k neighbours; yield (number of the first query, distances, row numbers) for each block of queries.
 
         The arrays of a block take a third of the memory of the search.
         """
@@ -111,30 +115,30 @@ class WeightedNeighbors(NumberSearch):
 
 
 class Voters(Weighted, WeightedNeighbors):
-    """Estimators in which neighbours vote on labels or numbers."""
+    """The base of estimators in which the k nearest neighbours vote on labels or numbers."""
 
     def _ask_voters(self, X, call, mask=None):
-        """(Search, number of neighbours) for a call in which `n_neighbors` neighbours vote."""
+        """Check X and the mask and return (Search, n_neighbors), for a call in which `n_neighbors` neighbours vote."""
         search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
-        """The Ballots of `_ballots`, with votes weighted."""
+        """The generator `_ballots`, with enough memory for the votes of a function `weights`."""
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):
-        """Run the generator count(ballot) for the Ballots of a block, on threads if there are several Ballots."""
+        """Run the generator count(ballot) for each Ballot of a block, on threads if there are several Ballots."""
         run(count, ballots, 1 if len(ballots) == 1 else n_threads(self.n_jobs))
 
     def _weigh(self, ballot):
-        """The Ballot with its votes weighted by distance or by the function `weights`."""
+        """The Ballot with the weights of its votes, by distance or by the function `weights`."""
         if self.weights == "distance":
             nearest = ballot.distance[:, 0]
             if (nearest < 0).any():
                 raise ValueError(
-                    f"metric gives {nearest.min():g} for a query and its nearest row; with weights='distance' distances"
-                    " from 0 up are wanted"
+                    f"metric gives {nearest.min():g} for a query and its nearest row; distances from 0 up are wanted"
+                    " with weights='distance'"
                 )
             return ballot._replace(by_distance=True)
         if callable(self.weights):
@@ -150,7 +154,7 @@ class Voters(Weighted, WeightedNeighbors):
             raise type(error)(f"weights(distances) is not an array of numbers ({error})") from None
         if votes.shape != distance.shape:
             raise ValueError(
-                f"weights(distances) has shape {votes.shape}; that of the distances, {distance.shape}, is wanted"
+                f"weights(distances) has shape {votes.shape}; the shape of the distances, {distance.shape}, is wanted"
             )
         if not (np.isfinite(votes) & (votes >= 0)).all():
             raise ValueError("weights(distances) has a negative, infinite or NaN entry; votes from 0 up are wanted")
@@ -161,7 +165,8 @@ class Voters(Weighted, WeightedNeighbors):
             )
         return votes
 
-    # Shortcuts: one index, and one search with the largest k. A row is left out by excluding it from its own search.
+    # Shortcuts of tuning and leave-one-out: one index and one search, with the largest k, serve all numbers of
+    # neighbours. A row is left out by excluding it from its own search.
 
     _path_parameters = ("n_neighbors",)
 
@@ -181,9 +186,9 @@ class Voters(Weighted, WeightedNeighbors):
         return models[ks.argmax()]._predict_each(X)[ks - 1]
 
     def _predict_each(self, X):
-        """`predict` with 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output.
+        """The predictions with 1, 2, ..., n_neighbors neighbours, of shape (n_neighbors, n_queries), for one output.
 
-        Not for a function as `weights`, whose votes may depend on the number of neighbours.
+        `weights` must not be a function, because its votes may depend on the number of neighbours.
         """
 
     def _answers_without(self, name, values, X, y, fold):
@@ -193,12 +198,12 @@ class Voters(Weighted, WeightedNeighbors):
         return self._predict_path(self._fit_path("n_neighbors", ks, X, y), None)
 
     def _leave_one_out(self, k_max):
-        """The mean error with 1, 2, ..., k_max neighbours, by one search."""
+        """The mean leave-one-out errors with 1, 2, ..., k_max neighbours, by one search."""
         search = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
         self._check_voting()
         k_max = self._check_reach("k_max", k_max, search)
         n, weight, total = len(search.queries), self._weight, np.zeros(k_max)
-        # a quarter of the memory is for the errors of the rows between two sums
+        # a quarter of the memory is for the errors of the queries of a block
         size = fit_in(self.working_memory / 4, 8 * k_max + self._scan.row_bytes, n)
         with search.progress:
             for start in range(0, n, size):
@@ -208,7 +213,7 @@ class Voters(Weighted, WeightedNeighbors):
         return total / (n if weight is None else weight.sum())
 
     def _errors(self, search, k_max):
-        """The error of each query, which is a fitted row, with 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
+        """The errors of queries, which are fitted rows, with 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
         errors = np.empty((len(search.queries), k_max))
 
         def judge(ballot):
@@ -227,11 +232,14 @@ class Voters(Weighted, WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The errors on `row` of the predictions by the first 1, 2, ..., k_max neighbours of a ballot: (n, k_max)."""
+        """The errors of predictions by the first 1, 2, ..., k_max neighbours: (n, k_max); `row` numbers the queries."""
 
 
 def _taken(weight, index, k, threads):
-    """(multiplicities of the neighbours, which add up to k, whether the weights of each query's neighbours reach k)."""
+    """Cut the weights of each query's neighbours, in order of distance, to multiplicities whose sum is k.
+
+    Returns (multiplicities, whether the weights of each query's neighbours add up to k or more).
+    """
     taken, reached = np.empty(index.shape), np.empty(len(index), np.uint8)
     size = max(1, _PIECE // index.shape[1])
 
