@@ -56,14 +56,14 @@ CODES = {
 
 ctypedef struct bits_t:
     int code
-    const unsigned char* X     # (n, n_bytes)
+    const unsigned char* X     # (n, n_bytes) the packed rows
     Py_ssize_t n_bytes
-    Py_ssize_t n_words         # number of 64-bit words of a query; the padding after its n_bytes bytes is 0
+    Py_ssize_t n_words         # the number of 64-bit words of a query; the padding after its n_bytes bytes is 0
     Py_ssize_t n_bits
-    const uint64_t* Q          # (n_queries, n_words)
+    const uint64_t* Q          # (n_queries, n_words) the queries
     const int* ones            # (n,) the number of ones in each row; NULL for Hamming
     const int* query_ones      # (n_queries,) the number of ones in each query; NULL for Hamming
-    limit_t* limit             # (n_queries,) the largest c of a row within the query's tau
+    limit_t* limit             # (n_queries,) per query the largest number of differing bits at a distance up to tau
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
@@ -86,7 +86,7 @@ cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query)
 
 
 cdef inline double quotient(const bits_t* b, Py_ssize_t c, Py_ssize_t x, Py_ssize_t q) noexcept nogil:
-    """The distance of rows of x and q ones that differ in c bits."""
+    """The distance of two rows, of which one has x ones and the other q ones, and which differ in c bits."""
     cdef Py_ssize_t both = (x + q - c) // 2
     cdef double above = c, below
     if b.code == HAMMING:
@@ -174,7 +174,7 @@ cdef void scan_panels(
             count0 = count1 = spread_b(0)
             i = 0
             while i < b.n_words:
-                last = min(i + 31, b.n_words)  # 31 steps of at most 8 bits each fit a counter of one byte
+                last = min(i + 31, b.n_words)  # 31 steps, each of at most 8 bits, fit a counter of one byte
                 bytes0 = bytes1 = spread_b(0)
                 while i < last:
                     spread_q = spread_b(q[i])
@@ -201,9 +201,9 @@ def scan(
     const unsigned char[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_bits, int code, const int[::1] ones,
     state,
 ):
-    """Search rows X[start:stop], with a BitPass of `fastclf/neighbors/packed_bits.py`; returns the number of hits.
+    """Search rows X[start:stop]; `state` is a BitPass of `fastclf/neighbors/packed_bits.py`.
 
-    `ones` has the number of ones in each row; it is None for Hamming's distance.
+    `ones` has the number of ones in each row; it is None for Hamming's distance. Returns the number of hits.
     """
     cdef search_t s
     cdef bits_t b

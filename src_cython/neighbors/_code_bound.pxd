@@ -1,6 +1,7 @@
-# Codes of a byte per coordinate: what they are, why they bound every distance from below, and how they lie in memory.
+# Codes of one byte per coordinate: their definition, the proof that they bound every distance from below, and their
+# layout in memory.
 #
-# What is coded. Each row x becomes Y(x), a point of few coordinates in which distances are never larger than in full:
+# Definition. Each row x becomes a point Y(x) of few coordinates. Two points are never farther apart than their rows:
 #
 #     rotated:   w = g (x - mu),  Y(x) = clip((V'w, |w - V V'w| - rho) / step)     for some matrix V (d, m), m < d
 #     as it is:  w = g (x - mu),  Y(x) = clip(w / step)                            (all metrics; manhattan always)
@@ -13,7 +14,7 @@
 #
 # so |Y(q) - Y(x)| <= per |q - x| with per = g / step / sqrt(1 - delta): V need not be orthogonal, only near it, as the
 # norms of the remainders differ by no more than the remainders. The code c(x) is Y(x) rounded to integers in
-# -127..127, and its slack e(x) >= |Y(x) - c(x)| has all that was lost, by rounding and by the errors of float32 below.
+# -127..127, and its slack e(x) >= |Y(x) - c(x)| bounds the errors by rounding and by computing in float32, see below.
 # So, by the triangle inequality, every row at a distance of at most tau has
 #
 #     |c(q) - c(x)| <= per tau + e(q) + e(x)
@@ -43,4 +44,4 @@
 
 cdef enum:
     PANEL = 16
-    BLOCK = 256  # number of consecutive rows that share one slack
+    BLOCK = 256  # the number of consecutive rows that share one slack

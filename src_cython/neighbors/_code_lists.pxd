@@ -1,6 +1,6 @@
-# State of a search by codes beside its `search_t`: the codes of all rows and of the queries, and for each query a list
-# of rows that may be near. Its arrays belong to a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`, or,
-# for queries over raw pointers, to a model and to the caller's scratch space.
+# The state of a search by codes that `search_t` does not have: the codes of all rows and of the queries, and for each
+# query a list of rows that may be near. The arrays belong to a Filter and a FilterPass of
+# `fastclf/neighbors/code_filter.py`, or, for queries over raw pointers, to a model and to the caller's scratch space.
 from libc.string cimport memset
 
 from neighbors._raw_queries cimport PANEL_BYTES
@@ -8,32 +8,32 @@ from _model cimport model_t, piece, query_codes_t
 from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 
 ctypedef struct filter_t:
-    Py_ssize_t width                # bytes of one row's code
-    const unsigned char* code       # codes of all rows, in panels
-    const int* half                 # (n_rows,) floor(|c(x)|^2 / 2); 0 for dot, unused for manhattan
+    Py_ssize_t width                # the number of bytes of one row's code
+    const unsigned char* code       # the codes of all rows, in panels
+    const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
     const float* slack              # (n_blocks,) the largest e(x) of each block of rows
     const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
-    const unsigned char* query_code  # (n_queries, width), padded; int8, or for manhattan bytes of 1..255
-    const double* query_base        # (n_queries,) the query's term that `key_limit` takes off each product
-    const double* query_slack       # (n_queries,) e(q)
-    const double* query_length      # (n_queries,) |c(q)|, for dot
-    const double* query_per         # (n_queries,) conversion factor of distances into units of step
-    const double* query_shift       # (n_queries,) mu'q plus the bound of the errors, for dot
-    Py_ssize_t stride               # every stride-th block of rows is in the sample, which comes first; 0: no sample
-    Py_ssize_t capacity             # capacity of each list
-    Py_ssize_t* list_size           # (n_queries,)
-    Py_ssize_t* list_mark           # (n_queries,) the list size at which the list is refined next
-    Py_ssize_t* list_row            # (n_queries, capacity)
+    const unsigned char* query_code  # (n_queries + padding, width) codes: int8, or for manhattan bytes of 1..255
+    const double* query_base        # (n_queries,) the query's term that `key_limit` subtracts
+    const double* query_slack       # (n_queries,) e(q), the error of the query's code
+    const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
+    const double* query_per         # (n_queries,) the factor that converts distances into units of step
+    const double* query_shift       # (n_queries,) mu'q plus a bound of the errors, for dot
+    Py_ssize_t stride               # every stride-th block is in the sample, which is searched first; 0: no sample
+    Py_ssize_t capacity             # the capacity of each list
+    Py_ssize_t* list_size           # (n_queries,) the number of rows in each query's list
+    Py_ssize_t* list_mark           # (n_queries,) the size of a list at which it is refined next
+    Py_ssize_t* list_row            # (n_queries, capacity) the rows of each list
     int* list_key                   # (n_queries, capacity) a key orders rows by their lower bound, nearest first
-    double* best_key                # (n_best,) with best_row a heap of the rows of one list that are measured next
-    Py_ssize_t* best_row            # (n_best,)
+    double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
+    Py_ssize_t* best_row            # (n_best,) the row numbers of the heap of `best_key`
     Py_ssize_t n_best
-    Py_ssize_t n_measured           # rows measured so far
-    Py_ssize_t n_refined            # lists refined so far
+    Py_ssize_t n_measured           # the number of rows measured so far
+    Py_ssize_t n_refined            # the number of lists refined so far
 
 
 cdef inline int fill_filter(filter_t* f, index, state) except -1:
-    """Fill in the codes of all rows from a Filter, and the query codes and the lists from a FilterPass."""
+    """Fill in a filter_t: the codes of all rows from a Filter, the query codes and the lists from a FilterPass."""
     cdef const unsigned char[::1] code = index.code
     cdef const int[::1] half = index.half
     cdef const float[::1] slack = index.slack
@@ -87,7 +87,7 @@ cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n,
 cdef inline void prepare_codes(
     const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """Code the queries of a search and make its lists, all empty. The caller sets the stride."""
+    """Code the queries of a search and make an empty list for each; the caller sets `f.stride`."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
     cdef query_codes_t codes
     cdef const double* norm2 = NULL
@@ -107,7 +107,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # the norm itself, not its square
+        norm2 = s.query_error  # for dot this is the norm of a query, not its square
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

@@ -1,10 +1,11 @@
-# Exact nearest neighbours by codes of a byte per coordinate: a lower bound of each distance says which rows to measure.
+# Exact nearest neighbours by codes of one byte per coordinate, which bound each distance from below. A row is measured,
+# that is, its distance is computed, only if the bound is small enough.
 #
 # in:      the codes of all rows, a block of queries and their codes, a metric
-# changed: as in `_search.pxd`; per query a list of rows that may be near and are not yet measured
-# needs:   row ranges that begin at multiples of 256 rows; each list is refined to the end before the heap is read
+# changed: the arrays of `_search.pxd`; for each query a list of rows that may be near and are not yet measured
+# needs:   row ranges that begin at multiples of 256 rows; each list is refined to its end before the heap is read
 #
-# `_code_bound.pxd` says what is coded, and has the proof of the bound.
+# `_code_bound.pxd` defines codes and proves the bound.
 from cython cimport floating
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, floor, sqrt
@@ -28,10 +29,10 @@ from _status cimport FASTCLF_OK
 BLOCK_ROWS = BLOCK
 
 cdef enum:
-    FEW = 8           # number of rows measured before a list is shortened; k more while tau is infinite
+    FEW = 8           # this number of rows is measured before a list is shortened; k more rows while tau is infinite
     MOST_SORTED = 64  # the largest number of rows that are measured in the order of their screens
-    STEP = 64         # number of blocks between two checks of whether the codes pay, for queries over raw pointers
-    SAMPLED = 64      # approximate number of blocks in the sample that is searched first
+    STEP = 64         # a search over raw pointers checks after this number of blocks whether the codes save time
+    SAMPLED = 64      # the approximate number of blocks in the sample, which is searched first
 
 ctypedef fused coded_t:
     euclidean_t
@@ -40,7 +41,7 @@ ctypedef fused coded_t:
     dot_t
 
 cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
-    """The query's reach in units of the codes: its distance tau and its slack."""
+    """The largest distance from the query, in units of the codes, of a code whose row may be within tau."""
     cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
     if coded_t is euclidean_t:
         if metric.squared:
@@ -58,7 +59,7 @@ cdef inline double reach(const coded_t* metric, const search_t* s, const filter_
 cdef inline int key_limit(
     const coded_t* metric, const filter_t* f, double reached, Py_ssize_t query, Py_ssize_t block
 ) noexcept nogil:
-    """The largest key of a row within the query's reach.
+    """The largest key that a row of this block may have if its code is within `reached` of the query's code.
 
     A row of the block with a larger key is farther away than tau.
     """
@@ -141,10 +142,10 @@ cdef void measure_rows(
     const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
     Py_ssize_t query
 ) noexcept nogil:
-    """Measure scattered rows, prefetching the rows ahead; `near` is scratch space for n numbers.
+    """Measure n rows of a list, prefetching the next ones; `near` is scratch space for n numbers.
 
     Rows are screened first. The rows that pass, up to MOST_SORTED, are measured in the order of their screens, because
-    the nearest rows make tau small for the rest.
+    the nearest rows make tau small for the other rows.
     """
     cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
     cdef const floating* x
@@ -155,7 +156,7 @@ cdef void measure_rows(
     for i in range(n):
         if i + 4 < n:
             prefetch_row(X + row[i + 4] * d, ahead)
-        if coded_t is cosine_t:  # cosine has no screen here: rows would have to be scaled
+        if coded_t is cosine_t:  # cosine has no screen of a single row, because the row would have to be scaled
             measure(metric, s, X, row[i], query)
             continue
         x = X + row[i] * d
@@ -182,7 +183,7 @@ cdef void measure_rows(
 cdef inline void note(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, int key, Py_ssize_t query
 ) noexcept nogil:
-    """Put a row on the query's list."""
+    """Append a row to the query's list, unless the query must not find this row."""
     cdef Py_ssize_t at
     if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]):
         return
@@ -201,7 +202,8 @@ cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """Note the rows of 2 vectors for 4 queries: those whose product, less half the square, reaches the limit."""
+    """Put rows of 2 vectors on the lists of 4 queries if their inner product minus half their square reaches the limit.
+    """
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -254,11 +256,11 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """Note the rows of one panel for one query, reading the panel in the order of memory."""
+    """Do as `products_tile` does for one panel and one query, reading the panel in the order of memory."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i sums[PANEL]  # PANEL // LANES_F are used, or all where there are no vectors
+    cdef vec_i sums[PANEL]  # PANEL // LANES_F elements are used, or all elements in a build without vectors
     cdef unsigned int near
     for i in range(PANEL // LANES_F):
         sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
@@ -279,7 +281,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """Note the rows of 2 vectors for 4 queries: those whose sum of differences is within the limit."""
+    """Put rows of 2 vectors on the lists of 4 queries if their sum of absolute differences is within the limit."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (
@@ -326,7 +328,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """The key limits of 4 queries for a block of rows; -INT_MAX for a padding query, so that no row is noted for it."""
+    """The largest keys of near rows for 4 queries and a block; -INT_MAX for a padding query, which has no near row."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX
@@ -337,7 +339,10 @@ cdef inline void set_limits(
 cdef void scan_blocks(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t first, Py_ssize_t last, bint sampled
 ) noexcept nogil:
-    """Search blocks first..last: the sample (every stride-th) if `sampled`, else the others; with a stride of 0 all."""
+    """Search blocks first..last: those of the sample (every stride-th) if `sampled`, otherwise all other blocks.
+
+    A stride of 0 means all blocks.
+    """
     cdef Py_ssize_t block, query, row, n_refined
     cdef int limit[4]
     for block in range(first, last):
@@ -395,9 +400,9 @@ cdef void refine_metric(
 def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampled, index, state):
     """Search the blocks first..last of 256 rows, with a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`.
 
-    The blocks of the sample, every stride-th, are searched if `sampled`, else the others; a stride of 0 means all
-    blocks. The result is the number of hits where all rows within tau are wanted, else the number of rows measured.
-    `finish` measures the rows that remain on the lists.
+    If `sampled`, only the blocks of the sample, every stride-th, are searched, otherwise all other blocks; a stride of
+    0 means all blocks. Returns the number of hits if all rows within tau are wanted, otherwise the number of measured
+    rows. `finish` measures the rows that remain on the lists.
     """
     cdef search_t s
     cdef filter_t f
@@ -449,7 +454,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """Find the k nearest rows of a block of queries, by codes or, where codes do not pay, by `model.neighbors.scan`."""
+    """Find the k nearest rows of a block of queries, by codes or, if codes save no time, by `model.neighbors.scan`."""
     if 16 * raw.k > model.neighbors.n_rows:
         return model.neighbors.scan(model, raw)
     if model.neighbors.narrow:

@@ -1,4 +1,4 @@
-# Distances by a C function of the user's, called without the GIL.
+# Distances by the user's C function, which is called without the GIL.
 #
 #     double metric(const double* query, const double* row, ptrdiff_t d, void* user_data)
 #
@@ -45,7 +45,7 @@ cdef function_t function_of(compiled):
 
 
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, compiled, state):
-    """Search rows X[start:stop], with a Compiled and a CalledPass of `fastclf/neighbors/custom_metric.py`.
+    """Search rows X[start:stop]; `compiled` and `state` are the classes of `fastclf/neighbors/custom_metric.py`.
 
     Returns the number of hits.
     """
@@ -93,7 +93,11 @@ def lower_bounds(
     const double[:, ::1] from_pivots, const double[::1] to_pivots, double slack, Py_ssize_t start, Py_ssize_t stop,
     double[::1] bound_out,
 ):
-    """The largest |from - to| - slack (from + to) over the pivots, at least 0, for each of rows start to stop."""
+    """Lower bounds of a query's distances from the rows start to stop, by the triangle inequality.
+
+    A bound is the largest |a - b| - slack (a + b) over the pivots, at least 0, for the distances a from the row and b
+    from the query to a pivot.
+    """
     cdef Py_ssize_t row, p
     cdef double bound, a, b
     with nogil:
@@ -103,13 +107,13 @@ def lower_bounds(
                 a = from_pivots[row, p]
                 b = to_pivots[p]
                 a = fabs(a - b) - slack * (a + b)
-                if a > bound:  # false where a is NaN, the difference of two infinities
+                if a > bound:  # the comparison is false if a is NaN, the difference of two infinities
                     bound = a
             bound_out[row] = bound
 
 
 def unpack(capsule):
-    """(name, address, context) of a PyCapsule."""
+    """The name, the address and the context of a PyCapsule."""
     cdef const char* name = PyCapsule_GetName(capsule)
     return (
         "" if name == NULL else name.decode("utf-8", "replace"),

@@ -1,14 +1,15 @@
-# Distances: exact ones, which are the answers, and screens, which only say which rows to measure exactly.
+# Exact distances, which are the answers, and screens, which bound a distance and so decide whether to compute it.
 #
-# Exact: float64, coordinates in order, every operation rounded once (no FMA, no reassociation), so every build of
-# this file returns the bits of
+# An exact distance is computed in float64 over the coordinates in their order, every operation rounded once (no FMA, no
+# reassociation), so that every build of this file returns the bits of
 #
 #     s = 0; for j in range(d): s = s (+ or max) term(x[j], q[j]);  distance = root(s)
-# The rows of a panel are summed side by side, which makes this fast; no sum is split.
-# Its speed comes from the rows of a panel side by side, never from splitting one sum.
 #
-# Screen: the same sum in X's type, in any order, with FMA. With u its unit roundoff and t the smallest subnormal,
-# and s the sum in real numbers (Higham, Accuracy and Stability, 3.5; every term is >= 0, so errors are relative):
+# The rows of a panel are summed side by side, which makes this fast; no sum is split.
+#
+# A screen is the same sum in the type of X, in any order, with FMA. Let u be the unit roundoff of this type, t its
+# smallest subnormal number, and s the sum in real numbers. Every term is >= 0, so that errors are relative (Higham,
+# Accuracy and Stability, 3.5):
 #
 #     |screen - s| <= gamma s + 2 d t,   |exact - s| <= gamma s + 2 d t,   gamma = (d + 2) u / (1 - (d + 2) u)
 #
@@ -16,8 +17,8 @@
 #
 #     screen <= reduced(tau) (1 + (4 d + 16) u) + 8 d t       while (4 d + 16) u < 1/2          (see screen_bound)
 #
-# where reduced() undoes the root. A sum that overflows is inf, and then so is the bound or s is truly beyond it.
-# If the query was rounded to X's type, by e in the metric's norm, the triangle inequality puts tau + e for tau.
+# where reduced() undoes the root. A sum that overflows is inf; then the bound is inf, too, or s is truly beyond it.
+# If the query was rounded to the type of X, by e in the metric's norm, tau + e replaces tau (triangle inequality).
 #
 # The screen of cosine is the sum of products of rows and queries that were first divided by their norms, -x/|x| and
 # q/|q|, rounded to X's type. It is -cos up to an absolute error of (2 d + 8) u + 2 d t, as all norms are 1 and each
@@ -40,8 +41,8 @@ from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
 from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_d, vec, vec_d, widen
 
-# A panel holds this number of rows, coordinate by coordinate: panel[j][row]. One coordinate takes two vectors of X's
-# type.
+# A panel holds this number of rows side by side, coordinate by coordinate: panel[j][row]. The values of one coordinate
+# fill two vectors of X's type.
 cdef enum:
     ROWS_F = 2 * LANES_F
     ROWS_D = 2 * LANES_D
@@ -104,7 +105,7 @@ cdef inline double exact_term(
 
 
 cdef inline vec_d exact_terms(const metric_t* metric, vec_d s, vec_d x, vec_d q) noexcept nogil:
-    """The same operation as exact_term, in every lane of a vector."""
+    """Add (for Chebyshev: maximise) the next term of an exact sum, as `exact_term` does, in every lane of a vector."""
     cdef vec_d t = x - q
     if metric_t is euclidean_t:
         return s + t * t
@@ -129,8 +130,8 @@ cdef inline double root(
     elif metric_t is minkowski_t:
         return pow(s, 1.0 / metric.p)
     elif metric_t is cosine_t:
-        # sqrt(a a) is a exactly, so that a row is at distance 0 from itself; two roots where a a overflows or
-        # underflows
+        # The root of a square is exact, so that a row is at distance 0 from itself. If the product of the two squared
+        # norms overflows or underflows, two roots are multiplied.
         norms = metric.norm2[row] * metric.query_norm2[query]
         if 1e-290 < norms < 1e290:
             norms = sqrt(norms)
@@ -151,7 +152,7 @@ cdef inline void exact_four(
 ) noexcept nogil:
     """The exact sums of four (row, query) pairs, before the root.
 
-    In one sum each addition waits for the one before. Four sums side by side take little longer than one.
+    The additions of one sum wait for each other, so that four sums side by side take little longer than one.
     """
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     cdef Py_ssize_t j
@@ -169,7 +170,7 @@ cdef inline void exact_four(
 cdef inline void exact_panel(
     const metric_t* metric, const floating* panel, const double* q, Py_ssize_t d, double* s_out
 ) noexcept nogil:
-    """The exact sums of one query with every row of a panel, before the root."""
+    """The exact sums of one query with all rows of a panel, before the root."""
     cdef Py_ssize_t j, r
     cdef vec_d spread_q
     cdef vec_d s0, s1, s2, s3
@@ -224,7 +225,7 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
 cdef inline double screen_bound(
     const metric_t* metric, double tau, double query_error, Py_ssize_t d, floating like
 ) noexcept nogil:
-    """The bound of the screen, rounded up, in X's type: no row at distance tau or less has a larger screen."""
+    """The largest screen, rounded up to X's type, that a row at distance tau or less can have."""
     cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
     cdef double t = 1.1754943508222875e-38 if floating is float else 2.2250738585072014e-308
     cdef double slack = (4 * d + 16) * u

@@ -1,4 +1,4 @@
-# Coding of rows and queries: `_code_bound.pxd` says what a code is, and proves that no near row is lost.
+# Coding of rows and queries. `_code_bound.pxd` defines codes, and proves that a search by them misses no near row.
 #
 # in:      rows, a Coder of `fastclf/neighbors/code_filter.py`
 # written: the codes in panels, half the squared norm of each code, slack and length of each block of rows
@@ -48,7 +48,7 @@ cdef inline void project(
 cdef inline void remainder(
     const float* panel, Py_ssize_t d, const float* y, Py_ssize_t m, const float* axes_t, vec_f* out
 ) noexcept nogil:
-    """out[0..1] = the squared norms of panel - V y, the remainders after projection; 4 coordinates at a time."""
+    """out[0..1] = the squared norms of the remainders, panel - V y, of two vectors of rows after projection."""
     cdef vec_f part[8]
     cdef vec_f t, u, s0 = spread_f(0), s1 = s0
     cdef Py_ssize_t i, j
@@ -65,25 +65,28 @@ cdef inline void remainder(
 
 ctypedef struct coder_t:
     Py_ssize_t d
-    Py_ssize_t m                    # number of axes of the projection; 0: the rows are coded without projection
-    Py_ssize_t n_codes              # coordinates of a code, padding included
+    Py_ssize_t m                    # the number of axes of the projection; 0: the rows are coded without projection
+    Py_ssize_t n_codes              # the number of coordinates of a code, padding included
     const double* center
     double scale
-    const float* axes               # (n_codes, d), the last row zeros
-    const float* axes_t             # (d, m), the axes transposed, with d padded to a multiple of 4
+    const float* axes               # (n_codes, d) the axes of the projection, and a last row of zeros
+    const float* axes_t             # (d rounded up to a multiple of 4, m) the transposed axes, zeros at the end
     float step
     float shift
     double kappa
-    bint absolute                   # whether slacks and lengths are sums of absolute values; else Euclidean norms
+    bint absolute                   # whether slacks and lengths are sums of absolute values, not Euclidean norms
     bint inner                      # whether the codes are for inner products
-    float* w                        # scratch: (d, ROWS_F), the centred rows of a panel
-    float* y                        # scratch: (n_codes + 4, ROWS_F), the projections of these rows
-    int* code                       # scratch: (n_codes, ROWS_F), the codes of these rows
-    float* one                      # scratch: (d + n_codes,), a single row and its projection
+    float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
+    float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel
+    int* code                       # (n_codes, ROWS_F) scratch space: the codes of the rows of a panel
+    float* one                      # (d + n_codes,) scratch space: a single row and its projection
 
 
 cdef tuple fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes):
-    """Fill in a Coder of `fastclf/neighbors/code_filter.py`; returns new scratch arrays, which the caller holds."""
+    """Fill in a coder_t from a Coder of `fastclf/neighbors/code_filter.py`.
+
+    Returns new scratch arrays, to which the caller must keep a reference.
+    """
     cdef const double[::1] center = coder.center
     cdef const float[:, ::1] axes = coder.axes
     cdef const float[:, ::1] axes_t = coder.axes_t
@@ -127,7 +130,7 @@ cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nog
 
 
 cdef void project_one(const coder_t* c) noexcept nogil:
-    """The projection of a panel's first row alone: for a single query a thirtieth of the work of a whole panel."""
+    """Project a panel's first row alone, which takes a single query a thirtieth of the time of a whole panel."""
     cdef Py_ssize_t j
     cdef float* y = c.one + c.d
     cdef float t, rest = 0
@@ -145,9 +148,9 @@ cdef void project_one(const coder_t* c) noexcept nogil:
 cdef inline void center_rows(
     const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* norm_out
 ) noexcept nogil:
-    """Centre at most ROWS_F rows: c.w[j][r] = g (x - mu), with norms.
+    """Centre at most ROWS_F rows: c.w[j][r] = g (x - mu).
 
-    The norms are squared Euclidean norms, or sums of |w| where `absolute`.
+    The norms written are squared Euclidean norms of the centred rows, or sums of absolute values if `absolute`.
     """
     cdef Py_ssize_t r, j, d = c.d
     cdef float* w = c.w
@@ -175,7 +178,7 @@ cdef inline void center_rows(
 
 
 cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
-    """The coordinates of the centred rows to be coded (projected if there are axes), before division by the step."""
+    """The coordinates that are coded, not yet divided by the step: the centred rows, or their projections on axes."""
     cdef Py_ssize_t j, r
     cdef vec_f rest[2]
     if c.m == 0:
@@ -194,9 +197,9 @@ cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexc
 cdef void code_panel(
     const coder_t* c, const floating* X, Py_ssize_t n_rows, const double* norm2, float* slack_out, float* length_out
 ) noexcept nogil:
-    """Code at most ROWS_F rows: c.code[j][r], slacks e, lengths |c| + e.
+    """Code at most ROWS_F rows: writes the codes c.code[j][r], the slacks e and the lengths |c| + e.
 
-    norm2 has squared norms if rows are to be normalised, else NULL.
+    norm2 has the squared norms of the rows if they are to be divided by their norms; otherwise it is NULL.
     """
     cdef Py_ssize_t r, j, n_coordinates = c.n_codes if c.m else c.d
     cdef double up = 1 + 1e-5 + 1.2e-7 * n_coordinates
@@ -214,7 +217,7 @@ cdef void code_panel(
             v = z[j * ROWS_F + r] * inverse
             t = v if v < 127 else 127
             t = t if t > -127 else -127
-            i = (t + <float> 12582912) - <float> 12582912  # adding, then subtracting, 1.5 2^23 rounds to an integer
+            i = (t + <float> 12582912) - <float> 12582912  # adding and subtracting 1.5 2^23 rounds to an integer
             t = (v if c.inner else t) - i
             far[r] += (t if t > 0 else -t) if c.absolute else t * t
             near[r] += i * i
@@ -236,8 +239,8 @@ cdef void code_panel(
 def encode(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, index):
     """Code rows start..stop (start a multiple of 256) of a Filter of `fastclf/neighbors/code_filter.py`.
 
-    Written: index.code, index.half, and for each block of 256 rows its largest slack and length. All of them must be 0
-    before.
+    Writes index.code, index.half, and for each block of 256 rows its largest slack and length. All these arrays must be
+    0 before the call.
     """
     cdef coder_t c
     cdef const double[::1] norm2 = index.metric.norm2
@@ -273,8 +276,8 @@ cdef void code_queries(
 ) noexcept nogil:
     """Write the codes of n queries, out.base, out.slack, and out.length = |c|.
 
-    A code is int8, or for manhattan a byte of 1..255. out.base is the term that `key_limit` takes off: the offset of
-    the unsigned products, plus half of |c|^2 unless the codes are for inner products.
+    A code is int8, or for manhattan a byte of 1..255. out.base is the term that `key_limit` subtracts: the offset of
+    products of unsigned bytes, plus half of |c|^2 unless the codes are for inner products.
     """
     cdef float slack[ROWS_F]
     cdef float length[ROWS_F]
@@ -313,7 +316,7 @@ cdef void code_inner(
     const model_t* model, coder_t* c, const double* query, const double* norm, Py_ssize_t n, const query_codes_t* out,
     char* scratch
 ) noexcept nogil:
-    """Code queries for inner products: scaled to length 1, not centred, in the smallest step that clips no coordinate.
+    """Code queries for inner products, scaled to norm 1 and not centred, by the smallest step that clips no coordinate.
 
     A query of norm 0 is not scaled.
     """
@@ -351,9 +354,9 @@ cdef void code_raw(
     const model_t* model, const double* query, const double* norms, Py_ssize_t n, const query_codes_t* out,
     char* scratch
 ) noexcept nogil:
-    """Code queries as `Filter._queries` does.
+    """Code queries as `Filter._queries` of `fastclf/neighbors/code_filter.py` does.
 
-    norms: squared for cosine, not squared for inner products, otherwise NULL.
+    `norms` are the squared norms of the queries for cosine, their norms for inner products, and NULL otherwise.
     """
     cdef coder_t c
     cdef Py_ssize_t i

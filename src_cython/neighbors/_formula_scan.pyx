@@ -1,20 +1,23 @@
-# Metrics with a formula of their own, in float64, coordinates in order, every operation rounded once:
+# Six metrics, each by its formula, in float64, over the coordinates in their order, every operation rounded once:
 #
 #     canberra       sum_j |x_j - q_j| / (|x_j| + |q_j|),  a term 0 where both are 0
 #     braycurtis     sum_j |x_j - q_j|  /  sum_j (|x_j| + |q_j|),  0 where both rows are 0
 #     seuclidean     sqrt(sum_j (x_j - q_j)^2 / V_j)
 #     mahalanobis    sqrt(sum_j t_j (sum_k VI_jk t_k)),  t = x - q
 #     haversine      2 asin(sqrt(sin^2((x_0 - q_0) / 2) + cos x_0 cos q_0 sin^2((x_1 - q_1) / 2)))
-#     correlation    1 - sum_j x_j q_j / sqrt(sum_j x_j^2 sum_j q_j^2)  of rows less their means; 1 if one is constant
+#     correlation    1 - sum_j x_j q_j / sqrt(sum_j x_j^2 sum_j q_j^2)  of rows minus their means; 1 if one is constant
 #
-# The rows of a panel lie side by side, coordinate by coordinate: panel[j][row]. A screen measures all rows of a panel
-# at a time; those that may be at distance tau or less are measured by `exact`, whose bits are those of every build.
+# The rows of a panel lie side by side, coordinate by coordinate: panel[j][row]. A screen compares all rows of a panel
+# with a query at a time. The distances of rows that may be within tau are computed by `exact`, whose bits are the same
+# in every build.
 #
-# The screens of the first four metrics are the same operations in the same order, without the root. That of haversine
-# is u'v of the unit vectors of the two places, which is 1 - 2 sin^2(distance / 2) in real numbers; a rounded argument
-# shifts a sine by no more than the rounding. That of correlation has a product of roots for the root of a product.
+# The screens of the first four metrics are the same operations in the same order, without the root. The screen of
+# haversine is u'v of the unit vectors of the two places, which is 1 - 2 sin^2(distance / 2) in real numbers; a rounded
+# argument shifts a sine by no more than the rounding. The screen of correlation has a product of roots instead of the
+# root of a product.
 #
-# What would overflow on the way is measured with both rows scaled by a power of two: exactly, but for what underflows.
+# If a term overflows, the distance is computed with both rows scaled by a power of two, which is exact except for
+# underflow.
 from cython cimport cdivision, floating
 from libc.math cimport INFINITY, NAN, asin, cos, fabs, frexp, isfinite, ldexp, sin, sqrt
 
@@ -26,8 +29,8 @@ cdef enum:
 
 PANEL_ROWS = 2 * LANES_D
 
-# Numbers that `prepare` makes of a query, and `fill_panel` of a row: a norm, or the unit vector of a place and the
-# largest of its coordinates.
+# `prepare` notes this number of numbers for each query, and `fill_panel` for each row: a norm and its inverse root for
+# correlation; for haversine the unit vector of the place, and the larger size of its two angles.
 N_NOTES = 4
 
 cdef enum:
@@ -50,21 +53,21 @@ CODES = {
 ctypedef struct formula_t:
     int code
     Py_ssize_t d
-    const double* V             # (d,) for seuclidean, (d, d) for mahalanobis, else NULL
+    const double* V             # variances, (d,), for seuclidean; inverse covariance, (d, d), for mahalanobis; or NULL
     double* panel               # (d, ROWS) rows side by side
-    double* scratch             # (d, ROWS) for mahalanobis
-    double* notes               # (N_NOTES, ROWS) of the rows of the panel
+    double* scratch             # (d, ROWS) scratch space for mahalanobis
+    double* notes               # (N_NOTES, ROWS) the numbers noted for the rows of the panel
 
 
 cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) noexcept nogil:
-    """Take the mean off d numbers that lie `step` apart, and scale them so that the largest is from 1/2 to 1."""
+    """Subtract their mean from d numbers that lie `step` apart, and scale them so that the largest is from 1/2 to 1."""
     cdef Py_ssize_t j
     cdef double low = x[0], high = x[0], largest, total = 0
     cdef int exponent
     for j in range(1, d):
         low = min(low, x[j * step])
         high = max(high, x[j * step])
-    if low == high:  # the mean of equal numbers is rounded
+    if low == high:  # equal numbers: their computed mean may differ from them by rounding
         for j in range(d):
             x[j * step] = 0
         norm2_out[0] = 0
@@ -87,7 +90,7 @@ cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) no
 
 
 cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_ssize_t notes_step) noexcept nogil:
-    """The unit vector of a latitude and a longitude that lie `step` apart, and the larger of their sizes."""
+    """Note the unit vector of a latitude and a longitude, which lie `step` apart, and the larger of their sizes."""
     notes[0] = cos(x[0]) * cos(x[step])
     notes[notes_step] = cos(x[0]) * sin(x[step])
     notes[2 * notes_step] = sin(x[0])
@@ -95,7 +98,7 @@ cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_
 
 
 cdef void fill_panel(formula_t* f, const floating* X, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Rows first to first + n_rows side by side, zeros behind them, and the notes of each."""
+    """Copy the rows first to first + n_rows side by side into the panel, zeros behind them, and fill in their notes."""
     cdef Py_ssize_t j, row
     for row in range(n_rows):
         for j in range(f.d):
@@ -112,7 +115,7 @@ cdef void fill_panel(formula_t* f, const floating* X, Py_ssize_t first, Py_ssize
 
 
 cdef double exact_quotient(const formula_t* f, const double* x, const double* q, double scale) noexcept nogil:
-    """Canberra's or Bray and Curtis' distance of rows that are scaled."""
+    """The Canberra or Bray-Curtis distance of two rows, multiplied by `scale` so that no sum overflows."""
     cdef double s = 0, below = 0, a, b
     cdef Py_ssize_t j
     for j in range(f.d):
@@ -129,12 +132,12 @@ cdef double exact_quotient(const formula_t* f, const double* x, const double* q,
     if f.code == CANBERRA:
         return s
     if below == INFINITY:
-        return exact_quotient(f, x, q, ldexp(1.0, -40))  # memory has fewer than 2^40 features
+        return exact_quotient(f, x, q, ldexp(1.0, -40))  # a row has fewer than 2^40 features
     return s / below if below > 0 else 0
 
 
 cdef double exact_form(const formula_t* f, const double* x, const double* q) noexcept nogil:
-    """The standardised Euclidean or Mahalanobis' distance."""
+    """The standardised Euclidean distance or the Mahalanobis distance."""
     cdef double s = 0, inner, t
     cdef Py_ssize_t j, k
     for j in range(f.d):
@@ -148,11 +151,11 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             s += t * inner
     if not isfinite(s):  # infinities of both signs may have met
         return INFINITY
-    return sqrt(s) if s > 0 else 0  # rounding may take a sum below 0
+    return sqrt(s) if s > 0 else 0  # rounding may make a sum negative
 
 
 cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const double* notes) noexcept nogil:
-    """The distance of a row of the panel."""
+    """The exact distance between the query q and a row of the panel."""
     cdef const double* x = f.panel + row
     cdef double a, b, s = 0
     cdef Py_ssize_t j
@@ -167,12 +170,12 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
         return 2 * asin(a if a < 1 else 1.0)
     for j in range(f.d):
         s += x[j * ROWS] * q[j]
-    a = sqrt(f.notes[row] * notes[0])  # sqrt(a a) is a exactly, so that a row is at distance 0 from itself
+    a = sqrt(f.notes[row] * notes[0])  # the root of a square is exact, so that a row is at distance 0 from itself
     b = 1 - s / (a if a > 0 else 1.0)
     return 0 if b < 0 else (2 if b > 2 else b)
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
 cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau) noexcept nogil:
     cdef const vec_d* x = <const vec_d*> f.panel
     cdef vec_d s0, s1, b0, b1, a0, a1, most, p
@@ -196,7 +199,7 @@ cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau
         s0 = s0 / b0
         s1 = s1 / b1
         most = larger(b0, b1)
-    # compared as not (tau < ...), so that NaN passes
+    # a row passes if not (tau < its screen), so that NaN passes
     near = at_most_d(s0, spread_d(tau)) | at_most_d(s1, spread_d(tau)) << LANES_D
     near |= ~(at_most_d(s0, s0) | at_most_d(s1, s1) << LANES_D)
     if at_most_d(spread_d(INFINITY), most):
@@ -211,7 +214,7 @@ cdef unsigned int near_forms(const formula_t* f, const double* q, double tau) no
     cdef vec_d s0, s1, a0, a1, p
     cdef Py_ssize_t j, k
     cdef unsigned int near
-    # more than the sum of any row at distance tau or less: two roundings, and underflow. NaN: every row passes
+    # No row at distance tau or less has a larger sum, after two roundings and underflow. With NaN every row passes.
     cdef double limit = NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
     s0 = s1 = spread_d(0)
     if f.code == SEUCLIDEAN:
@@ -248,7 +251,7 @@ cdef unsigned int near_angles(const formula_t* f, const double* q, const double*
         for j in range(3):
             s0 += note[2 * j] * spread_d(notes[j])
             s1 += note[2 * j + 1] * spread_d(notes[j])
-        # u'v of places at distance tau is 1 - 2 sin^2(tau / 2)
+        # the unit vectors u and v of two places at distance tau have u'v = 1 - 2 sin^2(tau / 2)
         a = sin(0.5 * tau) if tau < 3.1415926535 else 1
         p = spread_d(1 - 2 * a * a - 4e-15 * (2 + notes[3]))
         s0 += note[6] * spread_d(4e-15)
@@ -292,7 +295,7 @@ cdef void scan_formula(
 
 
 def prepare(int code, double[:, ::1] Q, double[:, ::1] notes_out):
-    """Notes of each query, of shape (n_queries, N_NOTES); for correlation the queries are centred in place."""
+    """Compute the numbers noted for each query, (n_queries, N_NOTES); centres queries in place for correlation."""
     cdef Py_ssize_t i
     for i in range(Q.shape[0]):
         if code == CORRELATION:
@@ -303,7 +306,10 @@ def prepare(int code, double[:, ::1] Q, double[:, ::1] notes_out):
 
 
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, int code, V, state):
-    """Search rows X[start:stop], with a FormulaPass of `fastclf/neighbors/formulas.py`; returns the number of hits."""
+    """Search rows X[start:stop]; `state` is a FormulaPass of `fastclf/neighbors/formulas.py`.
+
+    Returns the number of hits.
+    """
     cdef search_t s
     cdef formula_t f
     cdef const double[:, ::1] Q = state.query

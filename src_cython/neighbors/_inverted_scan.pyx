@@ -1,9 +1,9 @@
-# Exact nearest neighbours among sparse rows, by an inverted index: each column lists its rows, in order, and their
-# values.
+# Exact nearest neighbours among sparse rows, by an inverted index, which lists for each column its rows in ascending
+# order and their values.
 #
-# in:      rows X as CSR (canonical) and as columns, a block of queries as CSR, rows [start, stop)
-# changed: as in `_search.pxd`; also the cursors, which hold the next entry of each column of a query: ranges must
-# ascend
+# in:      the rows X as canonical CSR and as columns, a block of queries as CSR, a range of rows [start, stop)
+# changed: the arrays of `_search.pxd`; for each query entry a cursor, the next entry of its column that is read
+# needs:   ranges of rows in ascending order, because the cursors only advance
 #
 # Screen: for one query and a panel of rows, each column of the query adds its products to the sums of the rows that
 # have an entry in it, so that a coordinate that is zero in the row or in the query costs nothing. With N = x'x or sum
@@ -22,8 +22,8 @@
 # -inf or limit NaN, and the comparison, made as not (limit <= ...), lets the row pass. The sum of dot is the exact sum,
 # coordinate by coordinate; the sum of cosine, of vectors of length 1, has absolute errors.
 #
-# The rows that pass are measured exactly: the entries of row and query are merged, coordinates in order. A coordinate
-# that is zero in both would add exactly 0 to a dense sum, so the result has the same bits.
+# The distances of the rows that pass are computed exactly, by merging the entries of row and query in the order of the
+# coordinates. A coordinate that is zero in both would add exactly 0 to a dense sum, so the result has the same bits.
 from cython cimport floating
 from libc.math cimport INFINITY, NAN, fabs, nextafter
 from libc.stdint cimport int64_t
@@ -47,20 +47,20 @@ ctypedef fused sparse_t:
 
 ctypedef struct sparse_s:
     Py_ssize_t d
-    const int64_t* indptr        # (n + 1,) and indices: the rows of X
-    const int* indices
-    const int64_t* column        # (d + 1,), where the entries of each column begin
-    const int* row               # (n_entries,) the row of each entry, column by column
-    const double* shift          # (n,)
-    const int64_t* query_ptr     # (n_queries + 1,) and query_indices, query: the queries
-    const int* query_indices
-    const double* query
-    const double* weight         # (n_query_entries,) the value of each entry for the screen
-    const double* query_norm     # (n_queries,) the N of each query
-    int64_t* cursor              # (n_query_entries,) the next entry of the column of each query entry; changed
-    double* limit                # (n_queries,), scratch
-    double* sums                 # (PANEL,), scratch; zeros between two queries
-    double rounding              # the relative error of values that are rounded to X's type
+    const int64_t* indptr        # (n + 1,) row i of X has the entries indptr[i] to indptr[i + 1]
+    const int* indices           # (n_entries,) the column of each entry of X, row by row
+    const int64_t* column        # (d + 1,) the index in `row` of the first entry of each column
+    const int* row               # (n_entries,) the row of each entry of X, column by column
+    const double* shift          # (n,) each row's term N_x (1 - e) of the screen
+    const int64_t* query_ptr     # (n_queries + 1,) query i has the entries query_ptr[i] to query_ptr[i + 1]
+    const int* query_indices     # (n_query_entries,) the column of each query entry
+    const double* query          # (n_query_entries,) the value of each query entry
+    const double* weight         # (n_query_entries,) the factor of each query entry in the screen
+    const double* query_norm     # (n_queries,) N_q, each query's squared norm or sum of absolute values
+    int64_t* cursor              # (n_query_entries,) for each query entry the next entry of its column; advances
+    double* limit                # (n_queries,) scratch space: the largest screen of a row within tau
+    double* sums                 # (PANEL,) scratch space: the sums of the rows of a panel; zeros between two queries
+    double rounding              # the relative error of values that are rounded to the type of X
 
 
 cdef inline double limit_of(
@@ -84,7 +84,7 @@ cdef inline double exact_pair(
     const metric_t* metric, const floating* x, const int* x_column, Py_ssize_t n_x,
     const double* q, const int* q_column, Py_ssize_t n_q,
 ) noexcept nogil:
-    """The exact sum of a row and a query, before the root."""
+    """The exact sum of the terms of a row and a query, before the root."""
     cdef Py_ssize_t i = 0, j = 0
     cdef double s = 0
     while i < n_x and j < n_q:
@@ -247,9 +247,9 @@ def transpose(
     X, Py_ssize_t start, Py_ssize_t stop, const double[::1] scale, int64_t[::1] end, columns,
     const floating[::1] data,
 ):
-    """Append the entries of rows start to stop of a Csr, with these data, to the columns; end[j]: the end of column j.
+    """Append the entries of rows start to stop of the Csr X, whose values are `data`, to their columns.
 
-    The value of each entry is multiplied by `scale` of its row.
+    end[j], the index after the last entry of column j, advances. A value is multiplied by the `scale` of its row.
     """
     cdef const int64_t[::1] indptr = X.indptr
     cdef const int[::1] indices = X.indices
@@ -270,7 +270,7 @@ def norms(
     const int64_t[::1] indptr, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, bint squared,
     double[::1] norm_out,
 ):
-    """The N of rows start to stop: the sum of x_j^2 if `squared`, else of |x_j|, coordinates in order."""
+    """For rows start to stop the sum of x_j^2 if `squared`, otherwise of |x_j|, over the coordinates in their order."""
     cdef Py_ssize_t row, p
     cdef double s, v
     with nogil:

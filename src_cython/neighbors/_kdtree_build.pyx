@@ -1,4 +1,5 @@
-# Building of a kd-tree: rows are sorted into leaves, and boxes are made. `_kdtree_layout.pxd` describes the layout.
+# The construction of a kd-tree: rows are sorted into leaves, and boxes are computed. `_kdtree_layout.pxd` describes the
+# layout.
 from cython cimport floating
 from libc.string cimport memcpy
 
@@ -10,7 +11,7 @@ NODE_CHILDREN = FAN
 
 
 cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """The leaf at which to cut leaves first..last in two, such that FAN^level consecutive leaves lie below one node."""
+    """The leaf at which leaves first..last are cut in two, so that the FAN^level leaves of a node stay together."""
     cdef Py_ssize_t size = 1
     while size * FAN < last - first:
         size *= FAN
@@ -20,7 +21,7 @@ cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 cdef Py_ssize_t widest(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const double* scale
 ) noexcept nogil:
-    """The coordinate with the largest range times scale, among 64 of the rows; if all those are 0, among all rows."""
+    """The coordinate with the largest range times scale over 64 of the rows; over all rows if these 64 are equal."""
     cdef Py_ssize_t step = max(1, n // 64), i, j, best = 0
     cdef double largest = 0
     cdef floating low, high, x
@@ -44,7 +45,7 @@ cdef Py_ssize_t widest(
 cdef void bracket(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* low_out, floating* high_out
 ) noexcept nogil:
-    """Two keys from a sorted random sample, between which the key of the given rank most likely lies."""
+    """Choose two keys, from a sorted random sample, between which the key of the given rank most likely lies."""
     cdef floating sample[1024]
     cdef Py_ssize_t size = 8, i, hole, place, reach = 2
     cdef unsigned long long state = 88172645463325252
@@ -73,7 +74,7 @@ cdef floating select(
 ) noexcept nogil:
     """The key of the given rank, counted from 0, and the number of smaller keys.
 
-    About 1.3 passes; no branch on a key.
+    Takes about 1.3 passes over the keys, without a branch that depends on a key.
     """
     cdef Py_ssize_t i, kept, up_to_low, below_low, up_to_high, below_high, less = 0
     cdef floating low, high, x
@@ -122,9 +123,9 @@ cdef floating select(
 cdef inline void partition(
     const floating* keys, const Py_ssize_t* rows, Py_ssize_t n, floating pivot, Py_ssize_t* cursor, Py_ssize_t* out
 ) noexcept nogil:
-    """Append the rows with keys below the pivot at out[cursor[0]], and the rows with keys above it at out[cursor[1]].
+    """Append rows with keys below the pivot at out[cursor[0]], and rows with keys above the pivot at out[cursor[1]].
 
-    The first cursor[2] of the rows whose keys equal the pivot count as smaller.
+    Of the rows whose keys equal the pivot, the first cursor[2] count as smaller. The cursors advance.
     """
     cdef Py_ssize_t smaller = cursor[0], greater = cursor[1], ties = cursor[2], i
     cdef bint left, tie
@@ -143,9 +144,9 @@ cdef inline void partition(
 ctypedef struct leaves_t:
     Py_ssize_t d
     Py_ssize_t n
-    const double* scale  # (d,)
-    Py_ssize_t* rows     # (n,) row numbers, sorted in place
-    Py_ssize_t* moved    # (n,) scratch
+    const double* scale  # (d,) the factor by which the range of each coordinate is multiplied before a comparison
+    Py_ssize_t* rows     # (n,) row numbers, which are sorted in place
+    Py_ssize_t* moved    # (n,) scratch space for row numbers
 
 
 cdef void sort_leaves(
@@ -182,7 +183,7 @@ def build_leaves(leaves, Py_ssize_t first, Py_ssize_t last, floating[::1] keys, 
         sort_leaves(&s, &X[0, 0], first, last, &keys[0], &scratch[0])
 
 
-# The same cut in interruptible steps, for nodes of many rows.
+# The functions below cut a node of many rows in steps, between which Ctrl-C is obeyed.
 
 
 def cut_leaf(Py_ssize_t first, Py_ssize_t last):
@@ -207,7 +208,7 @@ def gather_keys(
 
 
 def select_key(const floating[::1] keys, Py_ssize_t rank, floating[::1] scratch):
-    """(the key of the given rank, the number of smaller keys)."""
+    """The key of the given rank, and the number of smaller keys; see `select`."""
     cdef Py_ssize_t n_less
     cdef floating key
     with nogil:
@@ -228,7 +229,7 @@ def pack_leaves(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop,
     floating[:, :, ::1] panels, floating[:, :, :, ::1] boxes,
 ):
-    """Fill the panels of leaves start..stop, and their boxes in the nodes above. The last row pads the last leaf."""
+    """Fill the panels of leaves start..stop, and their boxes in the nodes above; the last row pads the last leaf."""
     cdef Py_ssize_t d = X.shape[1], n = X.shape[0], leaf, j, r, row
     cdef floating low, high
     with nogil:
@@ -247,7 +248,7 @@ def pack_leaves(
 
 
 def pack_nodes(floating[:, :, :, ::1] boxes, floating[:, :, :, ::1] boxes_above):
-    """Copy the boxes of nodes into the nodes above. The box of a missing child is empty: (inf, -inf)."""
+    """Write the box of each node into the node above it. The box of a missing child is empty: (inf, -inf)."""
     cdef Py_ssize_t node, j, c
     cdef floating low, high
     with nogil:

@@ -1,13 +1,13 @@
-# Exact nearest neighbours in few dimensions, by a kd-tree that `_kdtree_layout.pxd` describes.
+# Exact nearest neighbours in few dimensions, by a kd-tree, whose layout `_kdtree_layout.pxd` describes.
 #
-# A box is screened as its nearest point to the query would be, by the terms
+# The screen of a box is the screen of the box's point nearest to the query, with the terms
 #
 #     gap_j = max(low_j - q_j, q_j - high_j, 0)
 #
 # A row x in the box has |x_j - q_j| >= gap_j, after rounding too, and products, sums and maxima of numbers that are not
 # negative are monotone, fused or not, rounded or not. So no row's screen is smaller than the screen of its box, and a
 # box beyond the bound of `_distance.pxd` holds only rows beyond tau. For Minkowski, whose powers need not be monotone,
-# the sum of a box has a relative error of (d + 6) u, as the sum of a row has; that bound covers both.
+# the sum of a box has a relative error of (d + 6) u, as the sum of a row has; the bound covers both errors.
 from cython cimport floating
 from libc.math cimport isnan
 
@@ -28,11 +28,11 @@ from _status cimport FASTCLF_OK
 
 cdef enum:
     STACK = (FAN + 1) * MAX_HEIGHT
-    LIST = 32      # the largest k whose pairs are kept in a sorted list; a larger k takes a heap
+    LIST = 32      # the neighbours of a query are kept in a sorted list up to this k, and in a heap for a larger k
 
 STACK_SIZE = STACK
 
-# The state in which a walk ends: every query is answered, the budget is spent, or the buffer of hits is nearly full.
+# The reasons why a walk ends: all queries are answered, the budget of nodes is spent, or the buffer is nearly full.
 cdef enum:
     DONE
     SPENT
@@ -52,27 +52,28 @@ ctypedef struct tree_t:
     Py_ssize_t n_rows
     Py_ssize_t height                # the level of the root; leaves have level 0
     Py_ssize_t n_nodes[MAX_HEIGHT]   # the number of nodes of each level
-    Py_ssize_t first[MAX_HEIGHT]     # the number in `boxes` of the first node of each level
+    Py_ssize_t first[MAX_HEIGHT]     # the index in `boxes` of the first node of each level
     const Py_ssize_t* rows           # (n_rows,) the row numbers of X, leaf by leaf
 
-# A walk can be interrupted and resumed. Its stack holds nodes that may have near rows, as (screen of the box, number
-# and level); of two children of one node, the nearer lies above the farther. The bottom of the stack is the path from
-# the query's home, a node of level 1, to the root: one child of each node on this path is visited already.
+# A walk can be interrupted and resumed. Its stack holds nodes that may have near rows, each with the screen of its box;
+# of two children of one node, the nearer lies above the farther. A walk begins at the query's home, the node of level 1
+# that most likely has the nearest rows. The bottom of the stack is the path from the home to the root; one child of
+# each node on this path has been visited already.
 ctypedef struct walk_t:
     search_t* s
     const tree_t* tree
     const Py_ssize_t* order       # (n_queries,) the order in which queries are answered
-    const Py_ssize_t* homes       # (n_queries,) the home of each query
+    const Py_ssize_t* homes       # (n_queries,) the home of each query, the node at which its walk begins
     Py_ssize_t* n_begun           # the number of queries begun so far
-    Py_ssize_t* height            # the height of the stack
-    Py_ssize_t* n_hits            # number of hits in the buffer
-    Py_ssize_t* n_kept            # number of hits that belong to completed queries
+    Py_ssize_t* height            # the number of nodes on the stack
+    Py_ssize_t* n_hits            # the number of hits in the buffer
+    Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
     double* near                  # (STACK,) the screen of the box of each node on the stack
-    Py_ssize_t* node              # (STACK,) number, level and whether the node is on the path, packed
+    Py_ssize_t* node              # (STACK,) in one number: a node's number, its level, and whether it is on the path
 
 
 cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
-    """Set the number of nodes of each level, and the place of each level, from the number of rows."""
+    """Compute the height, the number of nodes and the first node of each level from the number of rows."""
     cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
     tree.d = d
     tree.n_rows = n_rows
@@ -90,7 +91,7 @@ cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssiz
 cdef inline unsigned int screen_boxes(
     const box_metric_t* metric, const vec* low, const vec* q, Py_ssize_t d, double bound, double* near_out
 ) noexcept nogil:
-    """The screens of a node's boxes; returns as bits the boxes within the bound."""
+    """Compute the screens of a node's boxes; returns as bits which boxes are within the bound."""
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t width = FAN // lanes, i, j, c
     cdef const vec* high = low + d * width
@@ -123,7 +124,7 @@ cdef inline unsigned int children_within(
     const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, double* near_out
 ) noexcept nogil:
-    """The screens of the boxes of a node's children; returns as bits the children within the query's bound."""
+    """Compute the screens of the boxes of a node's children; returns as bits which are within the query's bound."""
     cdef Py_ssize_t d = tree.d, c, j
     cdef double bound = s.bound[query]
     cdef const floating* low = boxes + (tree.first[level] + node) * 2 * d * FAN
@@ -151,7 +152,7 @@ cdef inline unsigned int children_within(
 cdef inline unsigned int sum_leaf(
     const box_metric_t* metric, const double* panel, const double* q, Py_ssize_t d, double bound, double* s_out
 ) noexcept nogil:
-    """The exact sums of a leaf's rows; returns as bits the rows within the bound."""
+    """Compute the exact sums of a leaf's rows; returns as bits which rows are within the bound."""
     cdef const vec_d* x = <const vec_d*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_d s0, s1, s2, s3, spread_q, limit = spread_d(bound)
@@ -180,7 +181,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """The exact sums of a leaf's rows that pass the screen; returns these rows as bits."""
+    """Compute the exact sums of those rows of a leaf that pass the screen; returns as bits which rows these are."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
@@ -207,10 +208,10 @@ cdef inline unsigned int screen_leaf(
 cdef inline void take(
     const box_metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Take a measured row as `offer` does, except that the pairs of a small k are kept in ascending order.
+    """Do as `offer` of `_search.pxd` does, but keep the neighbours of a query in a sorted list if k is small.
 
-    Inserting a pair into a short sorted list takes one branch that is hard to predict. A heap takes several, and a sort
-    in the end.
+    Insertion into a short sorted list takes one branch that is hard to predict. A heap takes several such branches, and
+    a sort in the end.
     """
     cdef Py_ssize_t hole = s.k - 1
     cdef double* D = s.distance + query * s.k
@@ -238,7 +239,7 @@ cdef inline void visit_leaf(
     const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
     Py_ssize_t query
 ) noexcept nogil:
-    """Offer the rows of a leaf that are within the bound to the search."""
+    """Compute the distances of a leaf's rows that are within the bound, and take these rows as neighbours."""
     cdef Py_ssize_t d = tree.d, r, j
     cdef const floating* panel = panels + leaf * d * LEAF
     cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
@@ -273,7 +274,7 @@ cdef inline void visit_leaf(
 cdef inline void stack_node(
     walk_t* w, Py_ssize_t base, double near, Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Put a node on the stack, below the nearer nodes that lie above height `base`."""
+    """Insert a node into the stack above height `base`, where nearer nodes lie above farther ones."""
     cdef Py_ssize_t place = w.height[0]
     require(place < STACK)
     while place > base and w.near[place - 1] < near:
@@ -298,7 +299,7 @@ cdef void open_node(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Open a node: of its children that may hold rows within the bound, visit the leaves and stack the nodes."""
+    """Open a node: of its children within the bound, visit the leaves, and put the nodes on the stack."""
     cdef search_t* s = w.s
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
@@ -326,7 +327,7 @@ cdef void open_node(
 cdef int walk_tree(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t budget
 ) noexcept nogil:
-    """Resume a walk until it is done, `budget` nodes are opened, or the buffer of hits is nearly full."""
+    """Resume a walk until all queries are answered, `budget` nodes are opened, or the buffer of hits is nearly full."""
     cdef search_t* s = w.s
     cdef Py_ssize_t query, level, node, k = s.k
     while True:
@@ -364,7 +365,8 @@ cdef void find_homes(
     const box_metric_t* metric, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t* homes_out
 ) noexcept nogil:
-    """The home of each query, start to stop: the node of level 1 that is reached by the nearest child of each node."""
+    """The home of queries start to stop: the node of level 1 that a descent from nearest child to nearest child finds.
+    """
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t query, level, node
@@ -402,7 +404,7 @@ cdef int walk_tree_by(
 
 
 def homes(index, state, Py_ssize_t start, Py_ssize_t stop, const floating[:, :, :, ::1] boxes):
-    """Find the homes of queries start to stop. index: a Tree with these boxes; state: a Walk (both of `kdtree.py`)."""
+    """Find the homes of queries start to stop; `index` is a Tree, `state` a Walk of `fastclf/neighbors/kdtree.py`."""
     cdef search_t s
     cdef metrics_t m
     cdef tree_t tree

@@ -1,4 +1,4 @@
-# Euclidean distances over the coordinates that neither of two rows lacks; NaN stands for a missing value.
+# Euclidean distances over the coordinates that both rows have; NaN stands for a missing value.
 #
 #     s = 0; n = 0; for j in range(d): if x[j] and q[j] are there: s = s + (x[j] - q[j])^2;  n = n + 1
 #     distance = sqrt((d / n) s),  infinite where n = 0
@@ -15,15 +15,15 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """An upper bound of (d / n) s over the rows within tau, rounding and underflow included. NaN passes every row."""
+    """An upper bound of (d / n) s over rows within tau, for rounding and underflow too; NaN lets every row pass."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
-@cdivision(True)  # off: the debug build's check of divisors is not for vectors
+@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel
 ) noexcept nogil:
-    """Search rows start to stop; limit (n_queries,) and panel (d, PANEL_ROWS) are scratch space."""
+    """Search rows start to stop; the arrays limit, (n_queries,), and panel, (d, PANEL_ROWS), are scratch space."""
     cdef Py_ssize_t d = s.d, first = start, n_rows, row, query, j
     cdef const vec_d* x
     cdef const double* q
@@ -56,7 +56,7 @@ cdef void scan_missing(
                 t1 = or_zero(t1)
                 s0 += t0 * t0
                 s1 += t1 * t1
-            # compared as not (limit <= ...), so that NaN, which n = 0 gives, passes
+            # a row passes if not (limit <= its screen), so that NaN, the screen if n = 0, passes
             near = at_most_d(spread_d(limit[query]), spread_d(<double> d) / n0 * s0)
             near |= at_most_d(spread_d(limit[query]), spread_d(<double> d) / n1 * s1) << LANES_D
             near = valid & ~near
@@ -77,7 +77,7 @@ cdef void scan_missing(
 
 
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state):
-    """Search rows X[start:stop], with a MissingPass of `missing_values.py`; returns the number of hits."""
+    """Search rows X[start:stop]; `state` is a MissingPass of `missing_values.py`. Returns the number of hits."""
     cdef search_t s
     cdef const double[:, ::1] Q = state.query
     cdef double[::1] limit = state.limits

@@ -1,13 +1,13 @@
-# Distances that the user has computed: those of a query from all rows lie in a row of a matrix.
+# The search among distances that the user has computed: a matrix has a row for each query and a column for each row.
 from cython cimport floating
 
 from neighbors._search cimport fill_found, search_t, take
 
 
 def scan(const floating[:, ::1] distance, Py_ssize_t start, Py_ssize_t stop, state):
-    """Take rows start to stop, with a PrecomputedPass of `fastclf/neighbors/precomputed.py`.
+    """Search rows start to stop; `state` is a PrecomputedPass of `fastclf/neighbors/precomputed.py`.
 
-    Column j of `distance`, of shape (n_queries, n_rows), is row j's. Returns the number of hits.
+    `distance` has shape (n_queries, n_rows). Returns the number of hits.
     """
     cdef search_t s
     cdef Py_ssize_t row, query

@@ -1,4 +1,4 @@
-# Preparation of queries over raw pointers in the caller's scratch space. `Scan._queries` and `Pass` of
+# Queries over raw pointers are prepared in the caller's scratch space. `Scan._queries` and `Pass` of
 # `fastclf/neighbors/scan.py` do the same for arrays.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
@@ -11,12 +11,10 @@ from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
-# The most queries that are searched together, the bytes of one coordinate of a panel (two of the widest vectors), and
-# the most queries for which rows are read from X itself instead of from panels.
 cdef enum:
-    QUERIES = 32
-    PANEL_BYTES = 128
-    FEW_QUERIES = 2
+    QUERIES = 32       # the largest number of queries that are searched together
+    PANEL_BYTES = 128  # the bytes of one coordinate of a panel, two of the widest vectors
+    FEW_QUERIES = 2    # for at most this number of queries, rows of X are read in place, not from panels
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
@@ -41,7 +39,7 @@ cdef inline bint is_zero(const double* x, Py_ssize_t d) noexcept nogil:
 
 
 cdef inline double rounding(int metric, const double* q, const floating* rounded, Py_ssize_t d) noexcept nogil:
-    """The distance between a query and its rounding to X's type, rounded up."""
+    """The distance between a query and the same query rounded to X's type; the result is rounded up."""
     cdef double error = 0, largest = 0, total = 0
     cdef Py_ssize_t j
     if sizeof(floating) == sizeof(double) or metric == HAMMING or metric == MINKOWSKI:
@@ -64,7 +62,7 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
 cdef inline int measure_norm(
     int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """The query's squared norm, its `query_error`, and the divisor of its screen, for cosine and dot."""
+    """For cosine and dot, compute a query's squared norm, its `query_error`, and the divisor of its `screen_query`."""
     norm2_out[0] = squared_norm(q, d)
     error_out[0] = 0
     scale_out[0] = 1
@@ -89,7 +87,7 @@ cdef inline int prepare(
 ) noexcept nogil:
     """Set up a search of at most QUERIES queries, with empty heaps.
 
-    The queries' norms are added to the model's `metrics`.
+    The pointer to the norms of the queries is set in `metrics`, a copy of the model's.
     """
     cdef Py_ssize_t d = model.n_features, n = raw.n, padded = (n + 3) // 4 * 4, query, j
     cdef floating* screen = <floating*> piece(scratch, padded * d * <Py_ssize_t> sizeof(floating))

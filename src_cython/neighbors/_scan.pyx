@@ -1,14 +1,14 @@
-# Exact nearest neighbours by scanning: the k smallest (distance, row) pairs of a block of queries, or every row
+# Exact nearest neighbours by a scan of all rows: the k smallest pairs (distance, row) of each query, or every row
 # within a radius.
 #
 # in:      rows X[start:stop], a block of queries, a metric
-# changed: per query a heap of the k best pairs (`_heap.pxd`) with its largest distance tau, or the list of hits
-# needs:   no order of row ranges: the answer is a set under a total order, the same for any order and cut of the ranges
+# changed: for each query a heap of the k smallest pairs (`_heap.pxd`) and its largest distance tau, or the list of hits
+# needs:   no order of row ranges: pairs have a total order, so that any order and any cut of the ranges give one answer
 #
 # Each (row, query) pair is screened, and only rows whose screen is within the bound of `_distance.pxd` are measured
-# exactly. For many queries rows are packed into panels: 2 vectors of rows are screened against 4 queries at a time. For
-# few queries the rows are read once, from X itself, except for cosine, whose rows must be scaled. Minkowski has no
-# screen.
+# exactly. For many queries, rows are packed into panels, and 2 vectors of rows are screened against 4 queries at a
+# time. For few queries, the rows of X are read once in place, except for cosine, whose rows must be scaled. Minkowski
+# has no screen.
 from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
@@ -34,10 +34,10 @@ CODES = {
     "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
-# A block of queries is padded to a multiple of GROUP; the bounds of the padding are below every screen.
+# A block of queries is padded to a multiple of GROUP; the bounds of padding queries are below every screen.
 GROUP = 4
 
-# The number of rows of a panel, by X's type.
+# The number of rows of a panel, by the dtype of X.
 PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
 cdef inline void pack(
@@ -47,7 +47,7 @@ cdef inline void pack(
     """panel[j][r] = X[first + r][j], divided by minus the row's norm for cosine; zeros from row n_rows on.
 
     4 rows by 4 coordinates are transposed in registers, one cache line of each row after another, while the lines of
-    the next panel are prefetched: a query takes 5 ms instead of 10 (10 queries, 1M x 128).
+    the next panel are prefetched. This takes 5 ms a query instead of 10 (10 queries, 1M x 128).
     """
     cdef Py_ssize_t line = 64 // <Py_ssize_t> sizeof(floating), ahead = width * d
     cdef Py_ssize_t i, j = 0, r, last
@@ -99,7 +99,7 @@ cdef inline void screen_tile(
     const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
     unsigned int* near_out
 ) noexcept nogil:
-    """The rows of a panel whose screens are within the bounds, as bits for each of 4 queries (one array of d each)."""
+    """For each of 4 queries, as bits, which rows of a panel have screens within the query's bound."""
     cdef const vec* q0 = queries
     cdef const vec* q1
     cdef const vec* q2
@@ -154,15 +154,15 @@ cdef void measure_panel(
     const metric_t* metric, search_t* s, const floating* X, const floating* panel,
     Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t query, unsigned int near
 ) noexcept nogil:
-    """Measure the rows of a panel that `near` marks.
+    """Compute the distances of the rows of a panel that `near` marks.
 
-    From 4 marked rows on, measuring the whole panel side by side is faster.
+    If 4 or more rows are marked, it is faster to compute the sums of all rows of the panel side by side.
     """
     cdef double sums[ROWS_F]
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
     cdef unsigned int many = 0
-    if metric_t is not cosine_t:  # the panel of cosine has scaled rows, not rows of X
+    if metric_t is not cosine_t:  # for cosine the panel has scaled rows, whose sums are not exact
         many = near & (near - 1)
         many &= many - 1
         many &= many - 1
@@ -173,7 +173,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # a sum beyond the bound needs no root
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # no root is taken of a sum beyond the bound
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
@@ -271,14 +271,14 @@ cdef void scan_metric(
 
 
 def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, state):
-    """Search rows X[start:stop], with a Metric and a Pass of `fastclf/neighbors/scan.py`.
+    """Search rows X[start:stop] by a Metric; `state` is a Pass of `fastclf/neighbors/scan.py`.
 
-    Returns the number of hits where all rows within tau are wanted; they must fit the buffer.
+    Returns the number of hits if all rows within tau are wanted; all hits must fit the buffer.
     """
     cdef search_t s
     cdef metrics_t m
     cdef floating[:, ::1] panel = state.panel
-    cdef floating* scratch = NULL  # NULL: rows are read from X itself, not from a panel
+    cdef floating* scratch = NULL  # NULL: the rows of X are read in place, not from a panel
     fill_metric(&m, metric, state.queries.query_norm2)
     fill_search(&s, X.shape[0], state, X[0, 0])
     if panel is not None:
@@ -294,7 +294,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
     cdef metrics_t m = metrics_of(model)[0]
     cdef char* scratch = raw.scratch
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
-    # for few queries rows of at least two vectors are screened without a panel
+    # for few queries, the rows of X are read in place if they have at least two vectors of coordinates
     cdef bint by_rows = raw.n <= FEW_QUERIES and d >= width
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
     cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])
@@ -351,9 +351,9 @@ ADDRESSES = {
 def find(
     const floating[:, ::1] X, const floating[:, ::1] Q, int code, double[:, ::1] distance, Py_ssize_t[:, ::1] index
 ):
-    """Search all rows for the query Q[0] with little overhead: for few rows, and metrics without norms and powers.
+    """Search all rows for the query Q[0] with little overhead, by a metric without norms and powers.
 
-    Fills the lists, in ascending order, and returns whether there are enough rows to fill them.
+    Writes the neighbours in ascending order and returns whether there are k of them.
     """
     cdef model_t model
     cdef metrics_t metrics
@@ -382,9 +382,9 @@ def merge(
     double[:, ::1] distance, Py_ssize_t[:, ::1] index, const double[:, ::1] other_distance,
     const Py_ssize_t[:, ::1] other_index, Py_ssize_t first
 ):
-    """Push the pairs of `others` into these heaps, query by query.
+    """Push the pairs of other heaps, or of lists, into the heaps of the same queries.
 
-    The rows of `others`, heaps or lists, are numbered from `first`.
+    `first` is added to the row numbers of the other pairs.
     """
     cdef Py_ssize_t k = distance.shape[1], query, i, row
     with nogil:
@@ -404,7 +404,7 @@ def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
 
 
 def squared_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] norm2_out):
-    """The exact sums x'x of rows X[start:stop], coordinates in order."""
+    """The exact sums x'x of rows X[start:stop], over the coordinates in their order."""
     cdef Py_ssize_t row, j, d = X.shape[1]
     cdef double s, x
     with nogil:

@@ -1,8 +1,8 @@
-# One thread's search for a block of queries: for each query the best pairs, or all hits, among the rows seen so far.
+# The state of one thread's search for a block of queries: for each query the k nearest rows, or all hits, so far.
 #
-# An index (a scan, the codes of a filter, the leaves of a tree) calls `measure` for each row that may be near, or
-# `offer` with a distance that it has measured, and `measure_waiting` in the end. An index that computes distances and
-# bounds itself calls `take`.
+# The kernel of a scan, a filter or a tree calls `measure` for each row that may be near, which computes the distance,
+# or `offer` with a distance; in the end it calls `measure_waiting`. A kernel that computes distances and bounds by
+# itself calls `take`.
 from cython cimport floating
 from libc.math cimport isnan
 
@@ -17,28 +17,28 @@ ctypedef struct search_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     Py_ssize_t n_queries
-    const double* query           # (n_queries, d): the queries, for exact distances
+    const double* query           # (n_queries, d) the queries, for exact distances
     const void* screen_query      # (n_queries, d) in X's type: the queries, for screens; padded to a multiple of 4 rows
-    const double* query_error     # (n_queries,): distance between query and screen_query; for dot the query's norm
-    double* tau                   # (n_queries,): a row farther away than this is no neighbour
-    double* bound                 # (n_queries,): the largest screen of a row within tau; padded, with -1
-    Py_ssize_t k                  # number of neighbours of each query; 0: all hits within tau are wanted
-    double* distance              # (n_queries, k): with `index` a heap of pairs for each query
-    Py_ssize_t* index             # (n_queries, k)
-    const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
-    const Py_ssize_t* self_row    # (n_queries,): the row that the query itself is, which is not its neighbour; or NULL
-    Py_ssize_t* hit_query         # (capacity,), like the next two arrays: one entry per hit
-    Py_ssize_t* hit_row
-    double* hit_distance
+    const double* query_error     # (n_queries,) distance between query and screen_query; for dot the query's norm
+    double* tau                   # (n_queries,) a row farther away than this is no neighbour
+    double* bound                 # (n_queries,) the largest screen of a row within tau; -1 for padding queries
+    Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within tau are wanted
+    double* distance              # (n_queries, k) the distances of each query's heap of (distance, row) pairs
+    Py_ssize_t* index             # (n_queries, k) the row numbers of each query's heap of (distance, row) pairs
+    const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
+    const Py_ssize_t* self_row    # (n_queries,) the row that each query is and must not find; or NULL
+    Py_ssize_t* hit_query         # (capacity,) the query of each hit
+    Py_ssize_t* hit_row           # (capacity,) the row of each hit
+    double* hit_distance          # (capacity,) the distance of each hit
     Py_ssize_t n_hits
     Py_ssize_t capacity
-    Py_ssize_t n_waiting          # number of pairs that passed the screen and wait to be measured four at a time
+    Py_ssize_t n_waiting          # the number of (row, query) pairs that passed the screen and are not yet measured
     Py_ssize_t waiting_query[4]
     Py_ssize_t waiting_row[4]
 
 
 cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
-    """Put a measured row into the query's heap or among its hits; return whether the query's tau became smaller."""
+    """Put a row at this distance into the query's heap, or among its hits; return whether tau became smaller."""
     cdef Py_ssize_t k = s.k
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
@@ -61,13 +61,13 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Take a measured row; where tau becomes smaller, so does the bound."""
+    """Do as `take` does, and lower the query's bound if its tau became smaller."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 
 
 cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    """Measure the waiting pairs, four side by side."""
+    """Compute the distances of the waiting (row, query) pairs, at most four, side by side."""
     cdef const floating* x[4]
     cdef const double* q[4]
     cdef double sums[4]
@@ -88,7 +88,7 @@ cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floa
 cdef inline void measure(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Measure a row now, or with the next three. While a row waits, tau may be larger than necessary, never smaller."""
+    """Compute a row's distance, when four pairs wait. Until then tau may be larger than necessary, never smaller."""
     require(s.n_waiting < 4)
     if s.allowed != NULL and not s.allowed[row]:
         return
@@ -102,7 +102,7 @@ cdef inline void measure(
 cdef inline double screen_row(
     const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
 ) noexcept nogil:
-    """The screen of one row: whole vectors of coordinates, then the rest in float64.
+    """The screen of one row, summed by whole vectors of coordinates, then by the remaining coordinates in float64.
 
     x and q are arrays of d scalars.
     """
@@ -136,7 +136,7 @@ cdef inline double screen_row(
     return s
 
 
-# Numbers of the metrics; `CODES` of `_scan.pyx` has their names.
+# The numbers by which kernels know the metrics; `CODES` of `_scan.pyx` maps names to numbers.
 cdef enum:
     EUCLIDEAN
     SQEUCLIDEAN
@@ -159,9 +159,9 @@ ctypedef struct metrics_t:
 
 
 cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_norm2) except -1:
-    """Fill in the metrics from a Metric of `fastclf/neighbors/metrics.py`, whose arrays they point to.
+    """Fill in a metrics_t from a Metric of `fastclf/neighbors/metrics.py`, to whose arrays it points.
 
-    For cosine, `query_norm2` has the squared norms of the queries; with None the caller sets the pointer later.
+    For cosine, `query_norm2` has the squared norms of the queries; if it is None, the caller sets the pointer later.
     """
     cdef const double[::1] w = metric.w
     cdef const double[::1] norm2 = metric.norm2
@@ -181,7 +181,7 @@ cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_
 
 
 cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like) except -1:
-    """Fill in a search from a Pass of `fastclf/neighbors/scan.py` or a Walk of `kdtree.py`."""
+    """Fill in a search_t from `state`, a Pass of `fastclf/neighbors/scan.py` or a Walk of `kdtree.py`."""
     cdef const double[:, ::1] query = state.queries.query
     cdef const floating[:, ::1] screen_query = state.queries.screen_query
     cdef const double[::1] query_error = state.queries.query_error
@@ -195,9 +195,9 @@ cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like
 
 
 cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, state) except -1:
-    """Fill in the fields that `take` reads.
+    """Fill in the fields of a search_t that `take` reads.
 
-    state, of any index, has state.search, a Search, and state.found, Heaps or Hits.
+    state.search is a Search, and state.found is Heaps or Hits, of `fastclf/neighbors/search.py`.
     """
     cdef double[::1] tau = state.found.tau
     cdef double[:, ::1] distance
