@@ -1,1 +1,1 @@
-"""Kernel functions of support vector machines: their values for blocks of rows. Nothing here is public."""
+"""Kernel functions of support vector machines, computed for blocks of rows. Nothing in this package is public."""

@@ -1,4 +1,4 @@
-"""The parameter gamma of kernels as a number."""
+"""The parameter gamma of kernel functions as a number."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .._threads import ranges
 
 
 def gamma_of(gamma, X, weight=None):
-    """gamma as a number; rows of X count `weight` times.
+    """The parameter gamma as a number; each row of X counts as often as its `weight` says.
 
     'scale' is 1 / (n_features * variance of X), zeros of a Csr included; 'auto' is 1 / n_features.
     """
@@ -18,17 +18,18 @@ def gamma_of(gamma, X, weight=None):
     with np.errstate(over="ignore", invalid="ignore"):
         variance = _variance(X) if weight is None else _weighted_variance(X, weight)
     if not np.isfinite(variance):
-        raise ValueError("X has numbers so large that their variance overflows; smaller ones are wanted")
+        raise ValueError("X has numbers so large that their variance overflows; smaller numbers are wanted")
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def _variance(X):
     values, size = X.data[: X.size] if isinstance(X, Csr) else X, X.shape[0] * X.shape[1]
-    mean = float(values.sum(dtype=np.float64)) / size  # mean**2 would raise OverflowError
+    mean = float(values.sum(dtype=np.float64)) / size
     squares = sum(
         float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
         for start, stop in ranges(0, len(values), 1 << 16)
     )
+    # mean * mean may overflow to infinity; mean**2 would raise OverflowError
     return (squares + (size - values.size) * mean * mean) / size
 
 

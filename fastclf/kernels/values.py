@@ -1,4 +1,4 @@
-"""Kernel functions linear, poly, rbf and sigmoid between rows, dense or sparse, in blocks of values."""
+"""Blocks of values of the kernel functions linear, poly, rbf and sigmoid between rows, which are dense or sparse."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,21 +16,21 @@ compiled = _simd.load("kernels._values")
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 
-# The number of rows to pack at a time: their values for a panel stay in the second-level cache.
+# The number of rows that are packed together; their values with a panel stay in the second-level cache.
 BLOCK = 256
 
-# A block that takes no more than this number of multiplications (1 ms) is left to the calling thread.
+# A block of at most this number of multiplications, which takes 1 ms, is computed by the calling thread alone.
 _THREAD_WORK = 1 << 23
 
 # The number of multiplications in the first range of a thread.
 _RANGE_WORK = 1 << 24
 
-# Rows are packed as dense ones where more than this share of their values in those columns that they use is not 0.
+# Rows are packed as dense rows if more than this share of their values, in the columns that one of them uses, is not 0.
 _DENSE = 0.4
 
 
 def require_kernel(kernel, degree, gamma, coef0):
-    """Refuse parameters that make none of the kernels here, no function and no matrix of values."""
+    """Refuse parameters that stand for no kernel: a known name, a function, or 'precomputed' is wanted."""
     if not callable(kernel):
         require_choice("kernel", kernel, (*KINDS, "precomputed"))
     require_integer("degree", degree, 0, 2**31 - 1)
@@ -42,14 +42,14 @@ def require_kernel(kernel, degree, gamma, coef0):
 
 
 class Kernel:
-    """k(x, z): x'z, (gamma x'z + coef0)^degree, exp(-gamma |x - z|^2) or tanh(gamma x'z + coef0)."""
+    """A kernel k(x, z): x'z, (gamma x'z + coef0)^degree, exp(-gamma |x - z|^2) or tanh(gamma x'z + coef0)."""
 
     def __init__(self, name, gamma=1.0, degree=3, coef0=0.0):
         self.name, self.kind = name, KINDS.index(name)
         self.gamma, self.degree, self.coef0 = float(gamma), int(degree), float(coef0)
 
     def __call__(self, A, B, dtype=np.float64, n_jobs=None):
-        """Values of shape (len(A), len(B)), float32 or float64; A and B each an array, Csr or `Rows`."""
+        """Kernel values of shape (len(A), len(B)) between the rows of A and B, which are arrays, Csr or `Rows`."""
         A, B = as_kernel_rows(A), as_kernel_rows(B)
         out = np.empty((len(A), len(B)), dtype)
         for start in range(0, len(A), BLOCK):
@@ -58,7 +58,7 @@ class Kernel:
         return out
 
     def diagonal(self, X):
-        """k(x, x) of each of the `Rows`, float64."""
+        """k(x, x) in float64 for each row x of the `Rows` X."""
         if self.name == "linear":
             return X.norm
         if self.name == "rbf":
@@ -67,7 +67,7 @@ class Kernel:
         return inner**self.degree if self.name == "poly" else np.tanh(inner)
 
     def rounding(self, X, dtype):
-        """About the largest rounding error of values between these rows that are computed in `dtype`."""
+        """An estimate of the largest rounding error of the kernel's values between rows of X, computed in `dtype`."""
         eps, most = float(np.finfo(dtype).eps) / 2, float(X.norm.max())
         if self.name == "linear":
             return eps * most
@@ -81,12 +81,12 @@ class Kernel:
 
 
 class Rows:
-    """The rows of an array or a Csr; `matrix_t` of `_matrix.pxd` is its twin.
+    """The rows of an array or a Csr; the struct `matrix_t` of `_matrix.pxd` has the same fields.
 
     Parameters
     ----------
     X : ndarray or Csr
-        float32 or float64, not changed.
+        The rows, float32 or float64, which are not changed.
     norm : ndarray of shape (n,), float64, optional
         The squared lengths of the rows, if they are known.
 
@@ -94,9 +94,12 @@ class Rows:
     ----------
     entries : ndarray, float32 (`single`) or float64
         The n d numbers of an array, or the entries of a Csr; at least one number.
-    indptr, index : ndarray of shape (n + 1,), int64, and int32, or None
-        Where each sparse row begins and the last ends, and the column of each entry; None: rows are dense.
+    indptr : ndarray of shape (n + 1,), int64, or None
+        Sparse row i has the entries indptr[i] to indptr[i + 1]; None: rows are dense.
+    index : ndarray, int32, or None
+        The column of each entry of sparse rows; None: rows are dense.
     norm : ndarray of shape (n,), float64
+        The squared lengths of the rows.
     """
 
     def __init__(self, X, norm=None):
@@ -115,7 +118,7 @@ class Rows:
             self._measure(X, sparse)
 
     def _measure(self, X, sparse):
-        """Compute the squared lengths."""
+        """Compute the squared lengths of the rows."""
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
             rows = X[start:stop]
@@ -134,23 +137,27 @@ def as_kernel_rows(X):
 
 
 class Packed:
-    """Some of the `Rows` in `dtype`, without the columns in which all of them are 0; `packed_t` is its twin.
+    """A copy of some `Rows` in `dtype`, without the columns in which all these rows are 0.
+
+    A packed row is a list of pairs (line, value), or dense: one value for each line. The struct `packed_t` of
+    `_panel.pxd` has the same fields.
 
     Attributes
     ----------
     n_lines : int
-        Lines are the other columns, numbered in order.
+        The number of lines, which are the columns with a value other than 0, in their order.
     line : ndarray of shape (n_columns,), int32
         The line of each column of X, or -1.
     columns : ndarray of shape (n_lines + 1,), int32
         The column of each line.
     indptr : ndarray of shape (n_rows + 1,), int64, or None
-        Where the list (line, value) of each row begins; None: rows are dense.
+        The list of row i has the values indptr[i] to indptr[i + 1]; None: rows are dense.
     index : ndarray of shape (n_values + 1,), int32, or None
-        The line of each value of the lists.
-    values : ndarray of `dtype`, of shape (n_values + 1,) or, dense, (n_rows * n_lines,)
+        The line of each value of the lists; None: rows are dense.
+    values : ndarray of `dtype`, of shape (n_values + 1,) or, if rows are dense, (n_rows * n_lines,)
+        The values of the rows, row by row.
     norm : ndarray of shape (n_rows,), float64
-        The squared lengths.
+        The squared lengths of the rows.
     """
 
     def __init__(self, X, rows, dtype):
@@ -167,7 +174,7 @@ class Packed:
         self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
-        self.work = 1 + (self.values.size // len(rows))  # multiplications for one kernel value
+        self.work = 1 + (self.values.size // len(rows))  # the number of multiplications of one kernel value
         _pack.pack(X, rows, begins, self)
 
     def __len__(self):
@@ -175,13 +182,13 @@ class Packed:
 
 
 class Block(NamedTuple):
-    """A block of the kernel matrix between packed rows z and rows of X, all only read; `block_t` is its twin."""
+    """A block of the kernel matrix, between rows of Z and rows of X; `block_t` of `_values.pyx` has the same fields."""
 
     kernel: Kernel
     X: Rows
     Z: Packed
-    rows: np.ndarray  # (n_rows,), int64: the packed row of each row of the block
-    columns: np.ndarray | None = None  # (n_columns,), int64: the row of X of each column; None: all, in their order
+    rows: np.ndarray  # (n_rows,), int64: the number in Z of each row of the block
+    columns: np.ndarray | None = None  # (n_columns,), int64: the number in X of each column; None: all rows of X
 
     @property
     def n_columns(self):
@@ -189,23 +196,31 @@ class Block(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """The part of a cache for the rows of a `Block`; `cached_t` is its twin."""
+    """A cache of kernel values for the rows of a `Block`; `cached_t` of `_values.pyx` has the same fields."""
 
-    table: np.ndarray  # (n_slots, n_columns to whole panels), of Z's type: values; the kernel writes what is not ready
-    slot: np.ndarray  # (n_rows,), int64: the slot of each row, or a negative number: none
-    ready: np.ndarray  # (n_rows,), uint8: whether the slot has the row's values already
+    # (n_slots, n_columns rounded up to whole panels), dtype of Z: kernel values; the kernel writes missing ones
+    table: np.ndarray
+    slot: np.ndarray  # (n_rows,), int64: the slot, a row of `table`, of each row of the block; negative: no slot
+    ready: np.ndarray  # (n_rows,), uint8: 1 if the slot has the row's values already
 
 
 class Scratch:
-    """Scratch space of a thread for the values between n_rows packed rows and a panel; `scratch_t` is its twin.
+    """A thread's scratch space for the values between n_rows packed rows and a panel of rows of X.
+
+    The struct `scratch_t` of `_values.pyx` has the same fields.
 
     Attributes
     ----------
-    panel : ndarray of shape (n_lines + 1, width), of the type of the packed rows
-        Zeros before and after each call of the kernel.
-    values : ndarray of shape (n_rows + 1, width), of that type
-    source, new_rows : ndarray of shape (n_rows,), int64
+    panel : ndarray of shape (n_lines + 1, width), dtype of the packed rows
+        The rows of the panel side by side; zeros before and after each call of the kernel.
+    values : ndarray of shape (n_rows + 1, width), dtype of the packed rows
+        Kernel values between packed rows and the panel.
+    source : ndarray of shape (n_rows,), int64
+        The address of the values of each packed row, in `values` or in a cache.
+    new_rows : ndarray of shape (n_rows,), int64
+        The packed rows whose values a cache does not have.
     tile : ndarray of shape (width,), float64
+        The sums for the rows of the panel.
     """
 
     __slots__ = ("new_rows", "panel", "source", "tile", "values")
@@ -220,7 +235,7 @@ class Scratch:
 
 
 def over_columns(call, block, threads):
-    """call(start, stop, scratch) for ranges of whole panels of the block's columns, on threads where it pays."""
+    """Run call(start, stop, scratch) for ranges of whole panels of a block's columns, on threads if this is faster."""
     n, n_rows, Z = block.n_columns, len(block.rows), block.Z
     wide = compiled.width(Z.single)
     work = n * n_rows * Z.work
@@ -241,7 +256,7 @@ def over_columns(call, block, threads):
 
 
 def fill(block, out, threads, mirrored=False):
-    """out[r, i] = k(z, x) for row r and column i of a `Block`; mirrored: its columns are its rows."""
+    """out[r, i] = k(z, x) for row r and column i of a `Block`; `mirrored` if its columns are the same as its rows."""
 
     def call(start, stop, scratch):
         compiled.fill(block, scratch, start, stop, out, mirrored)
@@ -250,7 +265,10 @@ def fill(block, out, threads, mirrored=False):
 
 
 def add(block, coef, f, threads, cached=None):
-    """f[:, i] += coef k(z, x_i) for each column i of a `Block`; coef: (n_outputs, n_rows); cached: `Cached` or None."""
+    """f[:, i] += coef k(z, x_i) for each column i of a `Block`.
+
+    `coef` has shape (n_outputs, n_rows); `cached` is a `Cached` or None.
+    """
 
     def call(start, stop, scratch):
         compiled.add(block, cached, scratch, coef, f, start, stop)

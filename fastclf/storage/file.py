@@ -1,17 +1,17 @@
 """Estimators in files. A file is opened in milliseconds, whatever its size, and nothing in it is ever executed.
 
-A file consists of, little-endian,
+A file consists of these parts, whose numbers are little-endian:
 
     bytes 0..8    magic
     8..12         version of the format
     12..16        length of the header
-    16..20        CRC-32 of all that follows the header
+    16..20        CRC-32 of all bytes after the header
     20..24        CRC-32 of bytes 0..20 and of the header
     24..          the header, JSON in ASCII: {"library": version, "arrays": [[dtype, shape], ...], "estimator": tree}
-    then          each array, raw, in C order, from the next multiple of 64; zeros between
+    then          the bytes of each array in C order, each from the next multiple of 64; zeros between arrays
 
-and nothing more. `state.py` describes the tree. The place of an array follows from the shapes before it, so that no
-offset can point elsewhere, and no two arrays can overlap; the file must end with the last array.
+`state.py` describes the tree. The place of an array follows from the dtypes and shapes of the arrays before it, so that
+no offset can point elsewhere, and no two arrays can overlap. The file must end with the last array.
 """
 
 import contextlib
@@ -34,10 +34,10 @@ _CRC = struct.Struct("<I")
 _PREFIX = _CHECKED.size + _CRC.size
 _MAX_HEADER = 1 << 26
 
-# Bytes that are read or written between two checks for Ctrl-C: a few milliseconds.
+# The number of bytes that are read or written between two checks for Ctrl-C, in a few milliseconds.
 _CHUNK = 1 << 22
 
-# Bytes that may be unwritten in the system's buffers: a flush cannot be interrupted.
+# The number of bytes after which the system's buffers are flushed. A flush cannot be interrupted, so it must be short.
 _UNFLUSHED = 1 << 26
 
 
@@ -160,11 +160,11 @@ def load(path, verify=False):
             places = list(layout(header["arrays"], stop))
             size, wanted = os.fstat(file.fileno()).st_size, places[-1][-1] if places else stop
             if size != wanted:
-                raise ValueError(f"it has {size} bytes where {wanted} are wanted")
+                raise ValueError(f"the file has {size} bytes; {wanted} are wanted")
             raw = np.memmap(file, mode="r")
             estimator = decode(header["estimator"], [view(raw, *place) for place in places])
             if not isinstance(estimator, Estimator):
-                raise ValueError("it holds no estimator")
+                raise ValueError("the file holds no estimator; one of fastclf is wanted")
             estimator._require_fitted()
         except (OSError, MemoryError):
             raise
@@ -202,7 +202,7 @@ def _write(file, header, arrays):
 
 
 def _pieces(array, n_zeros):
-    """Yield zeros, then the bytes of an array."""
+    """Yield n_zeros zeros, then the bytes of an array in pieces."""
     yield bytes(n_zeros)
     chunks = np.nditer(
         array,
@@ -223,7 +223,7 @@ def _flush(file):
 
 
 def _read_header(file, path):
-    """(header, the position of its end), after its checksum is compared."""
+    """Read the header and compare its checksum; returns (header, the position of its end)."""
     prefix = file.read(_PREFIX)
     if prefix[: len(_MAGIC)] != _MAGIC[: len(prefix)] or not prefix:
         raise ValueError(f"{path} was not saved by fastclf")
@@ -244,7 +244,7 @@ def _read_header(file, path):
 
 
 def _verify(file, path):
-    """Compare the checksum of all bytes after the header."""
+    """Read all bytes after the header and compare their checksum."""
     crc = 0
     while chunk := file.read(_CHUNK):
         crc = zlib.crc32(chunk, crc)

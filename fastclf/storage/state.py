@@ -1,12 +1,12 @@
-"""Conversion of objects to JSON and arrays, and back: the types that a file may hold.
+"""Conversion of objects to JSON and arrays, and back; only the types named here can be stored in a file.
 
-An object becomes its class's name and all its attributes: numbers, strings, arrays, lists, tuples and dicts of these,
-and objects of the classes that are named here. Anything else is refused, so that a new attribute is either stored
-without further code, or its type is reported when the first estimator with it is saved.
+An object becomes the name of its class and all its attributes. An attribute is a number, a string, an array, a list,
+tuple or dict of attributes, or an object of a class that is named here. Anything else is refused, so that a new
+attribute is either stored without further code, or its type is reported when the first estimator with it is saved.
 
 In JSON a string, a bool, an int, None and a list are themselves, and everything else is a dict with one tag: {"float":
-hex}, {"scalar": [dtype, hex]}, {"array": number}, {"ordered": [byte order, {"array": number}]} for an array in the
-order that is not the machine's, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict}, {"items": [[key, value],
+hex}, {"scalar": [dtype, hex]}, {"array": number}, {"ordered": [byte order, {"array": number}]} for an array in another
+byte order than this machine's, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict}, {"items": [[key, value],
 ...]} for a dict with keys that are not strings, {"object": [class, attributes]}.
 """
 
@@ -21,9 +21,9 @@ import fastclf
 
 from .._estimator import Estimator
 
-# Classes, in addition to the public estimators, that a file may hold: their names in the file, and their modules. The
-# method `_check_state` of `DeclaredState` refuses attributes that do not fit together. A NamedTuple has no such method:
-# the object that has it as attribute checks it.
+# The classes, in addition to the public estimators, that a file may hold: their names in files, and their places in the
+# package. The method `_check_state` of `DeclaredState` refuses attributes that do not fit together. A NamedTuple, which
+# has no such method, is checked by the object that has it as an attribute.
 _CLASSES = {
     "Bits": "neighbors.packed_bits.Bits",
     "Coder": "neighbors.code_filter.Coder",
@@ -45,11 +45,11 @@ _CLASSES = {
 
 _TAGS = {path.rpartition(".")[2]: tag for tag, path in _CLASSES.items()}
 
-# The names of dtypes in a file. Strings of width 0 are excluded, because they have no bytes to map.
+# Regular expressions for the names of dtypes in a file. Strings of width 0 are excluded, because they have no bytes.
 _NUMBERS = r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<[mM]8\[\d{0,6}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]"
 _STRINGS = r"<U[1-9]\d{0,7}|\|S[1-9]\d{0,7}"
 
-# The types of the entries of an array of objects.
+# The types that the entries of an array of objects may have.
 _ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
 
 
@@ -63,19 +63,19 @@ def find_class(name):
 
 
 def dtype_name(dtype, kinds=f"{_NUMBERS}|{_STRINGS}"):
-    """The name of a dtype in a file, or None if a file cannot hold such arrays."""
+    """The name of a dtype in a file, or None if a file cannot hold arrays of this dtype."""
     name = dtype.newbyteorder("<").str
     return name if re.fullmatch(kinds, name, re.ASCII) else None
 
 
 def _dtype(name, kinds=f"{_NUMBERS}|{_STRINGS}"):
     if not re.fullmatch(kinds, _require(str, name), re.ASCII):
-        raise ValueError(f"the header names the dtype {name!r}")
+        raise ValueError(f"the header names the dtype {name!r}; one that a file can hold is wanted")
     return np.dtype(name)
 
 
 def encode(value, name):
-    """(JSON tree, arrays) of a value, which error messages call `name`; an array that occurs twice is listed once."""
+    """Convert a value, called `name` in messages, to (JSON tree, arrays); an array that occurs twice is listed once."""
     arrays, numbers = [], {}
 
     def refuse(value, name):
@@ -126,7 +126,7 @@ def encode(value, name):
             refuse(value, name)
         attributes = value._asdict() if isinstance(value, tuple) else value.__getstate__()
         if not isinstance(value, tuple):
-            _restored(kind, attributes)  # raises if `load` would refuse the object
+            _restored(kind, attributes)  # raises an error if `load` would refuse the object
         prefix = "" if value is root else f"{name}."
         return {"object": [tag, {key: tree(item, prefix + key) for key, item in attributes.items()}]}
 
@@ -135,7 +135,7 @@ def encode(value, name):
 
 
 def decode(tree, arrays):
-    """The value of a tree, with the arrays that it refers to by number; an altered tree raises ValueError."""
+    """The value of a JSON tree, which refers to `arrays` by number; an altered tree raises ValueError."""
     if tree is None or type(tree) in (bool, int, str):
         return tree
     if type(tree) is list:
@@ -154,13 +154,13 @@ def decode(tree, arrays):
         return {decode(key, arrays): decode(item, arrays) for key, item in pairs}
     if tag == "array":
         if not 0 <= _require(int, content) < len(arrays):
-            raise ValueError(f"the header names array {content} of {len(arrays)}")
+            raise ValueError(f"the header names array {content}; the file has {len(arrays)}, numbered from 0")
         return arrays[content]
     first, second = _require(list, content)
     if tag == "ordered":
         array = decode(second, arrays)
         if first not in ("<", ">") or not isinstance(array, np.ndarray):
-            raise ValueError("the header has a byte order of no array")
+            raise ValueError("the header has an 'ordered' entry without a byte order or an array; both are wanted")
         array = array.astype(array.dtype.newbyteorder(first))
         array.flags.writeable = False
         return array
@@ -180,17 +180,17 @@ def decode(tree, arrays):
 
 
 def _make(name, attributes):
-    """A checked object of the class with that name, with these attributes."""
+    """A checked object with these attributes, of the class that a file calls `name`."""
     cls = find_class(_require(str, name))
     if cls is None:
-        raise ValueError(f"it holds a {name!r}, which fastclf {fastclf.__version__} does not know")
+        raise ValueError(f"the file holds a {name!r}, which fastclf {fastclf.__version__} does not know")
     if issubclass(cls, tuple):
         return cls(**attributes)
     return _restored(cls, attributes)
 
 
 def _restored(cls, attributes):
-    # an estimator is created with its defaults, because the file may be older than some parameters
+    # an estimator is created with default parameters first, because an older file may lack some parameters
     made = cls() if issubclass(cls, Estimator) else cls.__new__(cls)
     if hasattr(cls, "__setstate__") and not issubclass(cls, Estimator):
         made.__setstate__(attributes)
@@ -204,23 +204,23 @@ def _restored(cls, attributes):
 
 
 def _is_template(value, attributes):
-    """Whether the value is an unfitted estimator, as a parameter of another one."""
+    """Whether the value is an unfitted estimator, which may be a parameter of another estimator."""
     return isinstance(value, Estimator) and "n_features_in_" not in attributes
 
 
 def _require(kind, value):
     if type(value) is not kind:
-        raise ValueError(f"the header has a {type(value).__name__} where a {kind.__name__} is wanted")
+        raise ValueError(f"the header has a {type(value).__name__}; a {kind.__name__} is wanted in its place")
     return value
 
 
 def list_arrays(arrays):
-    """[dtype, shape] of each array, for the header."""
+    """The list of arrays in the header: [dtype, shape] of each."""
     return [[dtype_name(array.dtype), list(array.shape)] for array in arrays]
 
 
 def layout(listed, start):
-    """(dtype, shape, first byte, last byte + 1) of each listed array; the first array comes after byte `start`.
+    """Yield (dtype, shape, first byte, last byte + 1) of each listed array; the first array comes after byte `start`.
 
     Each array begins at a multiple of 64, so that a kernel's vectors lie in whole cache lines.
     """
@@ -228,9 +228,9 @@ def layout(listed, start):
         name, shape = _require(list, entry)
         dtype = _dtype(name)
         shape = [_require(int, length) for length in _require(list, shape)]
-        # NumPy computes the size of an array without its axes of length 0
+        # an axis of length 0 counts as 1, because NumPy refuses an array whose other axes are too large together
         if len(shape) > 32 or any(n < 0 for n in shape) or dtype.itemsize * math.prod(n or 1 for n in shape) >= 1 << 62:
-            raise ValueError("the header has an array of an impossible shape")
+            raise ValueError("the header has an array of an impossible shape; up to 32 axes and 2^62 bytes are wanted")
         start += -start % 64
         stop = start + dtype.itemsize * math.prod(shape)
         yield dtype, tuple(shape), start, stop
@@ -238,13 +238,13 @@ def layout(listed, start):
 
 
 def view(raw, dtype, shape, start, stop):
-    """An array on the bytes start..stop of `raw`, in this machine's byte order.
+    """The bytes start..stop of `raw` as an array in this machine's byte order.
 
-    Bytes that are no values of its dtype are refused.
+    Bytes that stand for no value of the dtype are refused.
     """
     array = raw[start:stop].view(dtype).reshape(shape)
     if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
-        raise ValueError("an array of bools holds something else")
+        raise ValueError("an array of bools holds a byte above 1; 0 and 1 are wanted")
     if dtype.kind == "U" and (raw[start:stop].view("<u4") > 0x10FFFF).any():
         raise ValueError("an array of strings holds an invalid character")
     if not array.dtype.isnative:

@@ -1,1 +1,1 @@
-"""Sums over rows in blocks with fixed bounds: the number of threads changes no bit. All of it is private."""
+"""Sums over rows in blocks with fixed bounds, so that the number of threads changes no bit. This package is private."""

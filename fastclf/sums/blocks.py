@@ -1,41 +1,46 @@
-"""Rows in blocks on threads; each block is processed in short ranges, between which Ctrl-C is obeyed.
+"""Work on blocks of rows by threads; each block is processed in short ranges, between which Ctrl-C is obeyed.
 
-Sums are computed block by block, and the blocks' sums are added in order. The bounds of blocks depend on the problem
-only, so that neither the number of threads nor the duration of ranges changes a bit.
+A sum over rows is computed for each block, and the sums of all blocks are added in order. The bounds of blocks depend
+on the problem only, so that neither the number of threads nor the duration of ranges changes a bit.
 """
 
 from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
 
-# The largest number of blocks, and of values in the sums of all blocks together, if there is more than one block.
+# The largest number of blocks.
 _BLOCKS = 64
+
+# The largest number of values in the sums of all blocks together, if there is more than one block.
 _PARTIAL_NUMBERS = 1 << 23
 
-# The smallest number of multiplications that justifies a block.
+# A block should have at least this number of multiplications.
 BLOCK_WORK = 1 << 18
 
-# The largest number of multiplications for a single call (1 ms), and the number of multiplications in a first range.
+# Work of at most this number of multiplications, 1 ms, is done by a single call on the calling thread.
 _THREAD_WORK = 1 << 21
+
+# The number of multiplications in the first range of a thread.
 _RANGE_WORK = 1 << 24
 
 
 def n_blocks(worth, numbers):
-    """The number of blocks, at most `worth`, if the sums of each block have `numbers` values."""
+    """The number of blocks, at most `worth`, for sums of `numbers` values, which each block holds."""
     return max(1, min(_BLOCKS, worth, _PARTIAL_NUMBERS // numbers))
 
 
 def even_bounds(n, parts):
-    """Bounds that cut n rows into equal parts: parts + 1 numbers from 0 to n."""
+    """The bounds that cut n rows into parts of equal size: parts + 1 numbers from 0 to n."""
     return [n * i // parts for i in range(parts + 1)]
 
 
 def over_blocks(bounds, first, begin, add, threads, cut=ranges):
-    """The states of the blocks between `bounds`, in their order.
+    """Make and fill a state for each block of rows; returns the states in the order of the blocks.
 
     Parameters
     ----------
     bounds : list of int, ascending
+        Block i has the rows bounds[i] to bounds[i + 1].
     first : int
         The number of rows in the first range of a block.
     begin : callable
@@ -43,8 +48,9 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
     add : callable
         add(start, stop, state) adds rows to a state.
     threads : int
+        The number of threads.
     cut : callable
-        cut(start, stop, first) yields the ranges of a block: `by_length` if the bounds of ranges change the sums.
+        cut(start, stop, first) yields the ranges of a block; `by_length` is wanted if the bounds of ranges change sums.
     """
     states = [None] * (len(bounds) - 1)
 
@@ -59,13 +65,13 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
 
 
 def by_length(start, stop, length):
-    """Ranges of equal length, whatever their duration."""
+    """Yield ranges of equal length, whatever their duration."""
     for first in range(start, stop, length):
         yield first, min(first + length, stop)
 
 
 def added(arrays):
-    """The sum of arrays, in their order; it overwrites the first array."""
+    """The sum of arrays, added in their order; the sum overwrites the first array."""
     first, *rest = arrays
     for array in rest:
         first += array
@@ -73,7 +79,9 @@ def added(arrays):
 
 
 def over_rows(call, X, row_work, n_jobs):
-    """The results of call(start, stop) for ranges of all rows of X, in any order, on threads if this is faster.
+    """Run call(start, stop) for ranges that cover all rows of X, on threads if this is faster.
+
+    Returns the results in any order.
 
     A row costs `row_work` multiplications for each of its entries.
     """
@@ -82,7 +90,7 @@ def over_rows(call, X, row_work, n_jobs):
     if work <= _THREAD_WORK:
         return [call(0, n)]
     threads = min(n_threads(n_jobs), n)
-    # several blocks for each thread, because threads differ in speed
+    # each thread gets several blocks, because threads differ in speed
     bounds = even_bounds(n, 1 if threads == 1 else min(n, 4 * threads))
     found = []
 

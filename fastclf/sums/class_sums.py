@@ -1,4 +1,4 @@
-"""Sums of rows by class, in blocks that are added in order: the number of threads changes no bit."""
+"""Sums of rows by class, over blocks that are added in order, so that the number of threads changes no bit."""
 
 import numpy as np
 
@@ -10,27 +10,30 @@ from .blocks import added, over_blocks
 
 kernels = _simd.load("sums._class_sums")
 
-# The types that kernels read without conversion; bools are read as uint8.
+# The dtypes that kernels read without conversion; bools are read as uint8.
 _NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
 
-# A span of rows is summed separately. It has at most this number of rows and of entries of X; the sums of all spans
-# together have at most _SUMS values.
+# Spans are blocks of rows, which are summed separately. A span has at most this number of rows.
 _SPAN_ROWS = 1 << 13
+
+# A span has at most this number of entries of X.
 _SPAN = 1 << 20
+
+# The sums of all spans together have at most this number of values.
 _SUMS = 1 << 23
 
-# An X with fewer entries is summed on one thread.
+# An X with fewer entries than this is summed on one thread.
 _THREAD_WORK = 1 << 18
 
-# The weights for kernels if every row has the weight 1.
+# Kernels take this empty array as weights if every row has the weight 1.
 _ONES = np.empty(0)
 
 
 def as_number_rows(X, owner):
-    """X as a C-contiguous array of numbers of its own type, or as a Csr.
+    """X as a C-contiguous array of numbers, if possible in the dtype of X, or as a Csr.
 
-    Floats of an array may be NaN or infinite: the caller's sums or scores are then not finite, and `require_finite`
-    finds the place.
+    An array may have NaN or infinity. The caller's sums or scores are then not finite, and `require_finite` finds the
+    place.
     """
     if is_sparse(X):
         return as_csr(X, owner)
@@ -46,31 +49,34 @@ def as_number_rows(X, owner):
 
 
 def require_finite(X, owner):
-    """Raise an error if rows hold NaN or infinity; called when their sums or scores are not finite."""
+    """Raise an error if X has NaN or infinity; called if sums or scores of rows are not finite."""
     if not isinstance(X, Csr) and X.dtype.kind == "f":
         as_matrix(X, owner)
 
 
 def threads_for(X, n_jobs):
-    """The number of threads for sums over X: more than one only if this is faster."""
+    """The number of threads for sums over X, which is 1 if X is so small that threads are not faster."""
     threads = n_threads(n_jobs)
     return threads if X.size >= _THREAD_WORK else 1
 
 
 def over_spans(X, cells, n_jobs, begin, add):
-    """The states of `over_blocks` for spans whose bounds depend only on X's shape; a state has `cells` values."""
-    n = len(X)  # 0 if every value of a column is missing
+    """The states of `over_blocks` for spans, whose bounds depend only on the shape of X; a state has `cells` values."""
+    n = len(X)  # X has no rows if all values of a column are missing
     size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // max(1, n))), -(-n * cells // _SUMS), 1)
     return over_blocks([*range(0, max(1, n), size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
 
 
 def divide(a, b):
-    """a / b, and 0 where b is 0."""
+    """The quotient a / b, and 0 where b is 0."""
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=b != 0)
 
 
 def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
-    """Sums by class and column in one read of X; with a threshold, the weight of the rows above it."""
+    """Weighted sums by class and column, in one read of X.
+
+    With a threshold, an entry counts 1 if it is above the threshold, otherwise 0.
+    """
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
     if isinstance(X, Csr):
@@ -112,7 +118,10 @@ def count_categories(X, n_jobs, owner):
 
 
 def category_counts(X, codes, weight, n_classes, first, n_jobs):
-    """Weights by category and class, of shape (first[-1], n_classes); column j begins at row first[j]."""
+    """The sums of weights by category and class, of shape (first[-1], n_classes).
+
+    The categories of column j begin at row first[j].
+    """
     shape = (int(first[-1]), n_classes)
     weight = _ONES if weight is None else weight
 

@@ -1,4 +1,4 @@
-"""Sums over rows in one read of X: by class, of squares, of products. The number of threads changes no bit."""
+"""Sums over rows, of squares and of products, by class, in one read of X. The number of threads changes no bit."""
 
 import numpy as np
 
@@ -14,24 +14,26 @@ kernels = _simd.load("sums._moments")
 # The smallest number of rows of a block in a sum of products.
 _BLOCK_ROWS = 1024
 
-# The largest number of entries in a first range, and of values in sparse rows that are made dense at a time.
+# The largest number of entries of X in a first range. At most this number of values of sparse rows is made dense at a
+# time.
 _RANGE_NUMBERS = 1 << 20
 
 
 class ClassMoments:
-    """The moments of a span of rows by class, for the kernels, about each class's first row as a shift."""
+    """The moments of a span of rows by class, relative to the first row of each class, as kernels take them."""
 
     __slots__ = ("count", "shift", "squares", "sums", "waiting")
 
     def __init__(self, n_classes, d):
-        self.count = np.zeros(n_classes)  # sums of weights
+        self.count = np.zeros(n_classes)  # (n_classes,): the sum of weights of each class
+        # (n_classes, d) each: the first row of a class, and the sums of (x - shift) and of its square over the class
         self.shift, self.sums, self.squares = np.zeros((3, n_classes, d))
-        # the number of waiting rows of a class, and their row numbers
+        # (n_classes, 4): the number of rows of a class that are not added yet, and their row numbers
         self.waiting = np.zeros((n_classes, 4), np.int64)
 
 
 def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
-    """(count, mean, squares about the mean) of the union of two sets of rows; a set may be empty.
+    """(count, mean, sum of squares about the mean) of the union of two sets of rows, each of which may be empty.
 
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
@@ -42,18 +44,19 @@ def merge_moments(count, mean, squares, more_count, more_mean, more_squares):
 
 
 def pool(count, mean, squares):
-    """(count, mean, squares about the mean) of all classes together, each of shape (d,)."""
+    """(count, mean, sum of squares about the mean) of all classes together, each of shape (d,)."""
     total = np.broadcast_to(count, mean.shape).sum(axis=0)
     centre = divide((count * mean).sum(axis=0), total)
     with np.errstate(over="ignore"):
-        # the centre is rounded, which changes the sum of squares by no more than a rounding error
+        # the rounding of the centre changes the sum of squares by no more than a rounding error
         return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
 
 
 def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
-    """(weights, of shape (n_classes, 1), means, squares about the means) by class and column, in one read of X.
+    """(sums of weights, means, sums of squares about the means) by class and column, in one read of X.
 
-    X is an array. If it is not finite, the squares are not finite.
+    The sums of weights have shape (n_classes, 1), the other arrays (n_classes, d). X is an array. If X is not finite,
+    the squares are not finite.
     """
     shape = (n_classes, X.shape[1])
     codes = codes.astype(np.int32, copy=False)
@@ -78,7 +81,7 @@ def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
 def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     """(sums by class, Gram matrix) of the rows minus `shift`, of shapes (n_classes, d) and (d, d).
 
-    X may be a Csr, which is made dense in ranges. Costs n d^2 / 2 multiply-adds.
+    X may be a Csr, which is made dense in ranges of rows. The cost is n d^2 / 2 multiply-adds.
     """
     n, d = X.shape
     width = -(-d // kernels.TILE) * kernels.TILE
@@ -89,7 +92,7 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
         return [np.zeros((n_classes, d)), np.zeros((width, width))]
 
     def add(start, stop, sums):
-        # a range of sparse rows is made dense; its first row has the index 0
+        # a range of sparse rows becomes a dense array, whose first row has the index 0
         first, rows = (start, np.asarray(X[start:stop])) if sparse else (0, X)
         weights = None if weight is None else weight[first:]
         kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)

@@ -1,4 +1,4 @@
-# Kernel functions of inner products x.z, over the lanes of vec_f and vec_d.
+# Kernel functions of inner products x.z, computed in every lane of the vectors vec_f and vec_d.
 #
 #     linear  x.z     poly  (gamma x.z + r)^degree     rbf  exp(-gamma |x - z|^2)     sigmoid  tanh(gamma x.z + r)
 from cython cimport cdivision
@@ -24,7 +24,8 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* exp(x) for x <= 0, to 2 ulp; at least exp(-87). As exp_of_negative, with the Taylor polynomial of degree 7. */
+    /* exp(x) for x <= 0 to 2 ulp, but at least exp(-87). The method is that of exp_of_negative (`_exp.pxd`), with the
+       Taylor polynomial of degree 7. */
     static inline vec_f exp_of_negative_f(vec_f x)
     {
         static const float c[] = {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1, 1};
@@ -74,14 +75,14 @@ ctypedef struct kernel_t:
 
 
 cdef inline vec exp_at_most_0(vec x) noexcept nogil:
-    """exp(min(x, 0))."""
+    """exp(min(x, 0)) in every lane."""
     if vec is vec_f:
         return exp_of_negative_f(-larger(-x, x - x))
     else:
         return exp_of_negative(-larger(-x, x - x))
 
 
-@cdivision(True)  # the debug build's check is not for vectors
+@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
 cdef inline vec tanh_of(vec x) noexcept nogil:
     cdef vec size = absolute(x), e = exp_at_most_0(-(size + size))
     if vec is vec_f:
@@ -91,7 +92,7 @@ cdef inline vec tanh_of(vec x) noexcept nogil:
 
 
 cdef inline vec power(vec x, int degree) noexcept nogil:
-    """x^degree, by repeated squaring."""
+    """x^degree in every lane, by repeated squaring."""
     cdef vec result = x - x + 1
     while degree:
         if degree & 1:

@@ -1,17 +1,18 @@
-# The rows of a matrix, dense or sparse, as pointers into the arrays of a `values.Rows`; they are only read.
+# Pointers to the arrays of a `Rows` of `fastclf/kernels/values.py`, the rows of a dense or sparse matrix; kernels only
+# read these arrays.
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef struct matrix_t:
-    const float* single      # the n d numbers of dense rows or the entries of sparse ones, or NULL: they are doubles
-    const double* double_    # the same as doubles, or NULL: they are floats
-    const int64_t* indptr    # (n + 1,), where each sparse row begins and the last ends, or NULL: rows are dense
-    const int32_t* index     # the column of each entry of the sparse rows
-    const double* norm       # (n,), |x|^2
-    Py_ssize_t d             # columns
+    const float* single      # the n d numbers of dense rows or the entries of sparse rows; NULL if these are doubles
+    const double* double_    # the n d numbers of dense rows or the entries of sparse rows; NULL if these are floats
+    const int64_t* indptr    # (n + 1,): sparse row i has the entries indptr[i] to indptr[i + 1]; NULL: rows are dense
+    const int32_t* index     # the column of each entry of sparse rows
+    const double* norm       # (n,): |x|^2 of each row
+    Py_ssize_t d             # the number of columns
 
 
 cdef inline matrix_t as_matrix(X):
-    """The pointers into the arrays of a `Rows`, which outlives them."""
+    """A struct of pointers to the arrays of a `Rows`, which must outlive the struct."""
     cdef inline matrix_t out
     cdef const float[::1] single
     cdef const double[::1] double_
@@ -39,7 +40,7 @@ cdef inline matrix_t as_matrix(X):
 
 
 cdef inline void* begin(array):
-    """The address of the first number of a float or double array, which must outlive it; NULL for None."""
+    """A pointer to the first number of a float or double array, which must outlive the pointer; NULL for None."""
     cdef float[::1] single
     cdef double[::1] double_
     if array is None:

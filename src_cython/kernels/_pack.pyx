@@ -1,7 +1,7 @@
 # Packing of rows for the kernels of `_values.pyx`.
 #
-# The lines are the columns in which one of the rows has an entry other than 0, numbered in order. A packed row is a
-# list of (line, value), or dense: one value for each line.
+# Lines are the columns in which one of the rows has an entry other than 0, numbered in order. A packed row is a list of
+# pairs (line, value), or dense, with one value for each line.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -16,7 +16,7 @@ ctypedef fused real:
 cdef Py_ssize_t mark_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
 ) noexcept nogil:
-    """Set line[column] = 0 for each nonzero entry of a row; returns the number of these entries."""
+    """Set line[column] = 0 for each nonzero entry of a row; returns the number of nonzero entries."""
     cdef Py_ssize_t j, count = 0
     cdef bint used
     for j in range(n):
@@ -42,9 +42,9 @@ cdef void pack_row(
 cdef void pack_list(
     const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values, int32_t* lines
 ) noexcept nogil:
-    """Write the nonzero entries of a row as a list, and one number after it.
+    """Write the nonzero entries of a row as a list of (line, value), and one number after the list.
 
-    There is no branch: a zero entry is written too, and the next one overwrites it.
+    There is no branch: a zero entry is written, too, and the next entry overwrites it.
     """
     cdef Py_ssize_t j, at = 0
     for j in range(n):
@@ -53,21 +53,22 @@ cdef void pack_list(
         at += x[j] != 0
 
 
-# How rows of a matrix are packed, by a `values.Packed` that is being made.
+# The arrays by which a `Packed` of `fastclf/kernels/values.py` packs rows of a matrix; kernels write `index` alone.
 ctypedef struct packing_t:
-    # in:
-    const int64_t* rows      # (n_rows,), the rows of the matrix
+    const int64_t* rows      # (n_rows,): the numbers of the rows in the matrix
     Py_ssize_t n_rows
-    const int32_t* line      # (n_columns,), the line of each column that one of the rows has
-    const int32_t* column    # (n_lines,), the column of each line
+    const int32_t* line      # (n_columns,): the line of each column, or -1
+    const int32_t* column    # (n_lines,): the column of each line
     Py_ssize_t n_lines
-    const int64_t* begins    # (n_rows + 1,), where the list of each row begins
-    # out, beside the values:
-    int32_t* index           # (begins[n_rows] + 1,), the line of each value of the lists, or NULL: rows become dense
+    const int64_t* begins    # (n_rows + 1,): the list of row i has the values begins[i] to begins[i + 1]
+    int32_t* index           # (begins[n_rows] + 1,): the line of each value of the lists; NULL: rows become dense
 
 
 cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, real* values) noexcept nogil:
-    """values: (begins[n_rows] + 1,), or of dense rows (n_rows, n_lines) zeros; x: the entries of the matrix."""
+    """Write the packed rows into `values`: lists, (begins[n_rows] + 1,), or dense rows, (n_rows, n_lines) zeros before.
+
+    x has the entries of the matrix X.
+    """
     cdef Py_ssize_t r, at, first, length
     cdef const int32_t* index
     for r in range(p.n_rows):
@@ -86,9 +87,9 @@ cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, re
 
 
 def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
-    """Number in `line` (filled with -1) the columns in which one of the rows has a nonzero entry; returns their number.
+    """Number in `line` (filled with -1) the columns in which a row has a nonzero entry; returns the number of columns.
 
-    begins: of shape (n_rows + 1,), becomes where the list of each row begins and the last ends.
+    Writes begins, (n_rows + 1,): the list of row i has the values begins[i] to begins[i + 1].
     """
     cdef matrix_t x = as_matrix(X)
     cdef Py_ssize_t r, j, row, n_lines = 0, n_rows = rows.shape[0], d = x.d
@@ -117,7 +118,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Write the values of the rows, and in lists their lines, into a `Packed`; `mark` has numbered its lines."""
+    """Write the values of rows, and the lines of lists, into the arrays of a `Packed`; `mark` has numbered them."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line

@@ -1,7 +1,8 @@
-# A panel for the kernels of `_values.pyx`: some rows of a matrix side by side, in the lines of packed rows.
+# A panel has some rows of a matrix side by side, for the kernels of `_values.pyx`. It has one line for each column in
+# which a packed row is not 0.
 #
-# A panel has two halves, one after the other. In a half each line is HALF vectors: the numbers of its rows in one
-# column.
+# A panel has two halves, one after the other. In a half, each line has HALF vectors, the numbers of the half's rows in
+# one column.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -9,21 +10,22 @@ from kernels._matrix cimport matrix_t
 from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 
 cdef enum:
-    HALF = 4        # vectors in a line of half a panel
+    HALF = 4        # the number of vectors in a line of half a panel
 
-# Packed rows z: `values.Packed` as pointers, all only read. The lines are the columns in which one of them is not 0.
+# Pointers to the arrays of a `Packed` of `fastclf/kernels/values.py`, packed rows z; kernels only read these arrays.
+# The lines are the columns in which one of the rows is not 0.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
-    const int32_t* line      # (n_columns,), the line of each column of the matrix, or -1
-    const int32_t* column    # (n_lines,), the column of each line
-    const void* values       # float or double: (n_rows, n_lines) if indptr is NULL, else those of the lists
-    const int64_t* indptr    # (n_rows + 1,), where the list of each row begins, or NULL: rows are dense
+    const int32_t* line      # (n_columns,): the line of each column of the matrix, or -1
+    const int32_t* column    # (n_lines,): the column of each line
+    const void* values       # float or double: the values of all lists (line, value), or dense rows (n_rows, n_lines)
+    const int64_t* indptr    # (n_rows + 1,): the list of row i has the values indptr[i] to indptr[i + 1]; NULL: dense
     const int32_t* index     # the line of each value of the lists
-    const double* norm       # (n_rows,), |z|^2
+    const double* norm       # (n_rows,): |z|^2 of each row
 
 
 cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
-    """The row of the matrix in column i of a block."""
+    """The number of the matrix row x that belongs to column i of a block of the kernel matrix."""
     return i if columns == NULL else columns[i]
 
 
@@ -55,7 +57,7 @@ cdef inline void put_dense(
     const floating* x, Py_ssize_t d, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
     vec* panel
 ) noexcept nogil:
-    """Write dense rows into the panel, four at a time; the last row is repeated until there are four."""
+    """Write n dense rows into the panel, four at a time; the last row is repeated if n is no multiple of four."""
     cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, last = start + n - 1
     for i in range(start, start + n, 4):
         put_four(
@@ -68,7 +70,7 @@ cdef inline void put_dense(
 cdef inline void put_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
 ) noexcept nogil:
-    """Write the entries of a sparse row, or zeros if `clear`, into its place in the lines of half a panel."""
+    """Write the entries of a sparse row, or zeros if `clear`, at `place` into the lines of half a panel."""
     cdef Py_ssize_t j, at
     for j in range(n):
         at = Z.line[index[j]]
@@ -98,13 +100,13 @@ cdef inline void put_sparse(
 cdef inline void put_panel(
     const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
 ) noexcept nogil:
-    """Write the rows in columns [start, start + n) of a block into the panel, or zeros where they were (`clear`)."""
+    """Write the rows x of columns [start, start + n) of a block into the panel; if `clear`, overwrite them by zeros."""
     if X.indptr != NULL:
         if X.single != NULL:
             put_sparse(X.single, X, Z, columns, start, n, panel, clear)
         else:
             put_sparse(X.double_, X, Z, columns, start, n, panel, clear)
-    elif not clear:  # dense rows write all lines
+    elif not clear:  # dense rows overwrite all lines, and so need no clearing
         if X.single != NULL:
             put_dense(X.single, X.d, Z, columns, start, n, panel)
         else:

@@ -1,14 +1,14 @@
-# Values of a kernel between packed rows z and rows x of a matrix, in float32 or float64, whatever type the matrix has.
+# Values of a kernel between packed rows z and rows x of a matrix, in float32 or float64 whatever the matrix's type.
 #
 #     K(z, x) = k(z.x)  or, for rbf,  exp(2 gamma z.x - gamma |z|^2 - gamma |x|^2)
 #
-# WIDE rows x side by side are a panel, with one line for each column in which one of the z is not 0. A panel is made
-# once and multiplied by all z. A z with many zeros is a list of (line, value), so that WIDE products cost as many steps
-# as the list is long. A product is summed over the entries of z in their order, by fused multiply-adds where the level
-# has them, so that neither ranges nor threads change a bit.
+# A panel has WIDE rows x side by side, with one line for each column in which one of the z is not 0. A panel is made
+# once and multiplied by all z. A z with many zeros is a list of (line, value), so that WIDE products take one step for
+# each item of the list. A product is summed over the entries of z in their order, by fused multiply-adds if the SIMD
+# level has them, so that neither ranges nor threads change a bit.
 #
 # `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. The values of a row z that has a slot in
-# a cache are read from there, or written there once they are computed.
+# a cache are read from the slot, or written to the slot once they are computed.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -18,48 +18,50 @@ from kernels._panel cimport HALF, packed_t, put_panel
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen
 
 cdef enum:
-    ROWS = 3        # dense rows z that half a panel is multiplied by at once: 12 sums
+    ROWS = 3        # half a panel is multiplied by this number of dense rows z at once, which takes 12 vectors of sums
 
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
 
-# A block of a kernel matrix, between some packed rows z and some rows x: `values.Block` as pointers, all only read.
+# Pointers to the arrays of a `Block` of `fastclf/kernels/values.py`, a block of a kernel matrix between some packed
+# rows z and some rows x; kernels only read these arrays.
 ctypedef struct block_t:
     kernel_t kernel
-    matrix_t X                 # has the rows x
-    packed_t Z                 # has the rows z
-    const int64_t* rows        # (n_rows,), the packed row of each row of the block
+    matrix_t X                 # the matrix that has the rows x
+    packed_t Z                 # the packed rows z
+    const int64_t* rows        # (n_rows,): the number in Z of each row of the block
     Py_ssize_t n_rows
-    const int64_t* columns     # the row of X of each column of the block, or NULL: column i is row i
+    const int64_t* columns     # the row number in X of each column of the block; NULL: column i is row i
 
-# Scratch space of one thread: `values.Scratch` as pointers. Each call writes what it reads, but for the panel's zeros.
+# Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing is kept
+# in these arrays between two calls, but the panel must then be zeros.
 ctypedef struct scratch_t:
-    void* panel                # (n_lines + 1, WIDE), float or double; zeros between calls
-    void* values               # (n_rows + 1, WIDE), of the panel's type: values between packed rows and the panel
-    void* source               # (n_rows,) addresses of the values between each packed row and the panel
-    int64_t* new_rows          # (n_rows,), the packed rows whose values are not in the cache
-    double* tile               # (WIDE,), the sums of one panel
+    void* panel                # (n_lines + 1, WIDE), float or double: rows side by side; zeros between two calls
+    void* values               # (n_rows + 1, WIDE), the panel's type: values between packed rows and the panel
+    void* source               # (n_rows,): the address of the values between each packed row and the panel
+    int64_t* new_rows          # (n_rows,): the packed rows whose values are not in the cache
+    double* tile               # (WIDE,): the sums for the rows of one panel
 
-# The part of a cache for the rows of a block: `values.Cached` as pointers.
+# Pointers to the arrays of a `Cached` of `fastclf/kernels/values.py`, a cache of values for the rows of a block.
 ctypedef struct cached_t:
-    char* table                # (n_slots, width), values of rows for the columns of the block; new ones are written
+    char* table                # (n_slots, width): values for the columns of the block; kernels write missing values
     Py_ssize_t width
-    const int64_t* slot        # (n_rows,), the slot of each row of the block, or a negative number: none
-    const unsigned char* ready  # (n_rows,), whether the slot has the row's values already; NULL: there is no cache
+    const int64_t* slot        # (n_rows,): the slot, a row of `table`, of each row of the block; negative: no slot
+    const unsigned char* ready  # (n_rows,): 1 if the slot has the row's values already; NULL: there is no cache
 
-# The sums that `add` makes: f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i)
+# `add` computes the sums f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i) for each of n outputs o.
 ctypedef struct sums_t:
-    const double* coef         # (n, n_rows)
-    double* f                  # (n, ld); changed
-    Py_ssize_t n               # sums for each column
-    Py_ssize_t ld              # numbers from a row of f to the next
+    const double* coef         # (n, n_rows): the coefficients of the block's rows
+    double* f                  # (n, ld): the sums, which are changed
+    Py_ssize_t n               # the number of outputs
+    Py_ssize_t ld              # two rows of f begin this number of doubles apart
 
 
 cdef inline void meet_sparse(
     const int32_t* index, const vec* values, Py_ssize_t first, Py_ssize_t stop, const vec* panel, Py_ssize_t half,
     vec* out
 ) noexcept nogil:
-    """Inner products of one packed row, a list of (line, value), and the rows of a panel."""
+    """Compute the inner products of one packed row, a list of (line, value), and the rows of a panel."""
     cdef vec s0, s1, s2, s3, s4, s5, s6, s7, a
     cdef const vec* low
     cdef const vec* high
@@ -90,7 +92,7 @@ cdef inline void meet_sparse(
 cdef inline void meet_dense(
     const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
 ) noexcept nogil:
-    """Inner products of ROWS dense packed rows, which begin at values[z[k]], and the rows of half a panel."""
+    """Compute the inner products of ROWS dense packed rows, row k from values[z[k]], and the rows of half a panel."""
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
@@ -129,7 +131,7 @@ cdef inline void meet_dense(
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
-    """a in each lane of a vector of the type of `like`."""
+    """A vector of the type of `like` with the number a in each lane."""
     if vec is vec_f:
         return spread_f(<float> a)
     else:
@@ -137,7 +139,7 @@ cdef inline vec spread_to(double a, vec like) noexcept nogil:
 
 
 cdef inline void transform(const kernel_t* kernel, double norm, const vec* column_terms, vec* k) noexcept nogil:
-    """Turn the inner products of one row and a panel into kernel values; column_terms are -gamma |x|^2."""
+    """Turn inner products of one row z and a panel into kernel values; for rbf, column_terms has -gamma |x|^2."""
     cdef vec scale, shift
     cdef int v
     if kernel.kind == LINEAR:
@@ -158,7 +160,7 @@ cdef inline void transform(const kernel_t* kernel, double norm, const vec* colum
 cdef inline void meet_halves(
     const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
 ) noexcept nogil:
-    """Inner products of ROWS of n dense rows and both halves of a panel; where n is less, the last is repeated."""
+    """Compute the inner products of the first ROWS of n dense rows with a panel; if n < ROWS, the last is repeated."""
     cdef Py_ssize_t half = Z.n_lines * HALF, k, row
     cdef Py_ssize_t z[ROWS]
     cdef vec* out[ROWS]
@@ -175,7 +177,7 @@ cdef inline void meet_halves(
 cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
-    """out[i, :] = K(z, x) between the packed rows in the list `rows` and the rows of a panel."""
+    """out[i, :] = K(z, x) for the packed row z with the number rows[i] and the rows x of a panel."""
     cdef Py_ssize_t i, half = b.Z.n_lines * HALF
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
@@ -194,7 +196,7 @@ cdef void meet(
 
 
 cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec* out) noexcept nogil:
-    """The terms -gamma |x|^2 of columns [start, start + n) of the block, then zeros to the width of a panel."""
+    """For rbf, write -gamma |x|^2 for columns [start, start + n) of the block, then zeros to the width of a panel."""
     cdef Py_ssize_t i, row
     if b.kernel.kind != RBF:
         return
@@ -208,7 +210,7 @@ cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec
 
 
 cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
-    """LANES_D numbers of the array at a, from number i on, as doubles."""
+    """LANES_D numbers of the array `a`, from index i on, as doubles."""
     if vec is vec_f:
         return widen(<const float*> a + i)
     else:
@@ -216,10 +218,10 @@ cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
 
 
 cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows, double* f) noexcept nogil:
-    """f += sum_r coef[r] k[r], over the width of a panel, r in order."""
+    """f += sum_r coef[r] k[r] for each row of a panel, summed over r in order."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    while i < wide:  # 8 or 16 vectors of doubles
+    while i < wide:  # a panel is as wide as 8 or 16 vectors of doubles
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]
         s2 = (<vec_d*> (f + i))[2]
@@ -252,9 +254,9 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
 cdef inline void meet_panel(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t n, vec* panel, vec* out
 ) noexcept nogil:
-    """out[i, :] = K(z, x) for the packed rows in the list `rows` and columns [start, start + n) of the block.
+    """out[i, :] = K(z, x) for the packed row z with the number rows[i] and columns [start, start + n) of the block.
 
-    panel: zeros, before and after.
+    `panel` has zeros before and after the call.
     """
     cdef vec terms[2 * HALF]
     put_panel(&b.X, &b.Z, b.columns, start, n, panel, False)
@@ -267,7 +269,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """Fill columns [start, stop) of the block into out, whose rows are ld numbers apart; see `fill`."""
+    """Write columns [start, stop) of the block to `out`, whose rows begin `ld` numbers apart; see `fill`."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values
@@ -288,16 +290,16 @@ cdef void fill_range(
 
 
 cdef inline bint is_ready(const cached_t* cached, Py_ssize_t r) noexcept nogil:
-    """Whether the values of row r of the block can be read from the cache."""
+    """Whether the cache has the values of row r of the block."""
     return cached.ready != NULL and cached.ready[r]
 
 
 cdef inline void find_values(
     const cached_t* cached, Py_ssize_t n_rows, Py_ssize_t start, const vec* values, const vec** source_out
 ) noexcept nogil:
-    """Find the values between each row and the panel that begins at column `start`, and copy new ones to their slots.
+    """Find the values between each row and the panel that begins at column `start`, and copy new values to the cache.
 
-    values: the new ones, row after row.
+    `values` has the new values, row after row.
     """
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), r
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double)
@@ -321,7 +323,7 @@ cdef void add_range(
 ) noexcept nogil:
     """Add to the sums of columns [start, stop) of the block; start is a multiple of WIDE.
 
-    values: those of `scratch`.
+    `values` is `scratch.values` with its type.
     """
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = start, n, r, o, c, n_new = 0
     cdef const vec** source = <const vec**> scratch.source
@@ -348,7 +350,7 @@ cdef void add_range(
 
 
 cdef packed_t as_packed(Z):
-    """The pointers into the arrays of a `Packed`, which outlives them."""
+    """A struct of pointers to the arrays of a `Packed`, which must outlive the struct."""
     cdef packed_t out
     cdef const int32_t[::1] line = Z.line
     cdef const int32_t[::1] column = Z.columns
@@ -371,7 +373,7 @@ cdef packed_t as_packed(Z):
 
 
 cdef const int64_t* as_list(numbers):
-    """The address of a list of row numbers, which must outlive it; NULL for None."""
+    """A pointer to an array of row numbers, which must outlive the pointer; NULL for None."""
     cdef const int64_t[::1] view
     if numbers is None:
         return NULL
@@ -380,7 +382,7 @@ cdef const int64_t* as_list(numbers):
 
 
 cdef block_t as_block(block):
-    """The pointers into the arrays of a `Block`, which outlives them."""
+    """A struct of pointers to the arrays of a `Block`, which must outlive the struct."""
     cdef block_t out
     kernel = block.kernel
     out.kernel.kind, out.kernel.degree, out.kernel.gamma = kernel.kind, kernel.degree, kernel.gamma
@@ -391,7 +393,7 @@ cdef block_t as_block(block):
 
 
 cdef scratch_t as_scratch(scratch, Py_ssize_t n_rows):
-    """The pointers into the arrays of a `Scratch` for n_rows rows, which outlives them."""
+    """A struct of pointers to the arrays of a `Scratch` for n_rows rows, which must outlive the struct."""
     cdef scratch_t out
     cdef int64_t[::1] source = scratch.source
     cdef int64_t[::1] new_rows = scratch.new_rows
@@ -402,7 +404,7 @@ cdef scratch_t as_scratch(scratch, Py_ssize_t n_rows):
 
 
 cdef cached_t as_cached(cached, Py_ssize_t n_rows):
-    """The pointers into the arrays of a `Cached`, which outlives them; None: there is no cache."""
+    """A struct of pointers to the arrays of a `Cached`, which must outlive the struct; None means no cache."""
     cdef cached_t out
     cdef const unsigned char[::1] ready
     out.table, out.width, out.slot, out.ready = NULL, 0, NULL, NULL
@@ -415,15 +417,15 @@ cdef cached_t as_cached(cached, Py_ssize_t n_rows):
 
 
 def width(bint single):
-    """The number of rows in a panel of floats (`single`) or doubles."""
+    """The number of rows of a panel, which has floats if `single`, otherwise doubles."""
     return 2 * HALF * (LANES_F if single else LANES_D)
 
 
 def fill(block, scratch, Py_ssize_t start, Py_ssize_t stop, out, bint mirrored):
     """out[r, i] = K(z_rows[r], x_i) for columns i in [start, stop) of a `Block`, with a thread's `Scratch`.
 
-    mirrored: each x_i is z_rows[i]. Half of the values are then computed and written to both sides of the diagonal, so
-    that out is symmetric to the last bit.
+    If `mirrored`, each x_i is z_rows[i]. Half of the values are then computed and written to both sides of the
+    diagonal, so that `out` is symmetric to the last bit.
     """
     cdef block_t b = as_block(block)
     cdef scratch_t s = as_scratch(scratch, b.n_rows)
@@ -441,7 +443,7 @@ def fill(block, scratch, Py_ssize_t start, Py_ssize_t stop, out, bint mirrored):
 def add(block, cached, scratch, const double[:, ::1] coef, double[:, ::1] f, Py_ssize_t start, Py_ssize_t stop):
     """f[:, i] += coef K(z_rows, x_i) for columns i in [start, stop) of a `Block`; start is a multiple of `width`.
 
-    cached: a `Cached`, or None. scratch: a thread's `Scratch`.
+    `cached` is a `Cached` or None; `scratch` is the thread's `Scratch`.
     """
     cdef block_t b = as_block(block)
     cdef scratch_t s = as_scratch(scratch, b.n_rows)

@@ -1,8 +1,8 @@
 # Sufficient statistics of classes, in one read of the rows.
 #
 # in:      rows, dense of any type or CSR; the class and the weight of each row
-# changed: arrays (class, column), to which the rows of a span are added in their order: since spans have fixed lengths,
-#          the bits do not depend on the number of threads
+# changed: arrays (class, column), to which the rows of a span are added in their order. Spans have fixed lengths, so
+#          that the bits do not depend on the number of threads.
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -12,22 +12,22 @@ from _numbers cimport FLOAT, number, real, row_of, rows_of, rows_t
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 1024  # number of values that rows are prefetched ahead
-    LINE = 64  # bytes of a cache line
+    AHEAD = 1024  # rows are prefetched this number of values ahead
+    LINE = 64  # the number of bytes of a cache line
 
 
-# The rows of a call, with their classes and weights.
+# The rows that a call sums, with their classes and weights.
 cdef struct labelled_t:
     Py_ssize_t start
     Py_ssize_t stop
     const int32_t* code    # the class of each row, from row 0
-    const double* weight   # the weight of each row, from row 0; NULL: all 1
+    const double* weight   # the weight of each row, from row 0; NULL: all weights are 1
 
 
 cdef inline labelled_t labelled(
     const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Rows start to stop; `weight` is empty if all weights are 1."""
+    """The struct of rows start to stop; `weight` is empty if all weights are 1."""
     cdef labelled_t rows
     rows.start, rows.stop, rows.code, rows.weight = start, stop, &code[0], NULL
     if weight.shape[0]:
@@ -46,18 +46,18 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 # The shift is one of the summed values, so that squares is at most n + 1 times the sum of squares about the mean:
 # cancellation costs at worst a factor of n, the length of a span, whatever the offset of the data.
 #
-# Rows are added four at a time to a class, so that the sums are read and written once for all four; at most three rows
-# of a class wait for the next.
+# Rows are added four at a time to a class, so that the sums are read and written once for four rows; up to three rows
+# of a class wait for a fourth.
 cdef struct moments_t:
     double* count       # (classes,) the sum of weights; 0: the shift of the class is not set yet
-    double* shift       # (classes, d)
-    double* sums        # (classes, d)
-    double* squares     # (classes, d)
-    int64_t* waiting    # (classes, 4) the number of waiting rows, and their row numbers
+    double* shift       # (classes, d) the first row of each class
+    double* sums        # (classes, d) the sum of w (x - shift) of each class
+    double* squares     # (classes, d) the sum of w (x - shift)^2 of each class
+    int64_t* waiting    # (classes, 4) the number of rows that wait for a fourth, and their row numbers
 
 
 cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:
-    """Add rows to the moments of their classes, except rows that wait in the end; `scratch` has 4 d doubles."""
+    """Add rows to the moments of their classes; the last rows of a class may wait. `scratch` has 4 d doubles."""
     cdef Py_ssize_t d = X.d, i, j, k
     cdef int64_t* waiting
     cdef const double* x
@@ -77,7 +77,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
             waiting[0] += 1
             waiting[waiting[0]] = i
         else:
-            waiting[0] = i  # the fourth row, beside three that wait
+            waiting[0] = i  # this is the fourth row, and three wait for it
             add_four(X, waiting, 4, rows.weight, m, k, scratch)
             waiting[0] = 0
 
@@ -130,11 +130,11 @@ cdef inline void add_four_rows(
             squares[j] += w[r] * t * t
 
 
-# sums[k, j] = sum w x, or with a threshold the weight of the rows with x above it; sums of integers are exact.
+# sums[k, j] = sum w x, or with a threshold the sum of w over the rows with x above it. Sums of integers are exact.
 cdef void sum_columns(
     const rows_t* X, const labelled_t* rows, const double* threshold, double* sums, double* scratch
 ) noexcept nogil:
-    """Add the sums; `threshold` is NULL for sums of x, and `scratch` has d doubles."""
+    """Add rows to the sums of their classes; `threshold` is NULL for sums of x, and `scratch` has d doubles."""
     cdef Py_ssize_t d = X.d, i
     cdef double w
     for i in range(rows.start, rows.stop):
@@ -162,7 +162,7 @@ cdef inline void add_row(
 cdef void sum_sparse_columns(
     const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
-    """The same as `sum_columns`, for sparse rows; only entries, never zeros, can be above the threshold."""
+    """Do as `sum_columns` does for sparse rows; the threshold is at least 0, so that only entries can exceed it."""
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s
@@ -179,8 +179,11 @@ cdef void sum_sparse_columns(
 cdef Py_ssize_t raise_largest(
     const number* X, Py_ssize_t d, Py_ssize_t start, Py_ssize_t stop, number* largest
 ) noexcept nogil:
-    """Raise largest[j] to the largest entry of column j. Stops at the first row with an entry that is no category
-    (negative, NaN or at least 2^31) and returns its number; otherwise -1."""
+    """Raise largest[j] to the largest entry of column j.
+
+    Stops at the first row with an entry that is no category, but negative, NaN or at least 2^31, and returns the row's
+    number; otherwise returns -1.
+    """
     cdef Py_ssize_t i, j
     cdef bint bad
     cdef number x
@@ -201,7 +204,7 @@ cdef Py_ssize_t raise_largest(
 cdef void count_categories(
     const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
-    """Add weights: counts[first[j] + category, class] += weight; `scratch` has d doubles."""
+    """counts[first[j] + category, class] += weight, for column j of each row; `scratch` has d doubles."""
     cdef Py_ssize_t i, j
     cdef double w
     cdef const double* x
@@ -213,7 +216,7 @@ cdef void count_categories(
 
 
 cdef moments_t moments_of(state) except *:
-    """The arrays of a `ClassMoments`. The caller keeps them alive."""
+    """A struct of pointers to the arrays of a `ClassMoments`, which the caller must keep alive."""
     cdef double[::1] count = state.count
     cdef double[:, ::1] shift = state.shift, sums = state.sums, squares = state.squares
     cdef int64_t[:, ::1] waiting = state.waiting
@@ -221,7 +224,7 @@ cdef moments_t moments_of(state) except *:
 
 
 def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, state):
-    """Add rows start to stop to a `ClassMoments`, in which some of them then wait.
+    """Add rows start to stop to a `ClassMoments`; the last rows of a class may wait for `waiting_moments`.
 
     `weight` is empty if all weights are 1.
     """
@@ -234,7 +237,7 @@ def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t sta
 
 
 def waiting_moments(X, const double[::1] weight, state):
-    """Add the waiting rows of a `ClassMoments` to its sums."""
+    """Add the rows that wait in a `ClassMoments` to its sums."""
     cdef rows_t array = rows_of(X)
     cdef moments_t m = moments_of(state)
     cdef Py_ssize_t k, n_classes = len(state.count)
@@ -250,7 +253,7 @@ def sums(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows start to stop to the sums of their classes; with a threshold, the weights of values above it."""
+    """Add rows start to stop to the sums of their classes; with a threshold, add the weights of values above it."""
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -264,7 +267,7 @@ def sparse_sums(
     X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """The same as `sums`, for a `Csr` X with at least one entry, and its `data`."""
+    """Do as `sums` does for a `Csr` X, which has at least one entry, and its array `data`."""
     cdef csr_t sparse = csr_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -288,9 +291,9 @@ def categories(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     const int64_t[::1] first, double[:, ::1] out
 ):
-    """Count the categories of rows start to stop.
+    """Add the weights of rows start to stop to `out`, by category and class.
 
-    Every entry must be a whole number no larger than `largest` has found.
+    Every entry must be a whole number not above the number that `largest` has found for its column.
     """
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)

@@ -1,5 +1,5 @@
-# Sums over rows, by class and of products, in float64 about a shift c that lies among the rows: the size of the sums
-# depends on the spread of the data, not on their offset.
+# Sums over rows by class, and sums of products of columns, in float64. A shift c that lies among the rows is
+# subtracted, so that the size of the sums depends on the spread of the data, not on their offset.
 #
 #     sum_out[y_i, j]  += w_i (x_ij - c_j)
 #     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
@@ -17,9 +17,9 @@ from fastclf._aligned import aligned
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # number of values that a row is prefetched ahead
-    WIDE = 2 * LANES_D  # number of columns of a tile of the Gram matrix; a tile has 4 rows
-    PANEL_ROWS = 48  # number of rows that are shifted and copied at a time
+    AHEAD = 512  # a row is prefetched this number of values ahead
+    WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
+    PANEL_ROWS = 48  # the number of rows of a panel, which are shifted and copied together
 
 TILE = max(WIDE, 4)  # the width of the Gram matrix is a multiple of TILE
 
@@ -51,7 +51,10 @@ cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, doubl
 cdef void add_tile(
     const double* a, const double* b, Py_ssize_t n_rows, Py_ssize_t stride, double* out
 ) noexcept nogil:
-    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], i < 4, j < WIDE; stride: from one row to the next."""
+    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], for i < 4 and j < WIDE.
+
+    Rows of a, of b and of the result begin `stride` numbers apart.
+    """
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, p, q, u
     cdef Py_ssize_t _r
     cdef double* o = out
@@ -91,7 +94,7 @@ cdef void add_tile(
 
 
 cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """Add a panel to the tiles that reach the diagonal of the Gram matrix or lie right of it."""
+    """Add a panel's products to the tiles of the Gram matrix on the diagonal or right of it."""
     cdef Py_ssize_t i, j = 0
     while j < width:
         i = 0
@@ -107,7 +110,8 @@ def add_products(
 ):
     """Add rows [start, stop) to the sums of their classes and to the Gram matrix, on and right of its diagonal.
 
-    The number of columns of the Gram matrix is a multiple of TILE; the first d of them are used. `weight` None: all 1.
+    The number of columns of the Gram matrix is a multiple of TILE, of which the first d are used. If `weight` is None,
+    all weights are 1.
     """
     cdef Py_ssize_t d = X.shape[1], width = gram_out.shape[1], i = start, n_rows
     cdef double w = 1

@@ -77,7 +77,7 @@ def test_a_file_cut_or_lengthened_anywhere_is_refused(small_file, path):
         with pytest.raises(ValueError, match=r"model\.fclf (is cut short|is damaged|was not saved by fastclf)"):
             load(path)
     path.write_bytes(small_file + b"\0")
-    with pytest.raises(ValueError, match=rf"it has {len(small_file) + 1} bytes where {len(small_file)} are wanted"):
+    with pytest.raises(ValueError, match=rf"the file has {len(small_file) + 1} bytes; {len(small_file)} are wanted"):
         load(path)
 
 
@@ -176,9 +176,9 @@ def set_metric(attributes, **values):
             lambda a, arrays: a.update(_allowed=a["_weight"]),
             "_allowed is an array of dtype float64; .* uint8 is wanted",
         ),
-        (lambda a, arrays: a.update(_weight={"array": 99}), "the header names array 99 of"),
-        (lambda a, arrays: a.update(_weight={"array": -1}), "the header names array -1 of"),
-        (lambda a, arrays: a.update(_weight={"array": True}), "a bool where a int is wanted"),
+        (lambda a, arrays: a.update(_weight={"array": 99}), "the header names array 99; the file has"),
+        (lambda a, arrays: a.update(_weight={"array": -1}), "the header names array -1; the file has"),
+        (lambda a, arrays: a.update(_weight={"array": True}), "a bool; a int is wanted"),
         (lambda a, arrays: a.update(classes_={"objects": [[1], ["a"]]}), "_codes has an entry outside of 0 to 0"),
         (lambda a, arrays: a.update(classes_="ab"), r"_classes\[0\] is a str; an array is wanted"),
         (lambda a, arrays: a.update(classes_={"objects": [[3], ["a"]]}), "cannot reshape"),
@@ -188,15 +188,15 @@ def set_metric(attributes, **values):
         (lambda a, arrays: arrays[0].__setitem__(1, [-1]), "the header has an array of an impossible shape"),
         (lambda a, arrays: arrays[0].__setitem__(1, [2**62, 4]), "the header has an array of an impossible shape"),
         (lambda a, arrays: arrays[0].__setitem__(1, [2**62, 0]), "the header has an array of an impossible shape"),
-        (lambda a, arrays: arrays[0].__setitem__(1, [2**40]), "bytes where .* are wanted"),
-        (lambda a, arrays: arrays[0].__setitem__(1, [True]), "a bool where a int is wanted"),
-        (lambda a, arrays: arrays.append(["<f8", []]), "bytes where .* are wanted"),
+        (lambda a, arrays: arrays[0].__setitem__(1, [2**40]), "bytes; .* are wanted"),
+        (lambda a, arrays: arrays[0].__setitem__(1, [True]), "a bool; a int is wanted"),
+        (lambda a, arrays: arrays.append(["<f8", []]), "bytes; .* are wanted"),
         (lambda a, arrays: a.update(_weight={"scalar": ["object", "00"]}), "the header names the dtype 'object'"),
         (lambda a, arrays: a.update(_weight=1.5), "the header has the number 1.5"),
         (lambda a, arrays: a.update(_weight=math.nan), "the header has the number NaN"),
         (lambda a, arrays: a.update(_weight={"float": "0x1p99999"}), "OverflowError"),
-        (lambda a, arrays: a.update(_weight={"object": ["save", {}]}), "it holds a 'save', which"),
-        (lambda a, arrays: a.update(_weight={"object": ["__version__", {}]}), "it holds a '__version__', which"),
+        (lambda a, arrays: a.update(_weight={"object": ["save", {}]}), "the file holds a 'save', which"),
+        (lambda a, arrays: a.update(_weight={"object": ["__version__", {}]}), "the file holds a '__version__', which"),
         (lambda a, arrays: a.update(_weight={"lambda": [1, 2]}), "an entry of no known kind"),
     ],
 )
@@ -340,7 +340,7 @@ def test_a_header_nested_without_end_is_told(small_file, path):
 @pytest.mark.parametrize(
     ("labels", "value", "words"),
     [
-        ([False, True], b"\x02", "an array of bools holds something else"),
+        ([False, True], b"\x02", "an array of bools holds a byte above 1"),
         (["a", "b"], struct.pack("<I", 0x110000), "an array of strings holds an invalid character"),
     ],
 )
