@@ -7,7 +7,7 @@ def main():
         from .cli import main
 
         return main()
-    except KeyboardInterrupt:  # Ctrl-C while modules are being loaded
+    except KeyboardInterrupt:  # the user pressed Ctrl-C while modules were loaded
         return 1
 
 

@@ -4,15 +4,15 @@ import numpy as np
 
 from ._threads import map_rows, ranges
 
-# Number of labels in a part: each part is sorted by itself, then the distinct labels of all parts together.
+# The number of labels in a part. Each part is sorted by itself, then the distinct labels of all parts are sorted.
 _LABELS = 1 << 16
 
 
 def sorted_categories(labels, name="X", missing=False):
     """The distinct labels of an array, ascending; error messages call the array `name`.
 
-    Missing labels are left out. With `missing`, they come last: None, then a single NaN for all labels that differ from
-    themselves (NaN, NaT, pandas.NA).
+    Missing labels are left out. With `missing`, the missing ones come last: None, then a single NaN for all labels that
+    differ from themselves (NaN, NaT, pandas.NA).
     """
     if labels.dtype.kind != "O":
         parts = [np.unique(labels[start:stop]) for start, stop in ranges(0, len(labels), _LABELS)]
@@ -56,7 +56,7 @@ def codes_of(labels, categories):
 
 
 def float_codes(labels, categories):
-    """The index of each label in the categories as float, with NaN for a label that is no category; see `codes_of`."""
+    """The index of each label in the categories, as floats; NaN for a label that is no category. See `codes_of`."""
     codes = codes_of(labels, categories)
     return np.where(codes < 0, np.nan, codes)
 

@@ -31,7 +31,7 @@ def as_columns(X, owner, wanted=None):
         columns = list(array.T)
         if array.dtype.kind == "f":
             with np.errstate(all="ignore"):
-                finite = np.isfinite(array.sum(axis=0))  # one pass; an infinite sum may be an overflow
+                finite = np.isfinite(array.sum(axis=0))  # a sum takes one pass; an infinite sum may be an overflow
             if finite.all():
                 return columns, [None] * len(columns)
     titles = range(len(columns)) if names is None else map(repr, names)

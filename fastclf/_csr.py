@@ -1,4 +1,4 @@
-"""Sparse rows. SciPy's matrices are checked here once and become Csr, without an import of SciPy."""
+"""Sparse rows. SciPy's matrices are checked here once and converted to Csr, without an import of SciPy."""
 
 import sys
 
@@ -8,10 +8,10 @@ from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
-# Number of entries that are checked at a time.
+# The number of entries that are checked in one step of work.
 _CHECK_ENTRIES = 1 << 22
 
-# Number of entries that are sorted at a time, at first.
+# The number of entries that the first step of a sort takes.
 _SORT_ENTRIES = 1 << 16
 
 
@@ -60,7 +60,7 @@ class Csr(DeclaredState):
 
     @property
     def row_bytes(self):
-        # memory of the longest row, with the entry numbers that __getitem__ needs
+        # the bytes of the longest row, with the entry numbers that __getitem__ needs
         return 16 + 48 * int(np.diff(self.indptr).max())
 
     def any(self):
@@ -82,7 +82,7 @@ class Csr(DeclaredState):
         return Csr(indptr, self.indices[entry], self.data[entry], self.n_columns)
 
     def row_numbers(self):
-        """The row of each entry."""
+        """The row number of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def __array__(self, dtype=None, copy=None):
@@ -100,7 +100,7 @@ class Csr(DeclaredState):
 
 
 class Matrix(Instance):
-    """In a table of state: a matrix with n rows and d columns, as Csr or array; n and d are names of sizes."""
+    """An entry in a table of state: a Csr or array of shape (n, d), where n and d are names of sizes."""
 
     def __init__(self, n, d):
         super().__init__(Csr, n, d)
@@ -111,9 +111,9 @@ class Matrix(Instance):
 
 
 def as_csr(X, owner, name="X", most=2**31 - 1):
-    """X as Csr, finite, float32 or float64; arrays that have their type already are not copied.
+    """X as Csr with finite numbers of float32 or float64; an array that already has its type is not copied.
 
-    `most` is the largest number of columns; if X has more than 2^31 - 1, its column indices are int64.
+    X may have up to `most` columns. If X has more than 2^31 - 1 columns, its column indices are int64.
     """
     if isinstance(X, Csr):
         return X
@@ -127,7 +127,8 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
     length = len(X.indices)
     if indptr.shape != (n + 1,) or indptr[0] != 0 or indptr[-1] > length or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(
-            f"{name}.indptr is not that of a CSR matrix: {n + 1} numbers ascending from 0 to at most {length}"
+            f"{name}.indptr is not that of a CSR matrix; {n + 1} numbers ascending from 0 to at most {length} are"
+            " wanted"
         )
     n_entries = int(indptr[-1])
     if len(X.data) < n_entries:
@@ -156,7 +157,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
 
 
 def as_scipy(rows):
-    """A Csr as a matrix of SciPy, if SciPy is loaded; other rows are returned unchanged."""
+    """A Csr as SciPy's matrix, if SciPy is loaded; anything but a Csr is returned unchanged."""
     scipy = sys.modules.get("scipy.sparse")
     if not isinstance(rows, Csr) or scipy is None:
         return rows
@@ -176,14 +177,14 @@ def ascends(entries, starts, strictly=True):
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        drops[starts[first:last] - (start + 1)] = False  # between the end of one list and the start of the next
+        drops[starts[first:last] - (start + 1)] = False  # a list's first entry may be anything
         if drops.any():
             return False
     return True
 
 
 def _summed(X):
-    """X with ascending columns. Entries of the same row and column are added up in their order."""
+    """X with ascending columns in each row; entries of the same row and column are added in their order."""
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [_summed_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])
@@ -205,12 +206,12 @@ def _summed_part(X):
 
 
 def as_rows(X, owner, most=2**31 - 1):
-    """X as an array (`as_matrix`) or, if it is one of SciPy's sparse matrices, as Csr (`as_csr`)."""
+    """X as an array (`as_matrix`) or, if X is a sparse matrix of SciPy, as Csr (`as_csr`)."""
     return as_csr(X, owner, most=most) if is_sparse(X) else as_matrix(X, owner)
 
 
 def as_unchecked_rows(X, owner):
-    """`as_rows`, except that an array may hold NaN and infinity, which the caller must detect in its scores."""
+    """As `as_rows`, except that an array may have NaN and infinity, which the caller must detect in its scores."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)

@@ -4,7 +4,7 @@ from inspect import cleandoc
 
 
 def document(**texts):
-    """A decorator of functions and classes: it replaces a docstring's line `{name}` by the text `texts[name]`.
+    """A decorator of functions and classes, which replaces a docstring's line `{name}` by the text `texts[name]`.
 
     A text begins with the name of the parameter, for example "y : array-like of shape (n_samples,)".
     """

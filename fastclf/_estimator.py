@@ -1,4 +1,4 @@
-"""The estimator protocol: methods and attributes that scikit-learn's tools expect. scikit-learn is not imported."""
+"""The base of all estimators: the methods and attributes that scikit-learn's tools expect, without scikit-learn."""
 
 import copy
 import functools
@@ -16,7 +16,7 @@ from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
 
 def clone(estimator):
-    """An unfitted copy with the same parameters, of an estimator of this package or any object with `get_params`."""
+    """An unfitted copy, with the same parameters, of an estimator of this package or any object with `get_params`."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         try:
             return copy.deepcopy(estimator)
@@ -28,13 +28,13 @@ def clone(estimator):
 
 
 def variants(estimator, name, values):
-    """A clone of the estimator for each value of one parameter; name None: clones without a change."""
+    """A clone of the estimator for each value of the parameter `name`; if `name` is None, unchanged clones."""
     models = [clone(estimator) for _ in values]
     return models if name is None else [model.set_params(**{name: value}) for model, value in zip(models, values)]
 
 
 def has_shortcuts(estimator):
-    """Whether the estimator's shortcuts may be used: its own class must declare them, not only a base class."""
+    """Whether the estimator's shortcuts may be used; its class itself must declare them, not only a base class."""
     return isinstance(estimator, Estimator) and type(estimator)._has_shortcuts
 
 
@@ -44,17 +44,17 @@ def path_parameters(estimator):
 
 
 def fit_each(estimator, name, values, X, y, shared=None):
-    """A fitted model for each value, by the estimator's `_fit_path`, or one by one if this returns None."""
+    """A fitted model for each value of a parameter, by `_fit_path` or, if `_fit_path` returns None, by single fits."""
     models = estimator._fit_path(name, values, X, y, shared)
     return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
 
 
-# Attributes that scikit-learn adds to an estimator: its requests for metadata, and the container of its output.
+# The attributes that scikit-learn adds to an estimator: requests for metadata, and the type of output of `transform`.
 _REQUESTS = {"_metadata_request", "_sklearn_output_config"}
 
 
 class only_if:
-    """Decorator of a method that an estimator has only if condition(estimator) is true."""
+    """A decorator of a method that an estimator has only if condition(estimator) is true."""
 
     def __init__(self, condition):
         self.condition = condition
@@ -68,7 +68,7 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # raised by parameters that other methods refuse with a message
+        except (TypeError, ValueError):  # wrong parameters, which other methods refuse with a message
             there = False
         if not there:
             raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
@@ -81,7 +81,7 @@ class only_if:
 
 @joins("BaseEstimator")
 class Estimator(DeclaredState):
-    """Parameters by name, and the checks that every estimator shares.
+    """The base of all estimators: parameters by name, and checks.
 
     A subclass declares its parameters in `__init__`, each with a default. Its `__init__` only calls
     `self._take(locals())`.
@@ -102,10 +102,10 @@ class Estimator(DeclaredState):
 
     _has_shortcuts = False
 
-    # Public methods that change the fitted state; all others only read it.
+    # The public methods that change the fitted state; all other public methods only read the state.
     _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
 
-    # Parameters for which `_fit_path` or `_answers_without` computes several values faster than one by one.
+    # The parameters for which `_fit_path` or `_answers_without` is faster for several values than one fit for each.
     _path_parameters = ()
 
     def __init_subclass__(cls, *, shortcuts=False, **options):
@@ -122,7 +122,8 @@ class Estimator(DeclaredState):
         return {name: value for name, value in vars(self).items() if name != ASSIGNED}
 
     def __setstate__(self, state):
-        vars(self).update(state, **{ASSIGNED: True})  # the next call of a copy or an unpickled object checks all
+        # the next call of a copied or unpickled object checks all attributes
+        vars(self).update(state, **{ASSIGNED: True})
 
     def __delattr__(self, name):
         super().__delattr__(name)
@@ -131,32 +132,33 @@ class Estimator(DeclaredState):
     def _fit_path(self, name, values, X, y, shared=None):
         """A new model for each value of a parameter, equal to the result of a `fit`; None if there is no faster way.
 
-        `name` is one of `_path_parameters`, and `values` a list as the user gave it: unchecked, in any order. X and y
-        are a fold's train rows, in the form that `fit` takes; `shared` is the result of `_shared_columns` for these
-        rows. If `shared` is given, `name` may be None, with `values` of length 1, which asks for a model with the
-        estimator's own parameters.
+        `name` is one of `_path_parameters`. `values` is the user's list, which is unchecked and in any order. X and y
+        are the train rows of a fold, in the form that `fit` takes; `shared` is the result of `_shared_columns` for
+        these rows. If `shared` is given, `name` may be None with `values` of length 1; then a model with the
+        estimator's present parameters is wanted.
         """
         return
 
     def _predict_path(self, models, X):
-        """The predictions of each model of `_fit_path`, of shape (n_queries,)."""
+        """A list with the predictions, of shape (n_queries,), of each model of `_fit_path`."""
         return [model.predict(X) for model in models]
 
     def _answers_without(self, name, values, X, y, fold):
-        """For each value an array of shape (n_samples,): each row's prediction by a `fit` to the other folds' rows.
+        """For each value of a parameter, the prediction for each row by a `fit` to the rows of the other folds.
 
-        None if that is not faster than the fits, or might give other answers. `name` and `values` are as in
-        `_fit_path`; `name` None asks for one model with the estimator's own parameters. X and y have all rows. `fold`,
-        of shape (n_samples,), has the number of each row's fold; `_folds` has functions on such an array.
+        A prediction array has shape (n_samples,). The result is None if a shortcut is not faster than fits, or might
+        give other predictions. `name` and `values` are as in `_fit_path`; if `name` is None, the estimator's present
+        parameters are used. X and y have all rows. `fold`, of shape (n_samples,), has the number of each row's fold;
+        `_folds.py` has functions of such an array.
         """
         return
 
     def _shared_columns(self, X, threads):
-        """Data shared by fits to different subsets of the rows of X, computed once on `threads` threads.
+        """Data that fits to different subsets of the rows of X share, computed once on `threads` threads; or None.
 
-        None if there are none. The method `among(rows)` of the result, for ascending row numbers, gives the argument
-        `shared` of a `_fit_path` for these rows. Estimators with the same `_shared_columns` share one result. X is an
-        array, a sparse matrix or a table's `iloc`.
+        The method `among(rows)` of the result, for ascending row numbers, gives the argument `shared` of a `_fit_path`
+        for these rows. Estimators with the same `_shared_columns` share one result. X is an array, a sparse matrix or a
+        table's `iloc`.
         """
         return
 
@@ -171,7 +173,7 @@ class Estimator(DeclaredState):
         return sorted(parameters)
 
     def get_params(self, deep=True):
-        """Parameters by name; with `deep`, those of nested estimators too, as `name__parameter`."""
+        """A dict of the parameters; with `deep`, also the parameters of nested estimators, as `name__parameter`."""
         params = {}
         for name in self._parameter_names():
             value = getattr(self, name)
@@ -218,7 +220,7 @@ class Estimator(DeclaredState):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self):
-        # only scikit-learn calls this method, so that scikit-learn can be imported here
+        # scikit-learn may be imported here, because nobody else calls this method
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         kind = self._estimator_type
@@ -232,7 +234,7 @@ class Estimator(DeclaredState):
         )
 
     def _require_parameters(self):
-        """Refuse parameters with wrong types, if a user has set any since the last check."""
+        """Refuse parameters with wrong types."""
         check_parameters(self)
 
     def _require_fitted(self):
@@ -244,7 +246,7 @@ class Estimator(DeclaredState):
             )
 
     def _fitted_columns(self, X, array):
-        """The attributes that `fit` sets about the columns of X, such as n_features_in_."""
+        """The attributes about the columns of X that `fit` sets, such as n_features_in_."""
         columns = {"n_features_in_": array.shape[1]}
         names = feature_names(X)
         if names is not None:
@@ -254,7 +256,7 @@ class Estimator(DeclaredState):
     _as_rows = staticmethod(as_matrix)
 
     def _new_samples(self, X, as_rows=None):
-        """X, checked against the columns seen in fit, as an array: converted by `_as_rows` or the given function."""
+        """X after a check of its columns against those of `fit`, converted by `as_rows` or the method `_as_rows`."""
         name = type(self).__name__
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)
@@ -272,7 +274,7 @@ class Estimator(DeclaredState):
         return X
 
     def _become(self, **attributes):
-        """Replace the whole fitted state by that of a new fit, in one step."""
+        """Replace the whole fitted state by the attributes of a new fit; returns the estimator."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
             del vars(self)[name]
         vars(self).update(attributes)
@@ -295,10 +297,10 @@ def _different_names(fitted, names):
 
 
 def _like(y, predicted):
-    """y in the shape of the predictions, or an error."""
+    """y in the shape of the predictions; another number of entries is an error."""
     y = np.asarray(y)
     if y.size != predicted.size or len(y) != len(predicted):
-        raise ValueError(f"y has shape {y.shape} and X {len(predicted)} rows; the shape {predicted.shape} is wanted")
+        raise ValueError(f"y has shape {y.shape} for {len(predicted)} rows of X; shape {predicted.shape} is wanted")
     return y.reshape(predicted.shape)
 
 
@@ -309,7 +311,7 @@ class Classifier(Estimator):
     _estimator_type = "classifier"
 
     def score(self, X, y, sample_weight=None):
-        """Share (weighted by `sample_weight`) of the rows whose labels are all predicted correctly."""
+        """The share (weighted by `sample_weight`) of the rows whose labels are all predicted correctly."""
         predicted = self.predict(X)
         right = _like(y, predicted) == predicted
         sample_weight = as_sample_weight(sample_weight, len(predicted))
@@ -323,9 +325,10 @@ class Regressor(Estimator):
     _estimator_type = "regressor"
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, averaged over the outputs; at most 1, and 0 if the mean is predicted.
+        """The coefficient of determination R^2, averaged over the outputs; at most 1, and 0 if the mean is predicted.
 
-        An output that is constant in y counts as 1 if it is predicted exactly, else 0. NaN for a single row.
+        An output that is constant in y counts as 1 if it is predicted exactly, otherwise as 0. The score of a single
+        row is NaN.
         """
         return r_squared(y, self.predict(X), sample_weight)
 

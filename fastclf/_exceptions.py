@@ -1,4 +1,4 @@
-"""Exceptions and warnings, of scikit-learn's classes if it is loaded, so that filters on its classes apply to ours."""
+"""Exceptions and warnings, of scikit-learn's classes if scikit-learn is loaded, so that users' filters apply."""
 
 import sys
 import warnings
@@ -7,7 +7,7 @@ from ._threads import frame_of_caller
 
 
 class _NotFittedError(ValueError, AttributeError):
-    """The estimator is used before `fit`. With scikit-learn loaded, its NotFittedError is raised instead."""
+    """The error of an estimator used before `fit`; if scikit-learn is loaded, its NotFittedError is raised instead."""
 
 
 def _class_named(name, otherwise):
@@ -20,9 +20,9 @@ def not_fitted_error(message):
 
 
 def warn(message, category=UserWarning):
-    """Warn with the line that called this package.
+    """Give a warning that points to the line that called this package.
 
-    A category given as a string is scikit-learn's warning of that name.
+    A category given as a string is the name of scikit-learn's warning.
     """
     frame = frame_of_caller() or sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:

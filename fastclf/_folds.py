@@ -1,15 +1,15 @@
-"""Folds as an array: for each row the number, from 0 up, of the fold in which it is a test row; no fold is empty."""
+"""Folds as an array: for each row the number of its fold, in which it is a test row. Folds are numbered from 0."""
 
 import numpy as np
 
 
 def is_leave_one_out(fold):
-    """Whether fold i is row i."""
+    """Whether each fold i has row i alone."""
     return np.array_equal(fold, np.arange(len(fold)))
 
 
 def rows_of_folds(fold):
-    """The rows of each fold, ascending."""
+    """A list with the row numbers of each fold, ascending."""
     return np.split(np.argsort(fold, kind="stable"), np.cumsum(np.bincount(fold))[:-1])
 
 

@@ -1,9 +1,8 @@
-# The k smallest (distance, index) pairs seen so far, as a bounded max-heap in two parallel arrays.
+# The k smallest pairs (distance, index) so far, as a bounded max-heap in two parallel arrays.
 #
-# Order: smaller distance first, then smaller index; so the content of a heap does not depend on the order of arrival.
-# Invariant: distance[0], index[0] is the largest pair in the heap, and no pair is larger than its parent at (i - 1) //
-# 2.
-# A heap starts full of (inf, PY_SSIZE_T_MAX), which every real pair replaces.
+# Pairs are ordered by distance, then by index, so that the content of a heap does not depend on the order of arrival.
+# Invariant: (distance[0], index[0]) is the largest pair in the heap, and no pair is larger than its parent at
+# (i - 1) // 2. A heap starts full of (inf, PY_SSIZE_T_MAX), which every real pair replaces.
 
 
 cdef inline bint precedes(double a, Py_ssize_t i, double b, Py_ssize_t j) noexcept nogil:
@@ -29,7 +28,7 @@ cdef inline void sift_down(
 
 
 cdef inline bint push(double* distance, Py_ssize_t* index, Py_ssize_t k, double a, Py_ssize_t i) noexcept nogil:
-    """Keep (a, i) if it is among the k smallest pairs; returns whether it is kept."""
+    """Keep the pair (a, i) if it is among the k smallest pairs so far; returns whether the pair is kept."""
     if not precedes(a, i, distance[0], index[0]):
         return False
     sift_down(distance, index, k, a, i)

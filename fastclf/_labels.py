@@ -1,4 +1,4 @@
-"""Labels as codes of classes, and the weights of rows and classes in a fit."""
+"""Labels as codes, which number the classes, and the weights of rows and classes in a fit."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,15 @@ from ._validation import as_array, as_sample_weight, as_targets, encode_labels, 
 
 
 class Labels(NamedTuple):
-    """The labels and weights of a fit. Rows of weight 0 are ignored."""
+    """The labels and weights of a fit, in which rows of weight 0 are ignored."""
 
-    classes: np.ndarray  # the distinct labels of the rows with weight above 0, sorted
-    codes: np.ndarray  # for each row with weight above 0 the index of its label in classes
+    classes: np.ndarray  # the sorted distinct labels of the rows with weight above 0
+    codes: np.ndarray  # for each row with weight above 0, the index of its label in `classes`
     rows: np.ndarray | None  # the numbers of the rows with weight above 0; None: all rows
-    weight: np.ndarray | None  # float64, the weight of each row, zeros included; None: each is 1
+    weight: np.ndarray | None  # float64: the weight of each row, zeros included; None: all weights are 1
 
     def spread(self, n_samples, dtype, missing=0):
-        """The codes of all rows, with `missing` for rows of weight 0."""
+        """The codes of all rows; rows of weight 0 have the code `missing`."""
         if self.rows is None:
             return self.codes.astype(dtype, copy=False)
         codes = np.full(n_samples, missing, dtype)
@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 
 
 def as_labels(y, sample_weight, n_samples, owner, known=None):
-    """The Labels of a fit to at least two classes; for `partial_fit`, `known` has the classes."""
+    """The Labels of a fit to at least two classes; for `partial_fit`, `known` has the declared classes."""
     if known is not None:
         _require_two("classes", known)
     y = as_label_vector(y, n_samples, owner)
@@ -55,17 +55,17 @@ def as_label_vector(y, n_samples, owner):
 
 
 def rows_that_count(weight):
-    """The numbers of the rows with weight above 0, or None for all rows."""
+    """The numbers of the rows with weight above 0, or None if these are all rows."""
     return None if weight is None or weight.all() else np.flatnonzero(weight)
 
 
 def declared_classes(classes, known):
-    """The argument `classes` of `partial_fit`, sorted; `known`: the classes of the previous call, or None."""
+    """The argument `classes` of `partial_fit`, checked and sorted; `known` has those of the last call, or is None."""
     if classes is None:
         if known is None:
             raise ValueError(
-                "classes must be passed on the first call to partial_fit; it is None, and every label that will come is"
-                " wanted"
+                "classes must be passed on the first call to partial_fit; classes is None, and a list of all labels"
+                " that any call will have is wanted"
             )
         return known
     given = as_array(classes, "classes")
@@ -89,11 +89,11 @@ def encode_known(classes, y):
 
 
 def class_factors(class_weight, classes, heavy):
-    """The factor of each class, from the parameter `class_weight`; `heavy`: the total weight of each class.
+    """The factor of each class by the parameter `class_weight`; `heavy` has the total weight of each class.
 
-    'balanced' makes the classes equally heavy; it is refused if `heavy` is None, because not all rows are known. A
-    class that a dict does not name has the factor 1. A dict may have labels that are no class if it has all classes: a
-    part of the rows, such as a fold, need not contain every class.
+    'balanced' makes the classes equally heavy. It is refused if `heavy` is None, which means that not all rows are
+    known. A class that a dict does not name has the factor 1. A dict may name labels that are no class if it names all
+    classes, too, because a part of the rows, such as a fold, need not contain every class.
     """
     if class_weight is None:
         return np.ones(len(classes))

@@ -1,10 +1,10 @@
-"""The public names. Each is loaded at its first use: importing one estimator loads no other."""
+"""The public names. Each is loaded at its first use, so that the import of one estimator loads no other."""
 
 import sys
 from importlib import import_module
 
-# The public names that each module defines. They are attributes of the module's room (its folder) and of fastclf
-# itself.
+# The public names that each module defines. They are attributes of the package in whose folder the module is, and of
+# fastclf.
 _DEFINED = {
     "embedding.c_source": "export_c export_onnx",
     "embedding.handles": "embed get_include",
@@ -64,7 +64,7 @@ _DEFINED = {
     "tree.regressor": "DecisionTreeRegressor",
 }
 
-# Public names that are attributes of their room but not of fastclf.
+# The public names that are attributes of a package such as fastclf.neighbors, but not of fastclf.
 _IN_ITS_ROOM = {
     "display.comparison": "ComparisonDisplay comparison_figure",
     "display.curves": "ConfusionMatrixDisplay LearningCurveDisplay PrecisionRecallDisplay PruningDisplay"
@@ -78,7 +78,7 @@ _IN_ITS_ROOM = {
     "tree.text": "export_rules export_text rules",
 }
 
-# Names that scikit-learn has in a different room from the one that defines them here.
+# The names that scikit-learn has in another package than the one that defines them here.
 _ELSEWHERE = {
     "calibration": "calibration_curve",
     "inspection": "DecisionBoundaryDisplay",
@@ -88,18 +88,18 @@ _ELSEWHERE = {
 
 
 def _by_name(*tables):
-    """{public name: the module that defines it}."""
+    """A dict of the public names and the modules that define them."""
     return {name: module for table in tables for module, names in table.items() for name in names.split()}
 
 
 _PUBLIC, _MODULES = _by_name(_DEFINED), _by_name(_DEFINED, _IN_ITS_ROOM)
 
-# The room that defines each public name of fastclf.
+# A dict of the public names of fastclf and the packages that define them.
 ROOMS = {name: module.partition(".")[0] for name, module in sorted(_PUBLIC.items())}
 
 
 def attach(package):
-    """`__getattr__`, `__dir__` and `__all__` for fastclf or one of its rooms; `package` is its name."""
+    """(`__getattr__`, `__dir__`, `__all__`) for `package`, the name of fastclf or of one of its packages."""
     library, _, room = package.partition(".")
     if room:
         defined = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}

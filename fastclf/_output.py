@@ -1,4 +1,4 @@
-"""Transformed rows as tables of pandas or polars, as `set_output` or scikit-learn's `transform_output` asks."""
+"""Transformed rows as tables of pandas or polars, as `set_output` or scikit-learn's `transform_output` requests."""
 
 import functools
 import importlib
@@ -8,7 +8,7 @@ _CONTAINERS = ("default", "pandas", "polars")
 
 
 class TableOutput:
-    """An estimator whose `transform` returns an array or, when asked for, a table with a name for each column."""
+    """The base of estimators whose `transform` returns an array or, on request, a table with names of columns."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -39,7 +39,7 @@ def _require_container(name):
 
 
 def _container(estimator):
-    """The output that the user chose for this estimator or, in scikit-learn's configuration, for all estimators."""
+    """The type of output that the user chose, for this estimator or in scikit-learn's configuration."""
     chosen = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     if chosen is None:
         config = sys.modules.get("sklearn._config")

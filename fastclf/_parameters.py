@@ -1,7 +1,7 @@
-"""Types of parameters, derived from their names and defaults, and checked before a method reads any parameter.
+"""The types of parameters follow from their names and defaults, and are checked before a method reads any parameter.
 
-A fit checks further conditions itself. Conditions for a parameter that another method reads again are checked by the
-`_require_parameters` of the class.
+`fit` checks further conditions itself. If another method than `fit` reads a parameter, its further conditions are
+checked by the method `_require_parameters` of the class.
 """
 
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 
 from ._validation import described
 
-# Parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or None.
+# The parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or None.
 _COMPOUND = {
     "Cs",
     "alpha",
@@ -53,7 +53,7 @@ _COMPOUND = {
     "weights",
 }
 
-# Values by which scikit-learn marks parameters that it is about to drop; here they are False.
+# The values by which scikit-learn marks parameters that it is about to drop; here they mean False.
 _GIVEN_UP = {("probability", "deprecated")}
 
 _SCALARS = (type(None), str, Real, np.bool_)
@@ -61,7 +61,7 @@ _SCALARS = (type(None), str, Real, np.bool_)
 
 @functools.cache
 def _checked(cls):
-    """(names of the boolean parameters, {name: wanted type} for parameters that are numbers or strings)."""
+    """For a class: (the names of boolean parameters, a dict of the types of parameters that are numbers or strings)."""
     ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
     parameters = inspect.signature(ours.__init__).parameters.values()
     switches = [each.name for each in parameters if isinstance(each.default, bool)]
@@ -72,7 +72,7 @@ def _checked(cls):
 
 
 def check_parameters(estimator):
-    """Refuse parameters of types that cannot be tested for truth or compared with a number."""
+    """Refuse parameters of wrong types: truth values must be bools, and numbers must compare with numbers."""
     switches, scalars = _checked(type(estimator))
     attributes = vars(estimator)
     for name in switches:

@@ -1,4 +1,4 @@
-"""Which build of a kernel to load: the best SIMD level of this machine, or the one that FASTCLF_SIMD names."""
+"""The choice of a kernel's build: for the best SIMD level of this machine, or for the level that FASTCLF_SIMD names."""
 
 import functools
 import importlib
@@ -18,14 +18,14 @@ _SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4", "x86-64-v4-vn
 
 
 def available():
-    """Names of the SIMD levels in this build that this machine can run, weakest first."""
+    """The names of the SIMD levels of this build that this machine can run, weakest first."""
     supported = _cpu.supported()
     return [level for level in INFO["levels"] if level in supported]
 
 
 @functools.cache
 def level():
-    """Name of the level in use. Read once: FASTCLF_SIMD has no effect after the first kernel is loaded."""
+    """The name of the SIMD level in use. FASTCLF_SIMD has no effect after the first kernel is loaded."""
     wanted = os.environ.get("FASTCLF_SIMD", "")
     levels = available()
     if wanted and wanted not in _SUFFIX:
@@ -37,12 +37,12 @@ def level():
 
 
 def load(name, at=None):
-    """The compiled module fastclf.`name` at a SIMD level, by default the one in use, or at the next lower one built."""
+    """The compiled module fastclf.`name` at a SIMD level, by default that in use, or at the next lower level built."""
     levels = available()
     built = [known for known in levels[: levels.index(at or level()) + 1] if name in INFO["kernels"][known]]
     return importlib.import_module(f"fastclf.{name}{_SUFFIX[built[-1]]}")
 
 
 def build_info():
-    """Compiler, flags per level and whether this is a debug build, as setup.py wrote it down."""
+    """A dict that setup.py has written: the compiler, the flags of each level, and whether this is a debug build."""
     return dict(INFO)

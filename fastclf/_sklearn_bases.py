@@ -1,4 +1,4 @@
-"""scikit-learn's base classes, added to the classes here once scikit-learn is loaded; this package never imports it.
+"""Once scikit-learn is loaded, its base classes are added to the classes here; this package never imports scikit-learn.
 
 Then `isinstance(model, sklearn.base.BaseEstimator)` is true, and functions that scikit-learn adds to every estimator
 (its picture in a notebook, metadata routing) work. Methods that the classes here define are not replaced.
@@ -6,15 +6,17 @@ Then `isinstance(model, sklearn.base.BaseEstimator)` is true, and functions that
 
 import sys
 
-# The modules of scikit-learn that define bases, and the last name of each: where it is there, the module is complete.
+# The modules of scikit-learn that define base classes, and the last name that each module defines. If a module has this
+# name, the import of the module is complete.
 _MODULES = {"sklearn.base": "is_outlier_detector", "sklearn.neighbors._base": "RadiusNeighborsMixin"}
 
-# Triples of a class, the name of its base class in scikit-learn, and that one's module, until they are joined.
+# Triples of a class here, the name of its base class in scikit-learn, and the module of the base class. A triple is
+# removed once the base class is added.
 _waiting = []
 
 
 def joins(name, module="sklearn.base"):
-    """Decorator of a class that gets scikit-learn's base class of this name."""
+    """A decorator of a class that gets scikit-learn's base class of this name."""
 
     def remember(cls):
         _waiting.append((cls, name, module))
@@ -24,7 +26,7 @@ def joins(name, module="sklearn.base"):
 
 
 def join():
-    """Add scikit-learn's base classes, where the modules that define them are loaded."""
+    """Add scikit-learn's base classes whose modules are loaded."""
     for entry in list(_waiting):
         cls, name, module = entry
         loaded = sys.modules.get(module)
@@ -32,9 +34,9 @@ def join():
             continue
         _waiting.remove(entry)
         base = getattr(loaded, name)
-        # scikit-learn wants its mixins ahead of BaseEstimator in the order of method resolution
+        # scikit-learn requires its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)
-        if name == "BaseEstimator":  # scikit-learn adds `set_fit_request` and similar methods when a class is created
+        if name == "BaseEstimator":  # its method adds `set_fit_request` and similar methods to a new class
             for each in [cls, *_below(cls)]:
                 base.__init_subclass__.__func__(each)
 

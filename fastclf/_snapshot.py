@@ -1,4 +1,4 @@
-"""One snapshot per call: a public method works on a copy of the estimator's attributes, made when the method is called.
+"""Snapshots: a public method works on a copy of the estimator's attributes, which is made when the method is called.
 
 No other thread, callback, signal handler or assignment can change the attributes of a call that is running, and no
 kernel gets arrays of two different fits. A method that changes the estimator replaces the whole state in one step at
@@ -12,11 +12,11 @@ import types
 
 from ._state_table import DeclaredState, check_state, table_of
 
-# Name of a mark that a user has assigned attributes since the last check: True if fitted attributes were among them,
-# False if only parameters.
+# The name of an attribute that exists if a user has assigned attributes since the last check: True if a fitted
+# attribute was assigned, False if only parameters were.
 ASSIGNED = "_user_assigned"
 
-# The function behind `estimator.__dict__ = attributes`, without a call of `__setattr__`.
+# A function that does `estimator.__dict__ = attributes` without a call of `__setattr__`.
 _replace_attributes = vars(DeclaredState)["__dict__"].__set__
 
 
@@ -26,7 +26,7 @@ def is_state(name):
 
 
 def snapshot(estimator):
-    """A copy of an estimator's present state, checked if a user has assigned attributes."""
+    """A copy of an estimator in its present state, which is checked if a user has assigned attributes."""
     if ASSIGNED in estimator.__dict__:
         _check(estimator)
     return _copy(estimator)
@@ -34,7 +34,7 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
-    if "n_features_in_" not in attributes:  # not fitted: assigned fitted attributes do not count
+    if "n_features_in_" not in attributes:  # an unfitted estimator has no fitted attributes
         table = table_of(estimator.__class__)
         made = [name for name in attributes if is_state(name) and (name[-1] == "_" or name in table)]
         for name in made:
@@ -47,7 +47,7 @@ def _check(estimator):
     attributes = estimator.__dict__
     fitted = attributes.get(ASSIGNED, False)
     try:
-        attributes.pop(ASSIGNED, None)  # first, so that the next call checks an assignment made meanwhile
+        attributes.pop(ASSIGNED, None)  # first, so that an assignment during the check is checked by the next call
         estimator._require_parameters()
         if "n_features_in_" in attributes:
             check_state(estimator, entries=fitted)
@@ -57,7 +57,7 @@ def _check(estimator):
 
 
 def tell_assigned(estimator, name):
-    """Have the next snapshot check an attribute that a user has assigned or deleted."""
+    """Note that a user has assigned or deleted an attribute, so that the next snapshot checks the state."""
     attributes = estimator.__dict__
     attributes[ASSIGNED] = is_state(name) or attributes.get(ASSIGNED, False)
 
@@ -76,7 +76,7 @@ def on_snapshots(cls):
 
 
 def _in_words(error, method):
-    """A MemoryError that names the method that needed the memory, which Python's and NumPy's do not."""
+    """A MemoryError that names the method that needed the memory; Python's and NumPy's errors do not name it."""
     told = type(error) is MemoryError and error.args
     return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
 
@@ -97,7 +97,7 @@ def _changes(method):
     @functools.wraps(method)
     def change(self, *args, **kwargs):
         self._require_parameters()
-        # a new fit does not depend on attributes that were fitted or assigned before
+        # without warm_start, a fit does not depend on attributes that were fitted or assigned before
         afresh = method.__name__.startswith("fit") and not getattr(self, "warm_start", False)
         taken = _copy(self) if afresh else snapshot(self)
         try:

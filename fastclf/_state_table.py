@@ -1,6 +1,6 @@
-"""Tables of fitted state: the type of each attribute of an object, and the checks that all of them fit together.
+"""Tables of fitted state: the type of each attribute of an object, and checks that all attributes fit together.
 
-A class declares its own attributes, without those of its bases:
+A class declares its attributes, except those of its base classes:
 
     class LinearClassifier(Classifier):
         _state_table = declare(
@@ -9,10 +9,10 @@ A class declares its own attributes, without those of its bases:
             coef_=Array("float32 or float64", "n_planes", "n_features"),
         )
 
-The first attribute with a size in its shape, such as n_classes, binds the size; all later ones must agree. A file may
-have been altered, and a kernel checks neither indices nor lengths, so that a table must state all conditions that
-kernels rely on. Conditions that no entry can express are checked in `_check_rest` of the class. All checks raise
-ValueError, in one sentence that names an attribute.
+The first attribute with a size in its shape, such as n_classes, binds the size, and later attributes with this size
+must agree. A file may have been altered, and a kernel checks neither indices nor lengths, so that a table must state
+all conditions that kernels rely on. Conditions that no entry can express are checked by the method `_check_rest` of the
+class. All checks raise ValueError with one sentence that names an attribute.
 """
 
 import functools
@@ -22,24 +22,24 @@ import numpy as np
 
 from ._validation import require_integer
 
-# Number of array entries that are checked at a time: a few milliseconds, so that Ctrl-C need not wait.
+# The number of array entries that are checked in one step, a few milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
 
 
 def declare(**entries):
-    """A table of state: the entry for each attribute, or for each size that follows from attributes."""
+    """A table of state: a dict of the entries of attributes, and of sizes that follow from attributes, by name."""
     return MappingProxyType(entries)
 
 
 def where(condition, **entries):
-    """Entries that apply to an object if condition(object) is true; other objects need not have these attributes."""
+    """Entries that apply to an object only if condition(object) is true; other objects may lack these attributes."""
     for entry in entries.values():
         entry.condition = condition
     return entries
 
 
 def has(name):
-    """The condition that an object has the attribute `name`."""
+    """A condition for `where`: the object has the attribute `name`."""
     return lambda owner: hasattr(owner, name)
 
 
@@ -50,7 +50,7 @@ def or_none(entry):
 
 
 class DeclaredState:
-    """An object whose attributes are declared by a table."""
+    """The base of classes whose attributes are declared by tables."""
 
     _state_table = declare()
 
@@ -72,7 +72,7 @@ class DeclaredState:
 
 
 def check_state(owner, entries=True):
-    """Check the state of an object; an attribute of an unforeseen kind gives an error of one sentence, too."""
+    """Check the state of an object; any exception of a check becomes a ValueError of one sentence."""
     try:
         owner._check_state(entries)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -82,7 +82,7 @@ def check_state(owner, entries=True):
 
 @functools.cache
 def table_of(cls):
-    """One table of all entries of a class and its bases, those of the bases first."""
+    """The table with all entries of a class and its base classes; entries of the base classes come first."""
     table = {}
     for base in reversed(cls.__mro__):
         table |= vars(base).get("_state_table", {})
@@ -105,7 +105,7 @@ def check_each(owner, table, sizes, entries, whole=None):
 
 
 class Entry:
-    """Type of an attribute. A subclass defines `require`, which refuses values of another type."""
+    """The type of an attribute. A subclass defines `require`, which refuses values of another type."""
 
     condition, optional = None, False
 
@@ -139,7 +139,7 @@ class Array(Entry):
         if entries and self.below is not None:
             require_positions(name, value, sizes.get(self.below, self.below))
         if entries and self.ascends and not (value[1:] > value[:-1]).all():
-            raise ValueError(f"{name} has entries that do not ascend")
+            raise ValueError(f"{name} has entries that do not ascend; ascending entries are wanted")
 
 
 class Names(Array):
@@ -151,13 +151,14 @@ class Names(Array):
     def require(self, name, value, sizes, entries):
         super().require(name, value, sizes, entries)
         if entries and not all(isinstance(each, str) for each in value.ravel().tolist()):
-            raise ValueError(f"{name} has an entry that is no string")
+            raise ValueError(f"{name} has an entry that is no string; strings are wanted")
 
 
 class Starts(Entry):
-    """The starts of consecutive lists of entries and the end of the last list, int64: the number of `lists` plus one.
+    """An int64 array of the starts of consecutive lists of entries, and of the end of the last list.
 
-    `lists` and `entries` are names of sizes. With `full` no list is empty, and each entry belongs to a list.
+    `lists` and `entries` are the names of sizes: the numbers of lists and of entries. With `full` no list is empty, and
+    each entry belongs to a list.
     """
 
     def __init__(self, lists, entries, least=0, full=False):
@@ -175,7 +176,7 @@ class Starts(Entry):
 
 
 class Size(Entry):
-    """An integer from `low` to `high` that binds the size of this name, or equals it."""
+    """An integer attribute from `low` to `high`, which binds the size `size` or must equal it."""
 
     def __init__(self, size, low=1, high=None):
         self.size, self.low, self.high = size, low, high
@@ -187,7 +188,7 @@ class Size(Entry):
 
 
 class SizeOf(Entry):
-    """A size that follows from attributes, as function(object); it is no attribute itself."""
+    """A size that is no attribute but follows from attributes: function(object)."""
 
     def __init__(self, function):
         self.function = function
@@ -207,9 +208,9 @@ class Value(Entry):
 
 
 class Instance(Entry):
-    """A fitted object of a class, which checks itself, or a NamedTuple, whose table is checked with the known sizes.
+    """An object of a class, whose own check is called, or a NamedTuple, whose table is checked with the known sizes.
 
-    `shape`, if given, is the object's shape, in the form that `Array` has.
+    `shape`, if given, is the object's shape, as for `Array`.
     """
 
     def __init__(self, cls, *shape):
@@ -238,7 +239,7 @@ class Part(Entry):
 
 
 class List(Entry):
-    """A list of the given length (a size, or None for any length), whose items all match one entry."""
+    """A list of the given length (a size, or None for any length), all of whose items match one entry."""
 
     def __init__(self, length, entry):
         self.length, self.entry = length, entry
@@ -252,7 +253,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """A dict with exactly the keys of a table. The sizes that the table binds are not visible outside."""
+    """A dict with exactly the keys of a table. Sizes that the table binds are unknown to other entries."""
 
     def __init__(self, **table):
         self.table = table
@@ -260,14 +261,14 @@ class Dict(Entry):
 
     def require(self, name, value, sizes, entries):
         if type(value) is not dict or set(value) != self.names:
-            raise ValueError(f"{name} is not a dict of {', '.join(sorted(self.names))}")
+            raise ValueError(f"{name} is not a dict with the keys {', '.join(sorted(self.names))}, which is wanted")
         check_each(value, self.table, dict(sizes), entries, name)
 
 
 def require_shape(name, came, wanted, sizes):
-    """Refuse a shape that differs from `wanted`, which has numbers, names of sizes, and None.
+    """Refuse a shape that differs from `wanted`, a tuple of numbers, names of sizes, and None for any length.
 
-    Unknown sizes are bound.
+    Sizes that are unknown so far are bound.
     """
     if len(came) == len(wanted):
         for length, size in zip(came, wanted):
@@ -281,14 +282,14 @@ def require_shape(name, came, wanted, sizes):
 
 def require_positions(name, array, end):
     """Refuse an array of integers with an entry outside [0, end)."""
-    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number becomes a large one
+    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number becomes a large number
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
-            raise ValueError(f"{name} has an entry outside of 0 to {end - 1}")
+            raise ValueError(f"{name} has an entry outside of 0 to {end - 1}; entries in this range are wanted")
 
 
 def require_same(name, owner, part):
-    """Refuse an attribute of `owner` that differs from the same attribute of `owner`'s fitted part."""
+    """Refuse an attribute of `owner` that differs from the same attribute of `part`, a fitted object in `owner`."""
     value, wanted = getattr(owner, name), getattr(getattr(owner, part), name)
     if type(value) is not type(wanted) or not np.array_equal(value, wanted):
         raise ValueError(f"{name} is {value!r}; {wanted!r} is wanted, as {part} has it")

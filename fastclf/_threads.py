@@ -1,4 +1,4 @@
-"""Work in short ranges: over threads, with progress, and interruptible.
+"""Work in short ranges, by threads, with progress, and stopped by Ctrl-C.
 
 A task is a generator that calls a nogil kernel on one short range after another. It can be stopped between two ranges,
 so that every thread obeys Ctrl-C within the time of a range (30 ms).
@@ -18,15 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-# The largest number of threads that work is cut for: a user's 10^30 would never end.
+# The largest number of threads. Work is cut into pieces for each thread, so that a user's 10^30 would never end.
 _MOST_THREADS = 1024
 
-# The wanted duration of a kernel call on a range: short for Ctrl-C, and long compared with the 20 us that a call costs.
+# The wanted duration of a kernel call on a range, in seconds: short for Ctrl-C, and long compared with the 20 us that a
+# call costs.
 _RANGE_SECONDS = 0.03
 
 
 def n_cpus():
-    """Number of CPUs that this process may use, by its affinity and its cgroup's quota."""
+    """The number of CPUs that this process may use, by its affinity and the quota of its cgroup."""
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows lack this function
@@ -40,7 +41,7 @@ def _quota():
 
 
 def _cgroup_cpus(membership, mount):
-    """Number of CPUs that the cgroup's quota allows, rounded up; infinity without a quota."""
+    """The number of CPUs that the quota of the cgroup allows, rounded up; infinity without a quota."""
     with contextlib.suppress(OSError, ValueError):
         quota = int((mount / "cpu" / "cpu.cfs_quota_us").read_text())
         if quota > 0:
@@ -98,7 +99,7 @@ def _get_pool():
     global _pool
     with _pool_lock:
         if _pool is None:
-            # the pool starts a thread only when it is needed
+            # the pool starts a thread only when work for it is submitted
             _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="fastclf")
         return _pool
 
@@ -115,11 +116,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Ended(BaseException):
-    """Ends a nested call whose outer call has ended, because of an error on another thread or of Ctrl-C."""
+    """The exception that ends a nested call of `run` whose outer call has ended, by an error or by Ctrl-C."""
 
 
-# .ends: the events that end the tasks of this thread, of its call of `run` and of the calls around that; .caller: see
-# `frame_of_caller`
+# Two attributes of each thread. `ends` has the events that end its tasks, one for each nested call of `run`; `caller`
+# is what `frame_of_caller` returns.
 _local = threading.local()
 
 
@@ -131,9 +132,9 @@ def _go_on():
 def run(work, items, threads):
     """Exhaust the generator work(item) for every item, on at most `threads` threads, including the calling one.
 
-    The first exception (or Ctrl-C) stops all threads at the end of their ranges, those of nested calls too, and is
-    raised here. The calling thread takes every item that no thread of the pool has taken, so that nested calls cannot
-    wait for each other.
+    The first exception (or Ctrl-C) stops all threads, those of nested calls too, at the end of their present ranges,
+    and is raised by this function. The calling thread takes every item that no thread of the pool has taken, so that
+    nested calls cannot wait for each other.
     """
     items = list(items)
     if threads == 1 or len(items) == 1:
@@ -168,8 +169,8 @@ def run(work, items, threads):
 
     workers = []
     try:
-        # The pool starts no threads at the exit of the interpreter or when the system has no more: this thread does
-        # all.
+        # At the exit of the interpreter, or if the system has no more threads, the pool starts none, and this thread
+        # does all work.
         with contextlib.suppress(RuntimeError):
             for _ in range(min(threads, len(items)) - 1):
                 workers.append(_get_pool().submit(drain))
@@ -185,19 +186,19 @@ def run(work, items, threads):
         worker.result()
 
 
-# The number of rows above which a call of NumPy may take longer than a tenth of a second, so that another thread makes
-# it.
+# With more rows than this, a call of NumPy may take longer than a tenth of a second, so that another thread makes the
+# call.
 _MANY_ROWS = 1 << 21
 
-# The number of values in a block of rows of `map_rows`, which fits a cache.
+# The number of values in a block of rows of `map_rows`, few enough for a cache.
 _BLOCK_NUMBERS = 1 << 18
 
 
 def aside(function, *arguments, **options):
-    """function(*arguments), for a function that may be slow and cannot be cut into ranges, such as LAPACK's.
+    """function(*arguments) for a function, such as LAPACK's, that may be slow and cannot be cut into ranges.
 
-    The main thread waits while another thread runs it, so that Ctrl-C is obeyed. The abandoned call ends unnoticed, and
-    Python exits without waiting for it.
+    The main thread waits while another thread runs the function, so that Ctrl-C is obeyed. After Ctrl-C, the call runs
+    on unnoticed, and Python exits without waiting for its end.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)
@@ -205,10 +206,10 @@ def aside(function, *arguments, **options):
     given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
     try:
         threading.Thread(target=_do_aside, args=given, daemon=True).start()
-    except RuntimeError:  # no thread can be started
+    except RuntimeError:  # the system can start no thread
         return function(*arguments, **options)
     finally:
-        del given  # `given` refers to this frame
+        del given  # breaks a reference cycle, because `given` refers to this frame
     while wait([outcome], timeout=0.1).not_done:
         pass
     return outcome.result()
@@ -223,7 +224,7 @@ def _do_aside(outcome, context, caller, function, arguments, options):
 
 
 def frame_of_caller():
-    """The frame of the call of `aside` for which this thread works, or None."""
+    """The stack frame that called `aside`, if this thread works for such a call; otherwise None."""
     return getattr(_local, "caller", None)
 
 
@@ -239,8 +240,8 @@ def _called(function, *arguments, **options):
 def map_rows(function, *arrays):
     """function(*arrays), computed for one block of rows after another, so that Ctrl-C is obeyed between blocks.
 
-    All arrays have the same number of rows; the result has a row or a number for each. The bounds of the blocks depend
-    only on the shape of the first array.
+    All arrays have the same number of rows; the result has a row or a number for each row. The bounds of the blocks
+    depend only on the shape of the first array.
     """
     n = len(arrays[0])
     size = max(1, _BLOCK_NUMBERS // max(1, arrays[0][:1].size))
@@ -255,9 +256,10 @@ def map_rows(function, *arrays):
 
 
 def ranges(start, stop, size, limit=None):
-    """Cut [start, stop) into ranges that take the consumer about 30 ms each.
+    """Cut [start, stop) into ranges, each of which takes the caller's loop about 30 ms.
 
-    The first has `size` items, none more than `limit`.
+    The first range has `size` items, and no range has more than `limit`. The bounds of later ranges depend on time, so
+    that a sum of ranges would have other bits in each run.
     """
     while start < stop:
         end = min(start + size, stop)
@@ -269,17 +271,17 @@ def ranges(start, stop, size, limit=None):
 
 
 def copy_rows(rows, out):
-    """Copy rows to the array `out`, in ranges, and return it."""
+    """Copy rows to the array `out`, in ranges, and return `out`."""
     for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):
         out[start:stop] = rows[start:stop]
     return out
 
 
 class Progress:
-    """Progress of long work, shown (by tqdm if installed, else as lines on stderr) and reported to a callback.
+    """The progress of long work, shown by tqdm if installed, otherwise as lines on stderr, and reported to a callback.
 
-    `callback(step, total, value)` is called after each range, by one thread at a time; after it has returned True it is
-    not called again, and `advance` returns True. `total` may be None. The value is shown too if it has a name.
+    `callback(step, total, value)` is called after each range, by one thread at a time. Once the callback has returned
+    True, it is not called again, and `advance` returns True. `total` may be None. The value is shown if it has a name.
     """
 
     def __init__(self, total, label, verbose=0, callback=None, value_name=None):

@@ -11,24 +11,24 @@ import numpy as np
 from ._exceptions import warn
 from ._threads import copy_rows, ranges
 
-# Types whose values float32 holds exactly are converted to it; every other real type is converted to float64.
+# The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
-# Number of values that are checked for NaN at a time: a few milliseconds, so that Ctrl-C need not wait.
+# The number of values that are checked for NaN in one step, a few milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
 
 # The largest integer that kernels take.
 _LARGEST = 2**63 - 1
 
-# Number of labels that are sorted at a time, at first.
+# The number of labels that the first step of a sort takes.
 _LABELS = 1 << 14
 
 
 def feature_names(X):
     """The column names of a table as an array of str; None if there are no names or none of them is a string."""
-    if hasattr(X, "column_names"):  # pyarrow: columns are arrays
+    if hasattr(X, "column_names"):  # a pyarrow table, whose `columns` are arrays
         names = list(X.column_names)
-    elif hasattr(X, "columns"):  # pandas, polars
+    elif hasattr(X, "columns"):  # a table of pandas or polars
         names = list(X.columns)
     else:
         return None
@@ -44,25 +44,26 @@ def feature_names(X):
 
 
 def as_array(X, name):
-    """Any container of numbers as an ndarray."""
+    """An array-like or a table of any kind as an ndarray."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
         )
     if isinstance(X, np.ndarray):
-        return np.asarray(X) if isinstance(X, np.matrix) else X  # a column of a np.matrix would stay a matrix
+        return np.asarray(X) if isinstance(X, np.matrix) else X  # columns of np.matrix would be matrices
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # a table of pyarrow
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
         return np.column_stack(columns)
-    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):  # pyarrow's to_numpy refuses data that must be copied
+    # pyarrow's arrays have to_pylist, too; their to_numpy refuses data that must be copied
+    if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
             kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
-            if kinds <= set("biuf"):  # nullable numbers of pandas
+            if kinds <= set("biuf"):  # a column of pandas with nullable numbers
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -94,9 +95,9 @@ def require_matrix(array, name, owner):
 
 
 def as_matrix(X, owner, name="X", allow_nan=False):
-    """X as a C-contiguous array of shape (n_samples, n_features), float32 or float64, finite (`allow_nan`: or NaN).
+    """X as a C-contiguous array of shape (n_samples, n_features), float32 or float64, finite or, if `allow_nan`, NaN.
 
-    An array that already has this form is returned itself, memory maps too; nothing is copied without need.
+    An array that already has this form, such as a memory map, is returned itself, and nothing is copied without need.
     """
     array = as_unchecked_matrix(X, owner, name)
     require_finite(array, name, owner, allow_nan)
@@ -104,7 +105,7 @@ def as_matrix(X, owner, name="X", allow_nan=False):
 
 
 def as_unchecked_matrix(X, owner, name="X"):
-    """The same as `as_matrix`, for a caller that finds NaN and infinity itself."""
+    """As `as_matrix`, except that NaN and infinity are not refused, for a caller that finds them."""
     array = as_array(X, name)
     require_matrix(array, name, owner)
     if array.dtype != np.float32 and array.dtype != np.float64:
@@ -132,13 +133,13 @@ def as_float(array, name):
 
 
 def require_finite(array, name, owner, allow_nan=False):
-    if array.size <= 4096 and np.isfinite(array).all():  # 4 us faster than the loop below
+    if array.size <= 4096 and np.isfinite(array).all():  # this takes 4 us less than the loop below
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(array), step):
             rows = array[start : start + step]
-            # a sum is finite only if every term is; a sum that is not may be an overflow
+            # a sum is finite only if all terms are finite; an infinite sum may also be an overflow
             if np.isfinite(rows.sum()):
                 continue
             bad = np.isinf(rows) if allow_nan else ~np.isfinite(rows)
@@ -187,7 +188,7 @@ def as_targets(y, n_samples, owner, labels):
 
 
 def require_label_dtype(array, name):
-    """Refuse labels that no file can hold: numbers of more than 64 bits, of which no two machines have the same."""
+    """Refuse labels that no file can hold: numbers of more than 64 bits, whose format depends on the machine."""
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         raise TypeError(
             f"{name} has dtype {array.dtype}; labels of at most 64 bits are wanted (pass {name}.astype(float))"
@@ -202,14 +203,14 @@ def require_labels(y):
 
 
 def encode_labels(y):
-    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and the index of each label in them."""
+    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and each label's index in `classes`."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         raise ValueError(
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"
             " on a regression target with continuous values."
         )
     if len(y) == 0:
-        raise ValueError("y has 0 entries; a label for each row, of at least one, is wanted")
+        raise ValueError("y has 0 entries; at least one row with a label is wanted")
     require_labels(y)
     if y.dtype.kind in "bi":
         low, high = int(y.min()), int(y.max())
@@ -230,9 +231,9 @@ def encode_labels(y):
 
 
 def _encode_small_range(y, low, high):
-    """np.unique of integers from low to high, without a sort.
+    """np.unique, with the inverse, of integers from low to high, without a sort.
 
-    1M labels take 1 ms instead of 80, or 5 if some integers are absent.
+    1M labels take 1 ms, or 5 ms if some integers are absent; np.unique takes 80 ms.
     """
     place = np.subtract(y, low, dtype=np.intp)
     present = np.zeros(high - low + 1, bool)
@@ -255,7 +256,7 @@ def as_vector(y, name):
 
 
 def as_numbers(y):
-    """y as finite float64."""
+    """y as an array of finite numbers in float64."""
     try:
         y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -277,13 +278,13 @@ def as_float64(value, name):
     try:
         return np.ascontiguousarray(as_array(value, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} is no array of numbers ({error}); numbers are wanted") from None
+        raise type(error)(f"{name} is no array of numbers ({error}); an array of numbers is wanted") from None
 
 
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
-    """sample_weight as finite float64 of shape (n_samples,), from 0 up, not all 0 unless `all_zero`.
+    """sample_weight as an array of shape (n_samples,) in float64, finite and from 0 up; None stays None.
 
-    None stays None.
+    Without `all_zero`, weights that are all 0 are refused.
     """
     if sample_weight is None:
         return None
@@ -301,11 +302,11 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
             if weight.ndim != 1
             else "Found input variables with inconsistent numbers of samples"
         )
-        raise ValueError(f"{what}: sample_weight has shape {weight.shape}; {(n_samples,)}, one weight a row, is wanted")
+        raise ValueError(f"{what}: sample_weight has shape {weight.shape}; {(n_samples,)}, a weight per row, is wanted")
     try:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"sample_weight holds something that is not a number ({error})") from None
+        raise type(error)(f"sample_weight holds something that is not a number ({error}); numbers are wanted") from None
     if not (np.isfinite(weight) & (weight >= 0)).all():
         raise ValueError("sample_weight has an entry that is negative, NaN or infinite; weights from 0 up are wanted")
     if not all_zero:
@@ -320,7 +321,7 @@ def require_weight(weight):
 
 
 def described(value):
-    """A value for use in a message: itself, or its type where that is shorter."""
+    """A value as a message shows it: the value itself, or its type if this is shorter."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     text = repr(value)
@@ -328,7 +329,7 @@ def described(value):
 
 
 def require_integer(name, value, low, high=None):
-    """value as an int in [low, high]; `high` None is the largest integer that a kernel takes, 2^63 - 1."""
+    """The value as an int in [low, high]; `high` None means the largest integer that a kernel takes, 2^63 - 1."""
     try:
         value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
     except TypeError:
@@ -341,7 +342,7 @@ def require_integer(name, value, low, high=None):
 
 
 def require_number(name, value, low, open_low=False, finite=False):
-    """value as a float of at least low (open_low: above low); with `finite`, infinity is refused."""
+    """The value as a float of at least `low`, or above `low` if `open_low`; with `finite`, infinity is refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {described(value)}; a number is wanted")
     if not (value > low if open_low else value >= low):
@@ -355,21 +356,21 @@ def require_number(name, value, low, open_low=False, finite=False):
 
 
 def require_numbers(name, value, kinds):
-    """Refuse a value that is neither a number nor an array of numbers, of one of NumPy's `kinds`, up to 2^62."""
+    """Refuse a value that is neither a number nor an array of numbers up to 2^62 with one of NumPy's `kinds`."""
     array = np.asarray(value)
     if array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
 
 
 def require_choice(name, value, choices):
-    """value, if it is one of the strings in choices; otherwise an error."""
+    """The value, which must be one of the strings in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {described(value)}; one of {', '.join(map(repr, choices))} is wanted")
     return value
 
 
 def as_random_state(random_state):
-    """scikit-learn's random generator: for None NumPy's global one, for an integer a new RandomState."""
+    """A random generator as in scikit-learn: NumPy's global one for None, a new RandomState for an integer seed."""
     if random_state is None or random_state is np.random:
         return np.random.mtrand._rand
     if isinstance(random_state, np.random.RandomState):
@@ -378,7 +379,7 @@ def as_random_state(random_state):
 
 
 def as_seed(random_state, default=None):
-    """A seed, an integer of 64 bits; for random_state None it is `default`, or drawn if there is no default."""
+    """A seed, an integer of 64 bits. For random_state None it is `default`, or a random one if there is no default."""
     if random_state is None:
         return int(np.random.default_rng().integers(1 << 63)) if default is None else default
     if isinstance(random_state, np.random.Generator):

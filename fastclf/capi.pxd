@@ -1,10 +1,10 @@
 # The C interface for compiled code outside this package: functions over raw pointers, at the SIMD level chosen at
 # import.
 #
-# Functions ending in `_d` take float64, in `_f` float32; rows are C-contiguous, (n, n_features). Every function may be
-# called without the GIL, unless its comment says otherwise, and from any number of threads at once; none allocates. All
-# computing functions but `dot` return a status. With FASTCLF_OK the written values are the results of the estimator's
-# method; with any other status they mean nothing.
+# Functions ending in `_d` take float64, those in `_f` float32; rows are C-contiguous, (n, n_features). Every function
+# may be called without the GIL, unless its comment says otherwise, and from any number of threads at once; none
+# allocates. All computing functions but `dot` return a status. With FASTCLF_OK the written values are the results of
+# the estimator's method; with any other status the written values mean nothing.
 #
 # `scratch` is memory of the caller, at least `scratch_size` bytes, used by one thread at a time.
 #
@@ -47,21 +47,21 @@ cdef enum:
 # The version of the interface in the installed package; `require_abi` below compares it with FASTCLF_ABI.
 cdef int abi() noexcept nogil
 
-# The model in an object returned by fastclf.embed, with a reference to it for the caller. Needs the GIL.
+# The model in an object returned by fastclf.embed, with a new reference for the caller. This function needs the GIL.
 cdef fastclf_model* take(object embedded) except NULL
 cdef void retain(fastclf_model* model) noexcept nogil
-# The last release takes the GIL, to free the arrays.
+# `release` of the last reference takes the GIL, to free the model's arrays.
 cdef void release(fastclf_model* model) noexcept nogil
 
 cdef int kind(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_features(const fastclf_model* model) noexcept nogil
-cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # columns of decide, log_joint, log_proba, proba
+cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # the number of columns of scores
 cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil    # 0: the model is no classifier
-cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # findable rows; 0 unless of neighbours
-# The scratch space in bytes for a call with n rows and, of `nearest`, k neighbours; more than 32 rows need no more.
+cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # the number of rows that `nearest` can find
+# The scratch space in bytes for a call with n rows and, for `nearest`, k neighbours; more than 32 rows need no more.
 cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_t k) noexcept nogil
 
-# The k nearest rows of n queries, ascending by (distance, row): kneighbors.
+# The k nearest rows of n queries, ascending by (distance, row), as by the method kneighbors.
 cdef int nearest_d(
     const fastclf_model* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
     void* scratch
@@ -71,8 +71,9 @@ cdef int nearest_f(
     void* scratch
 ) noexcept nogil
 
-# Signed scores (n, n_outputs). Linear models: decision_function. Support vector machines: w.phi(x) + b for two classes;
-# for more classes one score for each pair, as with decision_function_shape='ovo'.
+# Signed scores (n, n_outputs). For linear models they are those of decision_function. For support vector machines they
+# are w.phi(x) + b for two classes; for more classes there is one score for each pair, as with
+# decision_function_shape='ovo'.
 cdef int decide_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* scores, void* scratch
 ) noexcept nogil
@@ -100,12 +101,12 @@ cdef int proba_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, double* out, void* scratch
 ) noexcept nogil
 
-# The leaf (n,) of each row: apply, of trees. NaN is a missing value. A category is given as its index in categories_,
-# and any other number is treated as a missing value.
+# The leaf (n,) of each row, as by the method apply of trees. NaN is a missing value. A category is given as its index
+# in categories_, and any other number is treated as a missing value.
 cdef int apply_d(const fastclf_model* model, const double* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 cdef int apply_f(const fastclf_model* model, const float* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil
 
-# Indices (n,) of classes in classes_: predict, of all classifiers except nearest neighbours.
+# The index (n,) in classes_ of each row's predicted class, for all classifiers except nearest neighbours.
 cdef int classify_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, Py_ssize_t* code, void* scratch
 ) noexcept nogil
@@ -113,7 +114,7 @@ cdef int classify_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, Py_ssize_t* code, void* scratch
 ) noexcept nogil
 
-# Numbers (n, n_outputs): predict, of regression trees.
+# The predictions (n, n_outputs) of regression trees.
 cdef int estimate_d(
     const fastclf_model* model, const double* rows, Py_ssize_t n, double* out, void* scratch
 ) noexcept nogil
@@ -121,22 +122,22 @@ cdef int estimate_f(
     const fastclf_model* model, const float* rows, Py_ssize_t n, double* out, void* scratch
 ) noexcept nogil
 
-# Building blocks
+# Building blocks, which need no model
 
-# x'y, summed in float64; y += a x.
+# `dot` is x'y, summed in float64; `axpy` is y += a x.
 cdef double dot_d(const double* x, const double* y, Py_ssize_t n) noexcept nogil
 cdef double dot_f(const float* x, const float* y, Py_ssize_t n) noexcept nogil
 cdef int axpy_d(Py_ssize_t n, double a, const double* x, double* y) noexcept nogil
 cdef int axpy_f(Py_ssize_t n, float a, const float* x, float* y) noexcept nogil
 
-# The k smallest (distance, index) pairs, equal distances ordered by index: begin, push any number of pairs, sort in
-# ascending order. Unused places have infinite distance.
+# The k smallest pairs (distance, index), ordered by distance and then by index. Call `heap_begin`, then `heap_push` for
+# any number of pairs, and then `heap_sort` for ascending order. Unused places have infinite distance.
 cdef int heap_begin(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil
 cdef int heap_push(double* distance, Py_ssize_t* index, Py_ssize_t k, double a, Py_ssize_t i) noexcept nogil
 cdef int heap_sort(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil
 
-# out[q, r] = |queries[q] - rows[r]|^2 in float64, (n_queries, n_rows). Scratch space: squared_distances_scratch(d)
-# bytes.
+# out[q, r] = |queries[q] - rows[r]|^2 in float64, (n_queries, n_rows). The scratch space takes
+# squared_distances_scratch(d) bytes.
 cdef Py_ssize_t squared_distances_scratch(Py_ssize_t d) noexcept nogil
 cdef int squared_distances_d(
     const double* rows, Py_ssize_t n_rows, const double* queries, Py_ssize_t n_queries, Py_ssize_t d, double* out,
@@ -149,8 +150,8 @@ cdef int squared_distances_f(
 
 # The best split of an ascending column: x[:cut] go left; cut is -1 if no split is allowed. `code` has classes 0 to
 # n_classes - 1; for FASTCLF_SQUARED_ERROR `code` is NULL, `y` has the targets, and n_classes is 1. `weight` may be
-# NULL. Scores are comparable between columns of the same rows: larger is better. Scratch space: best_split_scratch
-# bytes.
+# NULL. Of several columns of the same rows, the one with the largest score has the best split. The scratch space takes
+# best_split_scratch bytes.
 cdef Py_ssize_t best_split_scratch(Py_ssize_t n, Py_ssize_t n_classes) noexcept nogil
 cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
@@ -191,7 +192,7 @@ cdef int perceptron_epoch_f(
 
 
 cdef inline int require_abi() except -1:
-    """Refuse an installed package that is older than the interface compiled against. Call this once, at import."""
+    """Refuse an installed package that is older than the interface compiled against; to be called once, at import."""
     if abi() < FASTCLF_ABI:
         raise ImportError(
             f"compiled for version {FASTCLF_ABI} of fastclf's C interface; the fastclf installed has version {abi()}:"

@@ -9,8 +9,8 @@
             nearest(embedded, queries[i : i + 1], distance[i : i + 1], index[i : i + 1], scratch)
 
 Arrays are C-contiguous; rows are float32 or float64 of shape (n, n_features). Each function returns a status: 0 for
-success, and the others as in `fastclf/capi.pxd`. Arrays of wrong shapes give 2 and are not written. `scratch`, of
-uint8, comes from `make_scratch` and is used by one thread at a time.
+success, and other numbers as in `fastclf/capi.pxd`. Arrays of wrong shapes give the status 2 and are not written.
+`scratch`, an array of uint8, comes from `make_scratch` and is used by one thread at a time.
 """
 
 import ctypes
@@ -62,7 +62,7 @@ def _address(context, embedded):
 
 
 def foreign(name):
-    """A function of `fastclf.capi` for compiled code, with addresses (`array.ctypes.data`) in place of pointers."""
+    """A function of `fastclf.capi` for compiled code, which takes addresses (`array.ctypes.data`) for pointers."""
     function = functions()[name]
     result, arguments = function.types
     arguments = [ctypes.c_size_t if kind is ctypes.c_void_p else kind for kind in arguments]
@@ -88,7 +88,7 @@ def _of_dtype(name, array):
 
 
 def _stub(name, arguments, meaning):
-    """A function that only compiled code can call; in Python it raises."""
+    """A function that only compiled code can call; a call from Python raises TypeError."""
 
     def stub(*_):
         raise TypeError(f"fastclf.numba.{name} is for functions that Numba compiles; it was called from Python")
@@ -99,7 +99,7 @@ def _stub(name, arguments, meaning):
 
 
 def make_scratch(embedded, n=1, k=1):
-    """Scratch space for calls with at most n rows and, of `nearest`, at most k neighbours, in compiled code."""
+    """Scratch space, made in compiled code, for calls with at most n rows and, for `nearest`, at most k neighbours."""
     raise TypeError("fastclf.numba.make_scratch is for functions that Numba compiles; it was called from Python")
 
 
@@ -140,7 +140,7 @@ def _nearest(embedded, queries, distance, index, scratch):
 
 
 def _of_scores(name, meaning):
-    """A function such as decide, which writes (n, n_outputs) numbers."""
+    """Make a function such as decide, which writes an array of shape (n, n_outputs)."""
     stub = _stub(name, "embedded, rows, out, scratch", f"{meaning}, (n, n_outputs)")
 
     @overload(stub)
@@ -170,7 +170,7 @@ proba = _of_scores("proba", "P(class | x) of naive Bayes or a tree")
 
 
 def _of_labels(name, dtypes, meaning, width):
-    """A function such as classify, which writes n times `width(model)` numbers."""
+    """Make a function such as classify, which writes n times `width(model)` numbers."""
     stub = _stub(name, "embedded, rows, out, scratch", meaning)
 
     @overload(stub)

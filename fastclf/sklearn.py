@@ -1,6 +1,6 @@
-"""scikit-learn's names for fastclf's estimators and functions, for code that imports scikit-learn and stays unchanged.
+"""Replacement of scikit-learn's estimators and functions by fastclf's, for code that imports scikit-learn's names.
 
-`patch_sklearn()` puts them into scikit-learn; `python -m fastclf.sklearn script.py` does so and runs a script.
+`patch_sklearn()` replaces them; `python -m fastclf.sklearn script.py` replaces them and runs an unchanged script.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ._validation import require_choice
 
-# Public modules of scikit-learn in which names are replaced.
+# The public modules of scikit-learn in which names are replaced.
 _MODULES = (
     "calibration",
     "inspection",
@@ -44,7 +44,7 @@ def patch_sklearn(names=None, verbose=False):
     names : list of str, default=None
         The names to replace, such as ['SVC', 'KNeighborsClassifier']; None: all.
     verbose : bool, default=False
-            Report on stderr the replaced names, and the missing parameters of the others.
+        Whether to report on stderr the replaced names, and for each other name the parameters that fastclf lacks.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _tell(verbose, line):
 
 
 def _shared():
-    """{name: (scikit-learn's object, ours)} of the names that both define in modules of the same name."""
+    """A dict {name: (scikit-learn's object, fastclf's)} of the names that both define in modules of the same name."""
     shared, before = {}, {name: theirs for _, name, theirs in _replaced}
     for module in _MODULES:
         theirs = importlib.import_module(f"sklearn.{module}")
@@ -125,7 +125,7 @@ def _shared():
 
 
 def _missing_parameters(theirs, ours):
-    """The parameters of scikit-learn's object that ours does not have."""
+    """The parameters of scikit-learn's object that fastclf's object does not have."""
     known = inspect.signature(ours).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return []
@@ -133,7 +133,7 @@ def _missing_parameters(theirs, ours):
 
 
 def _modules_with(name, theirs):
-    """Modules, except scikit-learn's internal ones, in which this name is scikit-learn's object."""
+    """The loaded modules, except scikit-learn's internal ones, in which `name` is scikit-learn's object."""
     public = {f"sklearn.{module}" for module in _MODULES} | {theirs.__module__}
     for module_name, module in list(sys.modules.items()):
         inner = module_name.startswith(("sklearn.", "fastclf.")) and module_name not in public
@@ -142,7 +142,7 @@ def _modules_with(name, theirs):
 
 
 def main(argv=None):
-    """Run a script or a module with scikit-learn's names standing for fastclf's."""
+    """Run a script or a module in which scikit-learn's names mean fastclf's objects."""
     parser = argparse.ArgumentParser(prog="python -m fastclf.sklearn", description=main.__doc__)
     parser.add_argument("-m", dest="module", action="store_true", help="the script is the name of a module")
     parser.add_argument("--verbose", action="store_true", help="tell on stderr what was replaced")

@@ -1,4 +1,4 @@
-"""Tables of numbers and categories, and a classifier that turns them into features of its model."""
+"""Tables of numbers and categories, and a classifier that turns a table into features of its model."""
 
 from numbers import Real
 
@@ -11,7 +11,7 @@ from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, v
 from ._state_table import Array, Instance, List, Part, declare, or_none, require_same
 from ._validation import as_array, as_list, described, feature_names
 
-# Methods whose answers do not depend on the units of the columns.
+# The classifiers whose answers do not depend on the units of the columns.
 _UNITLESS = (
     "BernoulliNB",
     "CategoricalNB",
@@ -38,15 +38,15 @@ _TAKE_SPARSE = (
 _MANY_LEVELS = 256
 _SPARSE_METRICS = ("euclidean", "minkowski")
 
-# The prefix of parameters of the model.
+# The prefix by which parameters of a TableClassifier's model are named.
 _MODEL = "model__"
 
-# Columns are standardised if the range of one of them is this many times the median range.
+# With scale='auto', columns are standardised if the range of one column is more than this multiple of the median range.
 _UNEVEN = 10.0
 
 
 class Table:
-    """Columns, with or without names: numbers (NaN: missing) or strings (objects, None: missing).
+    """Columns, with or without names, of numbers (NaN if missing) or of strings (objects, None if missing).
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ class Table:
     def __init__(self, columns, names=None):
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
-            columns = range(columns.shape[1])  # an array or Csr is not examined column by column
+            columns = range(columns.shape[1])  # the columns of a Csr are not separated
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
-        self.open_ended = False  # whether missing columns at the end are zeros, as in a LIBSVM text
+        self.open_ended = False  # whether columns that are missing at the end are zeros, as in a LIBSVM text
 
     @classmethod
     def of(cls, X, wanted=None):
@@ -116,7 +116,7 @@ class Table:
         return type(self)([column[chosen] for column in self.columns], self.names)
 
     def complete(self):
-        """Mask of the rows without a missing value."""
+        """A mask of the rows without a missing value."""
         if self.is_sparse:
             return np.ones(len(self), bool)
         return ~np.logical_or.reduce([_is_missing(column) for column in self.columns])
@@ -125,7 +125,7 @@ class Table:
         return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
 
     def categories(self, also=()):
-        """For each column its sorted categories if it has strings or is in `also`; otherwise None."""
+        """For each column its sorted categories if it has strings, or its index is in `also`; otherwise None."""
         if self.is_sparse and also:
             raise ValueError("columns of a sparse matrix hold categories; numbers are wanted")
         if self.matrix is not None and not also:
@@ -136,7 +136,7 @@ class Table:
         ]
 
     def widened(self, n_columns):
-        """The table with columns of zeros added at the end up to n_columns, if it is a LIBSVM text."""
+        """The table; if it comes from a LIBSVM text, with columns of zeros added at the end up to n_columns."""
         if not self.open_ended or self.matrix.shape[1] >= n_columns:
             return self
         if self.is_sparse:
@@ -144,9 +144,9 @@ class Table:
         return type(self)(np.pad(self.matrix, ((0, 0), (0, n_columns - self.matrix.shape[1]))), self.names)
 
     def encode(self, categories, names=None):
-        """The matrix of numbers and of category indices; NaN if a value is missing or not among the categories.
+        """The matrix of numbers and of category indices, with NaN for a value that is missing or no category.
 
-        Columns are matched by `names` if the table has names too.
+        Columns are matched by `names` if the table has names.
         """
         places = self._places(len(categories), names)
         if self.matrix is not None and places == list(range(len(self.columns))) and not any(categories):
@@ -180,7 +180,7 @@ class Table:
 
 
 def _without_dictionaries(table):
-    """A pyarrow table with its dictionary-encoded columns decoded: NumPy would misread their missing values."""
+    """A pyarrow table with decoded columns: NumPy would misread missing values of dictionary-encoded columns."""
     for j, field in enumerate(table.schema):
         if hasattr(field.type, "value_type") and hasattr(field.type, "index_type"):
             table = table.set_column(j, field.name, table.column(j).cast(field.type.value_type))
@@ -196,7 +196,7 @@ def is_number(text):
 
 
 def texts(column):
-    """The entries of a column as strings, None for a missing entry; equal numbers give equal strings."""
+    """The entries of a column as strings, with None for a missing entry; equal numbers give equal strings."""
     if column.dtype.kind == "O":
         words = [text if text is None or not is_number(text) else _digits(float(text)) for text in column.tolist()]
     else:
@@ -289,14 +289,14 @@ class TableClassifier(Classifier, shortcuts=True):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the model to a table.
+        """Fit the model to the rows of a table.
 
         Parameters
         ----------
         X : table or array of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            For the model.
+            The weights of the rows, which the model's `fit` must take; None: the model's `fit` gets none.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class TableClassifier(Classifier, shortcuts=True):
         fitted["model_"].fit(features, y, **weight)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
 
-    # Shortcut: the feature columns that the models of a path are fitted on are made once.
+    # Shortcut: when several values of a parameter are tried, the feature columns are made once for all models.
 
     @property
     def _path_parameters(self):
@@ -328,7 +328,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return models[0].model_._predict_path([model.model_ for model in models], features)
 
     def _prepared(self, X):
-        """(attributes with an unfitted model, the matrix to fit it on)."""
+        """(attributes with an unfitted model, the matrix that the model is to be fitted on)."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
         table = Table.of(X)
@@ -379,7 +379,7 @@ class TableClassifier(Classifier, shortcuts=True):
 
     @staticmethod
     def _matrix(X, categories, names):
-        """The matrix of numbers and category indices; an array of numbers is returned itself."""
+        """The matrix of numbers and category indices of X; an array of numbers is returned itself."""
         table = Table.of(X, names)
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names)
@@ -389,7 +389,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return table.matrix
 
     def _shifts(self, model, numbers, n_categorical):
-        """Whether columns of numbers are to be standardised."""
+        """Whether `fit` must standardise columns of numbers, by the parameter `scale`."""
         if isinstance(numbers, Csr) or (
             self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS)
         ):
@@ -397,12 +397,12 @@ class TableClassifier(Classifier, shortcuts=True):
         return numbers.size > 0 and (self.scale is True or _uneven(numbers, n_categorical))
 
     def takes_as_is(self, X):
-        """Whether the features of the model would be the matrix X itself, which has no missing values."""
+        """Whether the features of the model are the matrix X itself if X has no missing values."""
         model = self._model()
         return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
 
     def _features(self, X):
-        """The model's features, from a matrix of numbers and category indices."""
+        """The model's features, made from a matrix of numbers and category indices."""
         if _native(self.model_) or isinstance(X, Csr):
             return X
         numbers = [j for j, known in enumerate(self.categories_) if known is None]
@@ -427,7 +427,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
 
     def predict(self, X):
-        """Labels of shape (n_samples,)."""
+        """The predicted labels, of shape (n_samples,)."""
         features = self.features(X)
         return self.model_.predict(features)
 
@@ -454,7 +454,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return self.model_.predict_log_proba(features)
 
     def get_feature_names_out(self):
-        """Names of the model's features: "column = category" for a column of zeros and ones."""
+        """The names of the model's features: "column = category" for a column of zeros and ones."""
         self._require_fitted()
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         if _native(self.model_):
@@ -466,10 +466,10 @@ class TableClassifier(Classifier, shortcuts=True):
 
     def _check_rest(self, sizes, entries):
         if entries and not all(type(text) is str for known in self.categories_ for text in known or ()):
-            raise ValueError("categories_ has an entry that is no list of strings")
+            raise ValueError("categories_ has an entry that is no list of strings; a list or None is wanted")
         n_features = len(self.get_feature_names_out())
         if self.model_.n_features_in_ != n_features:
-            raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are made")
+            raise ValueError(f"model_ takes {self.model_.n_features_in_} columns; {n_features} are wanted")
         require_same("classes_", self, "model_")
 
 
@@ -480,7 +480,7 @@ def _is_missing(column):
 
 
 def _native(model):
-    """Whether a model handles categories and missing values itself."""
+    """Whether a model takes categories and missing values without conversion."""
     params = model.get_params(deep=False)
     return "distributions" in params or "categorical_features" in params
 
@@ -505,7 +505,7 @@ def _sparse_features(numbers, X, categories):
 
 
 def _tell_categories(model, categories):
-    """Set the parameters of a model that handles categories to the columns that have them."""
+    """Tell a model that handles categories, by its parameters, which columns have categories."""
     if "categorical_features" in model.get_params(deep=False):
         places = [j for j, known in enumerate(categories) if known is not None]
         model.set_params(categorical_features=places or None)
@@ -517,14 +517,14 @@ def _tell_categories(model, categories):
 
 
 def _mean(X):
-    """Mean of each column over its values that are not missing; 0 if all are missing."""
+    """The mean of each column over its values that are not missing; 0 if all values are missing."""
     there = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
     count = there.sum(axis=0)
     return np.where(there, X, 0).sum(axis=0, dtype=np.float64) / np.maximum(count, 1)
 
 
 def _uneven(numbers, n_categorical):
-    """Whether the range of a column is far above the median range; a column of zeros and ones has range 1."""
+    """Whether the range of one column is far above the median range; a column of zeros and ones has range 1."""
     there = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
     reach = np.where(there, numbers, -np.inf).max(axis=0) - np.where(there, numbers, np.inf).min(axis=0)
     reach = np.concatenate([reach[reach > 0], np.ones(n_categorical)])

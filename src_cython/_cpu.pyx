@@ -1,5 +1,5 @@
-# The instruction sets that this processor and its operating system support, found by code compiled at the baseline, and
-# a description of how the package was built.
+# The SIMD levels that this processor and its operating system support, found by code compiled at the baseline level,
+# and a description of how the package was built.
 
 cdef extern from "build_info.h":
     const char* FASTCLF_BUILD_INFO
@@ -11,7 +11,7 @@ cdef extern from "levels.h":
 
 
 def supported():
-    """The levels that this machine can run, weakest first."""
+    """The names of the SIMD levels that this machine can run, weakest first."""
     levels = ["baseline"]
     if has_v3():
         levels.append("x86-64-v3")

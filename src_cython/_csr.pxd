@@ -1,4 +1,5 @@
-# Sparse rows, as kernels read the arrays of a `Csr`. The values are passed separately, because they have two types.
+# Sparse rows: pointers to the arrays of a `Csr` of `fastclf/_csr.py`. Values are passed separately, because they are
+# floats or doubles.
 from libc.stdint cimport int32_t, int64_t
 
 
@@ -6,11 +7,11 @@ cdef struct csr_t:
     Py_ssize_t n_rows
     Py_ssize_t n_columns
     const int64_t* indptr   # (n_rows + 1,) row i has the entries indptr[i] to indptr[i + 1]
-    const int32_t* indices  # the column of each entry; NULL where there is no entry
+    const int32_t* indices  # the column of each entry; NULL if there are no entries
 
 
 cdef inline csr_t csr_of(object X) except *:
-    """The rows of a `Csr`, whose arrays the caller keeps alive."""
+    """A struct of pointers to the arrays of a `Csr`, which the caller must keep alive."""
     cdef const int64_t[::1] indptr = X.indptr
     cdef const int32_t[::1] indices = X.indices
     cdef csr_t rows

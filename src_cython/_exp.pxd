@@ -1,7 +1,8 @@
-# exp and the functions of logistic models, over the lanes of vec_d, to an ulp or two; FMA at levels that have it.
+# exp and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level has
+# FMA.
 #
-# exp(x) = 2^n exp(r) with n = round(x / log 2), |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree 13, whose
-# remainder is below 5e-18. n comes out in the low bits of x / log 2 + 1.5 * 2^52, and goes into the exponent.
+# exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2) / 2. The Taylor polynomial of degree 13 gives exp(r)
+# with a remainder below 5e-18. The low bits of x / log 2 + 1.5 * 2^52 are n, which is added to the exponent.
 from _vector cimport vec_d
 
 cdef extern from * nogil:
@@ -22,7 +23,7 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* exp(x) for x <= 0; at least exp(-708), the last that is a normal number */
+    /* exp(x) for x <= 0, but at least exp(-708), which is still a normal number */
     static inline vec_d exp_of_negative(vec_d x)
     {
         static const double c[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
@@ -30,7 +31,7 @@ cdef extern from * nogil:
         const vec_d magic = spread_d(6755399441055744.0);
         x = max_d(x, spread_d(-708));
         vec_d shifted = fmadd_d(x, spread_d(1.4426950408889634), magic), n = shifted - magic;
-        /* log 2 in two parts, of which the first has few enough bits for n times it to be exact */
+        /* log 2 is split into two parts; the first has so few bits that its product with n is exact */
         vec_d r = fmadd_d(n, spread_d(-6.93147180369123816490e-01), x);
         r = fmadd_d(n, spread_d(-1.90821492927058770002e-10), r);
         vec_d p = spread_d(c[0]);
@@ -38,7 +39,7 @@ cdef extern from * nogil:
         return times_power_of_two(p, shifted);
     }
 
-    /* Of the margin m: loss = log(1 + exp(-m)), and q = 1 / (1 + exp(m)), the probability of the other class.
+    /* For the margin m: loss = log(1 + exp(-m)), and q = 1 / (1 + exp(m)), the probability of the wrong class.
      * With e = exp(-|m|) and s = e / (2 + e) <= 1/3, log(1 + e) = 2 (s + s^3 / 3 + s^5 / 5 + ...). NaN gives NaN. */
     static inline void logistic(vec_d m, vec_d *loss, vec_d *q, vec_d *curvature)
     {

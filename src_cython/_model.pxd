@@ -1,12 +1,11 @@
-# A fitted model, as functions over raw pointers read it. The arrays of a model are never written; `owner` keeps them
-# alive.
+# A fitted model for functions over raw pointers. The arrays of a model are never written; its `owner` keeps them alive.
 #
 # A kernel module that is compiled at a SIMD level lists the addresses of its functions over models in `ADDRESSES`. A
-# model holds the addresses for the level chosen at import, so that each call runs at that level.
+# model holds the addresses for the level chosen at import, so that each call runs at this level.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-# The name of a model's capsule.
+# The name of the PyCapsule of a model.
 cdef extern from *:
     """
     #define FASTCLF_MODEL_NAME "fastclf.model"
@@ -15,13 +14,13 @@ cdef extern from *:
 
 ctypedef struct model_t
 
-# A search for the neighbours of queries given as raw pointers, and the arrays for its answer.
+# A search for the nearest rows of queries, which are given as raw pointers, and the arrays for its answer.
 ctypedef struct raw_search_t:
-    const double* query          # (n, n_features)
-    Py_ssize_t n                 # number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
-    Py_ssize_t k                 # number of neighbours of each query
-    double* distance             # (n, k), written: ascending
-    Py_ssize_t* index            # (n, k), written: row numbers
+    const double* query          # (n, n_features) the queries
+    Py_ssize_t n                 # the number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
+    Py_ssize_t k                 # the number of neighbours of each query
+    double* distance             # (n, k) written: the distances of the neighbours, ascending
+    Py_ssize_t* index            # (n, k) written: the row numbers of the neighbours
     char* scratch                # scratch space of at least `scratch_size` bytes (`capi.pyx`)
 
 ctypedef int (*search_f)(const model_t*, const raw_search_t*) noexcept nogil
@@ -35,7 +34,7 @@ ctypedef int (*distances_float_f)(
 ctypedef int (*distances_double_f)(
     const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, char*
 ) noexcept nogil
-# Functions with the same arguments as in the C interface.
+# The types of functions that have the same arguments as in the C interface, `fastclf/capi.pxd`.
 ctypedef int (*epoch_float_f)(
     const float*, Py_ssize_t, Py_ssize_t, const int*, const int64_t*, double, bint, double*, double*, int64_t*
 ) noexcept nogil
@@ -46,45 +45,46 @@ ctypedef double (*dot_float_f)(const float*, const float*, Py_ssize_t) noexcept 
 ctypedef double (*dot_double_f)(const double*, const double*, Py_ssize_t) noexcept nogil
 ctypedef int (*axpy_float_f)(Py_ssize_t, float, const float*, float*) noexcept nogil
 ctypedef int (*axpy_double_f)(Py_ssize_t, double, const double*, double*) noexcept nogil
-# A feature's column, sorted in ascending order, and variables for its best split.
+# A feature's column, sorted in ascending order, and pointers for the results, its best split.
 ctypedef struct column_t:
     const int* code              # (n,) the class of each row; NULL for regression
     const double* y              # (n,) the target of each row; NULL for classification
-    const double* weight         # (n,) weights of at least 0; NULL: each is 1
+    const double* weight         # (n,) weights of at least 0; NULL: all weights are 1
     Py_ssize_t n
     Py_ssize_t n_classes
     int criterion
     Py_ssize_t min_leaf
     Py_ssize_t* cut              # written: the number of rows on the left; -1: there is no split
-    double* threshold            # written if there is a split
-    double* score                # written
-    char* scratch                # for 2 n + 3 n_classes doubles and their alignment
+    double* threshold            # written if there is a split: values up to this threshold go left
+    double* score                # written: the score of the best split
+    char* scratch                # scratch space for 2 n + 3 n_classes doubles and their alignment
 
 ctypedef int (*split_float_f)(const float*, const column_t*) noexcept nogil
 ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 
-# State of the solver of  min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i.
+# The state of a solver of  min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i.
 ctypedef struct dual_t:
     Py_ssize_t n
-    const double* y              # (n,) in {-1, 1}
-    const double* C              # (n,)
-    double* alpha                # (n,), written by a step
-    double* grad                 # (n,) Qa - 1, written by a step
+    const double* y              # (n,) labels, -1 or 1
+    const double* C              # (n,) upper bounds of a
+    double* alpha                # (n,) a, which a step changes
+    double* grad                 # (n,) the gradient Qa - 1, which a step changes
 
 ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
 ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
 ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
 
-# The codes of n queries for a filter, as `neighbors/_code_lists.pxd` explains them; the arrays after `code` are (n,).
+# The codes of n queries for a filter. `filter_t` of `neighbors/_code_lists.pxd` explains the fields; the arrays after
+# `code` are (n,).
 ctypedef struct query_codes_t:
-    unsigned char* code          # (n, width); n padded to a multiple of 4
+    unsigned char* code          # (n rounded up to a multiple of 4, width) the codes
     double* base
     double* slack
     double* length
     double* per
     double* shift
 
-# Function that codes n queries, in scratch space; see `neighbors/_encode.pyx`.
+# The type of a function that codes n queries in scratch space; see `neighbors/_encode.pyx`.
 ctypedef void (*encode_f)(
     const model_t*, const double*, const double*, Py_ssize_t, const query_codes_t*, char*
 ) noexcept nogil
@@ -93,23 +93,23 @@ ctypedef struct neighbors_t:
     Py_ssize_t n_rows
     Py_ssize_t n_findable
     bint narrow                  # whether X is float32
-    const void* X                # (n_rows, n_features)
+    const void* X                # (n_rows, n_features) the rows, float32 or float64
     const void* metrics          # a metrics_t of `neighbors/_search.pxd`, on the C heap
-    const unsigned char* allowed  # (n_rows,): 1 for each row that may be found, or NULL for all
-    # fields of a filter: its arrays, and its Coder (`neighbors/_code_lists.pxd`, `neighbors/_encode.pyx`)
-    Py_ssize_t width             # 0: the index is no filter
+    const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
+    # the next fields are those of a filter; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them
+    Py_ssize_t width             # the bytes of a row's code; 0: the index is no filter
     const unsigned char* code
     const int* half
     const float* slack
     const float* length
-    Py_ssize_t n_axes            # number of axes of the projection; 0: rows are coded without projection
+    Py_ssize_t n_axes            # the number of axes of the projection; 0: rows are coded without projection
     const double* center
     double scale, step, code_shift, delta, kappa, per, center_norm
     const float* axes
     const float* axes_t
     encode_f encode
-    search_f scan                # search by scanning, for queries that codes do not speed up
-    # fields of a kd-tree: its arrays (`fastclf/neighbors/kdtree.py`)
+    search_f scan                # the search by a scan, for queries that codes do not speed up
+    # the next fields are the arrays of a kd-tree, which `fastclf/neighbors/kdtree.py` explains
     const void* panels
     const void* boxes
     const Py_ssize_t* rows
@@ -117,29 +117,29 @@ ctypedef struct neighbors_t:
 ctypedef void (*normalise_f)(double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint) noexcept nogil
 
 ctypedef struct linear_t:
-    const double* coef           # (n_outputs, n_features)
-    const double* intercept
+    const double* coef           # (n_outputs, n_features) coefficients
+    const double* intercept      # (n_outputs,) intercepts
 
 ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to whole vectors
-    const double* begin          # (n_outputs,): the start value of the sums of every row
+    const double* begin          # (n_outputs,) the start values of the sums over the features of a row
     const double* zero           # (width,) zeros
-    const double* constant       # (width,) constant terms of the Gaussian, or NULL
-    const double* mean           # (n_features, width) means of the Gaussian, or NULL
-    const double* weight         # (n_features, width) weights of squares or values; for categories (n_entries, width)
-    const int64_t* first         # (n_features + 1,): the first entry of each column, and the number of entries; or NULL
-    bint binary                  # whether values become 1 above the threshold and 0 below
+    const double* constant       # (width,) constant terms of the Gaussians, or NULL
+    const double* mean           # (n_features, width) means of the Gaussians, or NULL
+    const double* weight         # (n_features, width) factors of squares or values; for categories (n_entries, width)
+    const int64_t* first         # (n_features + 1,) where the entries of each feature begin in `weight`; or NULL
+    bint binary                  # whether values above the threshold become 1, and other values 0
     double threshold
     bint nonnegative             # whether negative values are refused
-    const double* impossible     # (n_features, width): 1 where a value above 0 makes the class impossible, or NULL
-    const double* wanted         # (n_features, width): 1 where the value 0 makes the class impossible, or NULL
-    const double* n_wanted       # (n_outputs,): the number of ones of each class in `wanted`
+    const double* impossible     # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; or NULL
+    const double* wanted         # (n_features, width) 1 if the value 0 makes the class impossible, else 0; or NULL
+    const double* n_wanted       # (n_outputs,) the number of ones of each class in `wanted`
     normalise_f normalise
 
 ctypedef struct tree_t:
     const int64_t* steps
     const uint64_t* subsets      # sets of categories, as `tree/_descend.pyx` describes them
-    const double* value          # (n_nodes, n_outputs)
+    const double* value          # (n_nodes, n_outputs) the prediction of each node
     const int32_t* best          # (n_nodes,) the class of each node
     apply_float_f apply_float
     apply_double_f apply_double
@@ -149,17 +149,17 @@ ctypedef struct machine_t:
     int degree
     double gamma, coef0
     Py_ssize_t n_support
-    const double* support        # (n_support, n_features), class by class
-    const int64_t* starts        # (n_classes + 1,) the first support vector of each class, then n_support
-    const double* coef           # (n_classes - 1, n_support)
-    const double* intercept      # (n_outputs,) one for each pair of classes
+    const double* support        # (n_support, n_features) the support vectors, class by class
+    const int64_t* starts        # (n_classes + 1,) the index of the first support vector of each class, and n_support
+    const double* coef           # (n_classes - 1, n_support) coefficients of the support vectors, as in libsvm
+    const double* intercept      # (n_outputs,) an intercept for each pair of classes
 
 ctypedef struct model_t:
     int64_t references
-    void* owner                  # a Python object
+    void* owner                  # a Python object that keeps the model's arrays alive
     int kind
     Py_ssize_t n_features
-    Py_ssize_t n_outputs         # columns of the scores; 1 for a regressor with one output
+    Py_ssize_t n_outputs         # the number of columns of the scores; 1 for a regressor with one output
     Py_ssize_t n_classes         # 0: the model is no classifier
     search_f search
     score_float_f score_float
@@ -171,7 +171,7 @@ ctypedef struct model_t:
     machine_t machine
 
 
-# Take `size` bytes from the caller's scratch space, beginning on a cache line.
+# Take `size` bytes, which begin on a cache line, from the caller's scratch space.
 cdef inline void* piece(char** scratch, Py_ssize_t size) noexcept nogil:
     cdef char* start = <char*> ((<size_t> scratch[0] + 63) & ~<size_t> 63)
     scratch[0] = start + size

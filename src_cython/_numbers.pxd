@@ -1,7 +1,7 @@
-# Numbers of any type as doubles, for kernels that read rows unconverted.
+# Rows of numbers of any type, for kernels that read arrays without a converted copy.
 #
-# A kernel over `number` is compiled once for each type. Where a kernel converts each row to doubles in any case, it
-# takes a `rows_t`, which carries the type at run time, and is compiled once.
+# A kernel over the fused type `number` is compiled once for each type. A kernel that converts each row to doubles
+# anyway takes a `rows_t`, which has the type at run time, and is compiled once.
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
@@ -21,7 +21,7 @@ ctypedef fused real:
 
 
 cdef inline const double* as_doubles(const number* x, Py_ssize_t d, double* buffer) noexcept nogil:
-    """A row as doubles: itself, or a copy in `buffer`."""
+    """A row of d numbers as doubles: the row itself if its type is double, otherwise a copy in `buffer`."""
     cdef Py_ssize_t j
     if number is double:
         return x
@@ -43,14 +43,14 @@ cdef enum:
 
 
 cdef struct rows_t:
-    const char* data  # of an array (n, d), C-contiguous
+    const char* data  # the numbers of a C-contiguous array (n, d)
     Py_ssize_t d
     Py_ssize_t itemsize
     int kind
 
 
 cdef inline rows_t rows_of(object X) except *:
-    """The rows of an array of one of the types of `number`. The caller keeps the array alive."""
+    """The rows of an array whose dtype is one of `number`; the caller must keep the array alive."""
     cdef Py_buffer view
     cdef rows_t rows
     cdef char letter
@@ -70,12 +70,12 @@ cdef inline rows_t rows_of(object X) except *:
 
 
 cdef inline rows_t rows_at(const real* X, Py_ssize_t d) noexcept nogil:
-    """The rows of an array that begins at X, C-contiguous, with d numbers in a row."""
+    """The rows of a C-contiguous array with d columns that begins at X."""
     return rows_t(<const char*> X, d, sizeof(real), FLOAT if real is float else DOUBLE)
 
 
 cdef inline const double* row_of(const rows_t* rows, Py_ssize_t i, double* buffer) noexcept nogil:
-    """Row i as doubles: itself, or a copy in `buffer`."""
+    """Row i as doubles: the row itself if its type is double, otherwise a copy in `buffer`."""
     cdef const char* x = rows.data + i * rows.d * rows.itemsize
     if rows.kind == DOUBLE:
         return as_doubles(<const double*> x, rows.d, buffer)

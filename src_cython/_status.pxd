@@ -1,4 +1,4 @@
-# The statuses of `fastclf/capi.pxd` for the kernels: as `capi` imports the kernels, they cannot cimport it.
+# The statuses of `fastclf/capi.pxd` for kernels, which cannot cimport that file, because `capi` imports the kernels.
 cdef enum:
     FASTCLF_OK = 0
     FASTCLF_BAD_SIZE = 2

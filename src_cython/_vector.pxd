@@ -1,4 +1,4 @@
-# Vectors of `simd.h` for Cython: one spelling for floats and doubles. To Cython a vector is a number.
+# The vectors of `simd.h` for Cython, with the same names for floats and doubles. To Cython a vector is a number.
 from libc.stdint cimport uint64_t
 
 cdef extern from "simd.h" nogil:
@@ -55,7 +55,7 @@ ctypedef fused vec:
 
 
 cdef inline vec spread(const vec* a, Py_ssize_t i) noexcept nogil:
-    """The scalar number i of the array at a, in every lane."""
+    """A vector with the number of index i of the array `a` in every lane."""
     if vec is vec_f:
         return spread_f((<const float*> a)[i])
     else:

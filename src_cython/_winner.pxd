@@ -2,7 +2,7 @@
 
 
 cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """The first class with the largest score. A single score, of two classes, chooses class 1 if it is positive."""
+    """The first class with the largest score. With K = 1, a single score for two classes, class 1 if it is positive."""
     cdef Py_ssize_t k, best = 0
     if K == 1:
         return scores[0] > 0
@@ -13,9 +13,9 @@ cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil
 
 
 cdef inline Py_ssize_t most_votes(const double* scores, Py_ssize_t K, double* votes) noexcept nogil:
-    """The first class with the most won pairs (0, 1), (0, 2), and so on.
+    """The first class that wins the most pairs of classes, which are scored in the order (0, 1), (0, 2), and so on.
 
-    A score of 0 is a vote for the second class.
+    The second class of a pair wins if the score is 0 or less.
     """
     cdef Py_ssize_t a, b, p = 0
     for a in range(K):

@@ -1,8 +1,8 @@
 # The functions of `fastclf/capi.pxd`: they check sizes and kinds, and call the kernels.
 #
-# This module is compiled at the baseline; the kernels run at the level in use. A model holds the addresses of its
-# kernels. The addresses of the building blocks are taken here, once, at import. Functions with more than 8 arguments
-# have the signature of the C interface; where possible they pass the arguments on in one struct.
+# This module is compiled at the baseline SIMD level; the kernels run at the level in use. A model holds the addresses
+# of its kernels. The addresses of the building blocks are taken here, once, at import. Functions with more than 8
+# arguments have the signature of the C interface; where possible they pass the arguments on in one struct.
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_XDECREF
@@ -36,11 +36,11 @@ cdef extern from *:
     int64_t add_reference(int64_t* count, int64_t change) nogil
 
 cdef enum:
-    TILE = 16  # number of rows whose scores are in scratch space at a time
+    TILE = 16  # the number of rows whose scores are in scratch space at a time
     MOST_FUNCTIONS = 256
 
 
-# Models
+# Functions that take, count and describe models
 
 cdef int abi() noexcept nogil:
     return FASTCLF_ABI
@@ -95,11 +95,11 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # scores of a tile; a row and counts for naive Bayes; a row, kernel values and votes for a support vector machine
+    # scores of a tile; for naive Bayes also a row and counts; for SVMs also a row, kernel values and votes
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
-# Searches and scores
+# Functions that compute searches and scores
 
 cdef int nearest_d(
     const fastclf_model* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
@@ -228,7 +228,7 @@ cdef int proba_f(
     return probabilities(<const model_t*> model, rows, n, out, scratch)
 
 
-# Trees
+# Functions for trees
 
 cdef inline int leaves(const model_t* m, const floating* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil:
     if m.kind != FASTCLF_TREE:
@@ -324,7 +324,7 @@ cdef inline int classify(
     return status
 
 
-# Building blocks
+# Building blocks, which need no model
 
 _blocks = _simd.load("embedding._building_blocks").ADDRESSES
 _neighbors = _simd.load("neighbors._scan").ADDRESSES
@@ -437,7 +437,7 @@ cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # alpha and grad are only read here
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # this function only reads alpha and grad
     return _smo_first(&problem, i, violation)
 
 
@@ -446,7 +446,7 @@ cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # alpha and grad are only read here
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # this function only reads alpha and grad
     return _smo_second(&problem, i, K_i, diagonal, j)
 
 
@@ -488,7 +488,7 @@ cdef void* _table[MOST_FUNCTIONS]
 
 
 def addresses():
-    """{name: (address, signature in Cython's spelling)} of each function, in the order of the table."""
+    """A dict {name: (address, signature in Cython's spelling)} of all functions, in the order of the table."""
     exported, found = globals()["__pyx_capi__"], {}
     for name in NAMES:
         signature = PyCapsule_GetName(exported[name])

@@ -38,7 +38,7 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* compiles in a tenth of immintrin.h's time */
+#include <emmintrin.h> /* emmintrin.h compiles in a tenth of the time of immintrin.h */
 #endif
 
 #define LANES_F (VECTOR_BYTES / 4)
@@ -55,13 +55,14 @@ static inline vec_f spread_f(float a) { return a - (vec_f){0}; }
 static inline vec_d spread_d(double a) { return a - (vec_d){0}; }
 static inline vec_f abs_f(vec_f a) { return (vec_f)((bits_f)a & 0x7fffffff); }
 static inline vec_d abs_d(vec_d a) { return (vec_d)((bits_d)a & 0x7fffffffffffffffLL); }
-/* 1.0 where a != b, else 0.0 */
+/* in each lane 1.0 if a != b, else 0.0 */
 static inline vec_f differs_f(vec_f a, vec_f b) { return (vec_f)((a != b) & (bits_f)spread_f(1)); }
 static inline vec_d differs_d(vec_d a, vec_d b) { return (vec_d)((a != b) & (bits_d)spread_d(1)); }
-/* 0.0 where a is NaN, else a; 0.0 where a is NaN, else 1.0 */
+/* in each lane 0.0 if a is NaN, else a */
 static inline vec_d or_zero(vec_d a) { return (vec_d)((bits_d)a & (a == a)); }
+/* in each lane 0.0 if a is NaN, else 1.0 */
 static inline vec_d is_number(vec_d a) { return (vec_d)((a == a) & (bits_d)spread_d(1)); }
-/* 0.0 where b > 0, else a */
+/* in each lane 0.0 if b > 0, else a */
 static inline vec_d unless_positive(vec_d a, vec_d b) { return (vec_d)((bits_d)a & ~(b > 0)); }
 static inline vec_f sqrt_f(vec_f a)
 {
@@ -76,7 +77,7 @@ static inline vec_f sqrt_f(vec_f a)
 }
 static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
 static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
-/* LANES_D floats as doubles, exactly */
+/* converts LANES_D floats to doubles, which is exact */
 static inline vec_d widen(const float *a)
 {
 #if defined(__AVX512F__)
@@ -88,7 +89,8 @@ static inline vec_d widen(const float *a)
 #endif
 }
 
-/* the maximum; a * b + c, fused or, without such an instruction, rounded twice; the lanes with a <= b, as bits */
+/* max is the maximum in each lane; fmadd is a * b + c, fused or, without such an instruction, rounded twice; at_most
+ * gives the lanes with a <= b as bits. */
 #if defined(__AVX512F__)
 static inline vec_f max_f(vec_f a, vec_f b) { return _mm512_max_ps(a, b); }
 static inline vec_d max_d(vec_d a, vec_d b) { return _mm512_max_pd(a, b); }
@@ -135,8 +137,8 @@ static inline uint32_t at_most_d(vec_d a, vec_d b)
 #endif
 #endif
 
-/* The sum and the largest of the lanes. With AVX, halves are folded in registers: the loop, which goes through memory,
- * takes 22 ms instead of 16 for a scan of 1M x 128 floats. */
+/* The sum of all lanes, and the largest lane. With AVX, halves of a vector are folded in registers, and a scan of
+ * 1M x 128 floats takes 16 ms; with a loop, which goes through memory, 22 ms. */
 #if defined(__AVX512F__)
 static inline double sum_f(vec_f a) { return _mm512_reduce_add_ps(a); }
 static inline double sum_d(vec_d a) { return _mm512_reduce_add_pd(a); }
@@ -178,13 +180,13 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
 #undef FOLD
 #endif
 
-/* Codes are bytes: 4 (8) codes of each row side by side, then those of the next row; a query's 4 (8) codes are spread
- * over all lanes.
+/* Codes are bytes. 4 codes (for differences 8) of one row lie side by side, then 4 (8) codes of the next row. A query's
+ * 4 (8) codes are repeated in all lanes.
  *
- * add_products: lane r += the products of row r's 4 codes (1..255), less 128 - PRODUCT_OFFSET, and the query's
- * (-127..127). AVX2 has no such instruction and multiplies bytes in pairs whose sum must fit 16 bits. 2 x 255 x 127
- * does not, so the sign of code - 128 moves to the query (2 x 127 x 127 fits).
- * add_differences: lane r += the absolute differences of row r's 8 codes and the query's, all 0..255. */
+ * add_products adds to lane r the products of row r's 4 codes (1..255), minus 128 - PRODUCT_OFFSET, and the query's
+ * codes (-127..127). AVX2 has no such instruction; it multiplies bytes in pairs, whose sum must fit 16 bits.
+ * 2 x 255 x 127 does not fit, so that the sign of code - 128 moves to the query's code (2 x 127 x 127 fits).
+ * add_differences adds to lane r the absolute differences of row r's 8 codes and the query's codes, all 0..255. */
 #if defined(__AVX512BW__)
 static inline uint32_t at_least_i(vec_i a, vec_i b) { return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b); }
 static inline uint32_t at_most_l(vec_l a, vec_l b) { return _mm512_cmple_epi64_mask((__m512i)a, (__m512i)b); }
@@ -323,7 +325,7 @@ static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query
 
 #endif
 
-/* out[j][i] = x[i][j] for i, j < 4; stride: the distance from one row to the next */
+/* out[j][i] = x[i][j] for i, j < 4; rows of x begin `stride` numbers apart, and rows of out `out_stride` */
 #if defined(__SSE2__) && !defined(FASTCLF_PLAIN_C)
 static inline void transpose_4_by_4_f(const float *x, ptrdiff_t stride, float *out, ptrdiff_t out_stride)
 {
@@ -357,8 +359,8 @@ TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
 #endif
 
 /* Vectors of 64-bit words, for counting ones: count_bytes gives the number of ones in each byte, sum_bytes the sum of
- * the bytes in each word. As no level has a popcount of vectors, a byte is counted by a table of nibbles, or by SWAR
- * (Knuth 7.1.3, (62)). */
+ * the bytes in each word. No SIMD level here has a popcount of vectors, so that the ones of a byte are counted by a
+ * table of nibbles, or by SWAR (Knuth 7.1.3, (62)). */
 #if LANES_D > 1
 typedef uint64_t vec_b __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 static inline vec_b spread_b(uint64_t a) { return a - (vec_b){0}; }
@@ -416,7 +418,7 @@ static inline uint32_t at_most_b(vec_b a, vec_b b) { return a <= b; }
 #endif
 #endif
 
-/* at most 8 bytes as a word, zeros above */
+/* n bytes, at most 8, as the low bytes of a word; the other bytes are zeros */
 static inline uint64_t load_word(const uint8_t *x, ptrdiff_t n)
 {
     uint64_t word = 0;

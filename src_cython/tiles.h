@@ -3,15 +3,15 @@
  * a[m][k] is at a + m * row + k * step, so that a may be a transposed matrix; rows of b and c are whole vectors. A sum
  * starts from the value in c and adds its terms in the order of k, in any tile: the tiling changes no bit.
  *
- * A tile of 4 x 3 vectors has 12 sums in registers, and 7 loads for 12 multiplications. A tile one vector wide has at
- * most 8 sums, which hides the latency of an addition.
+ * A tile of 4 x 3 vectors has 12 sums in registers, and takes 7 loads for 12 multiplications. A tile one vector wide
+ * has at most 8 sums, enough to hide the latency of an addition.
  */
 #ifndef FASTCLF_TILES_H
 #define FASTCLF_TILES_H
 
 #include "simd.h"
 
-/* TILE_n(op): op for each of the n rows of a tile. */
+/* TILE_n(op) expands op for each of the n rows of a tile. */
 #define TILE_1(op) op(0)
 #define TILE_2(op) TILE_1(op) op(1)
 #define TILE_3(op) TILE_2(op) op(2)
@@ -69,7 +69,7 @@ TILE_ONE(8)
 
 #define TILE_CALL a + m * row, row, step, b + v * LANES_D, ldb, n_k, c + m * ldc + v * LANES_D, ldc
 
-/* c += a b, for n_m rows of c and its vectors first to last */
+/* c += a b, for the vectors `first` to `last` of n_m rows of c */
 static inline void add_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc, ptrdiff_t first, ptrdiff_t last)
@@ -93,7 +93,7 @@ static inline void add_tiles(
     }
 }
 
-/* The same for a symmetric c of n_m rows and columns: only the tiles that reach the diagonal or lie right of it. */
+/* c += a b for a symmetric c of n_m rows and columns, but only in the tiles on the diagonal or right of it. */
 static inline void add_upper_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc)

@@ -91,7 +91,7 @@ FORMS = [
     ({"many": (1, 2)}, "many is a tuple; a list is wanted"),
     ({"many": [np.ones(1), 5]}, r"many\[1\] is a int; an array is wanted"),
     ({"kind": "c"}, "kind is 'c'; one of 'a', 'b' is wanted"),
-    ({"inner": {"cells": np.arange(4)}}, "inner is not a dict of cells, counts"),
+    ({"inner": {"cells": np.arange(4)}}, "inner is not a dict with the keys cells, counts"),
     ({"inner": {"cells": np.arange(4), "counts": np.zeros((2, 4))}}, r"inner\['counts'\] has shape \(2, 4\); \(2, 3\)"),
     ({"rows": Csr.from_dense(np.eye(3))}, r"rows has shape \(3, 3\); \(2, 3\) is wanted"),
     ({"rows": np.ones((2, 3), int)}, "rows is an array of dtype int64"),

@@ -96,10 +96,10 @@ typedef struct {
 
 static const fastclf_functions *fastclf = NULL;
 
-/* 0, or -1 with an exception: fastclf is not installed, or older than what this was compiled with. */
+/* Returns 0, or -1 with an exception if fastclf is not installed, or older than the version this was compiled with. */
 static inline int fastclf_import(void)
 {
-    PyObject *module = PyImport_ImportModule("fastclf.capi"); /* as PyCapsule_Import does not import submodules */
+    PyObject *module = PyImport_ImportModule("fastclf.capi"); /* PyCapsule_Import imports no submodule */
     if (module == NULL) return -1;
     Py_DECREF(module);
     fastclf = (const fastclf_functions *)PyCapsule_Import("fastclf.capi.functions", 0);

@@ -307,7 +307,7 @@ BAD = {
     ),
     "negative where votes are 1 / distance": (
         lambda X: KNeighborsClassifier(4, metric=below_zero, weights="distance").fit(X, X[:, 0] > 2).predict(X[:3]),
-        "metric gives -1 for a query and its nearest row; with weights='distance' distances from 0 up are wanted",
+        "metric gives -1 for a query and its nearest row; distances from 0 up are wanted with weights='distance'",
     ),
     "name": (
         lambda X: NearestNeighbors(metric=capsule(manhattan, b"float (float *, float *)")).fit(X),

@@ -136,9 +136,9 @@ def test_read_only_memory_maps_are_searched(rng, tmp_path):
     ("metric", "params", "match"),
     [
         ("seuclidean", None, "has no 'V'"),
-        ("seuclidean", {"V": [1.0, 2.0]}, r"shape \(2,\); \(3,\) is wanted"),
-        ("seuclidean", {"V": [1.0, 0.0, 1.0]}, "finite number above 0"),
-        ("seuclidean", {"V": [1.0, np.nan, 1.0]}, "finite number above 0"),
+        ("seuclidean", {"V": [1.0, 2.0]}, r"shape \(2,\); shape \(3,\) is wanted"),
+        ("seuclidean", {"V": [1.0, 0.0, 1.0]}, "NaN, infinite, or not above 0; variances above 0"),
+        ("seuclidean", {"V": [1.0, np.nan, 1.0]}, "NaN, infinite, or not above 0; variances above 0"),
         ("mahalanobis", None, "has no 'VI'"),
         ("mahalanobis", {"V": np.zeros((3, 3))}, "singular"),
         ("mahalanobis", {"VI": np.diag([1.0, -1.0, 1.0])}, "negative eigenvalue"),

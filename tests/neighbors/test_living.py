@@ -575,7 +575,7 @@ def test_classes_that_are_named_are_there_without_rows(rng):
         (lambda m, X: m.partial_fit(X, [1] * 9), "y has 9 entries and X 10 rows"),
         (lambda m, X: m.partial_fit(X, None), "requires y to be passed"),
         (lambda m, X: m.partial_fit(X, ["a"] * 10), "y has dtype <U1 and classes_ int64; labels that sort together"),
-        (lambda m, X: m.partial_fit(X, np.ones((10, 2), int)), r"y has shape \(10, 2\); \(10,\) is wanted"),
+        (lambda m, X: m.partial_fit(X, np.ones((10, 2), int)), r"y has shape \(10, 2\); shape \(10,\) is wanted"),
         (lambda m, X: m.partial_fit(X, X[:, 0]), "Unknown label type: continuous"),
         (lambda m, X: m.partial_fit(X, [1] * 10, sample_weight=[1.0]), "sample_weight has shape \\(1,\\)"),
         (lambda m, X: m.partial_fit(X, [1] * 10, classes=[]), "classes is \\[\\]; a list of labels is wanted"),

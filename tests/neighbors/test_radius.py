@@ -126,7 +126,7 @@ def test_outputs_have_labels_of_their_own(rng):
         (lambda d: d * 0, "zero weights"),
         (lambda d: -d, "negative or NaN"),
         (lambda d: d * np.nan, "negative or NaN"),
-        (lambda d: d[:1], "other shapes"),
+        (lambda d: d[:1], "not the shapes of its argument"),
         (lambda d: ["x"] * len(d), "not an array"),
     ],
 )
@@ -170,7 +170,7 @@ def test_each_query_may_have_a_radius(rng, algorithm):
             np.testing.assert_array_equal(got, wanted)
     with pytest.raises(ValueError, match=r"radius has shape \(3,\)"):
         model.radius_neighbors(X[:40], [1, 2, 3])
-    with pytest.raises(ValueError, match="no number from 0 up"):
+    with pytest.raises(ValueError, match="NaN or below 0; numbers from 0 up"):
         model.radius_neighbors(X[:1], [np.nan])
 
 

@@ -99,7 +99,7 @@ def test_the_lies_of_a_table_are_told(path):
     header, arrays = parts(path.read_bytes())
     for change, words in [
         ({"categories_": None}, "categories_ is a NoneType; a list is wanted"),
-        ({"categories_": [None, None, None]}, "model_ takes 5 columns; 3 are made"),
+        ({"categories_": [None, None, None]}, "model_ takes 5 columns; 3 are wanted"),
         ({"categories_": [None, [1], None]}, "no list of strings"),
         ({"mean_": attributes(header)["spread_"], "shifted_": 3}, "shifted_ is a int; a bool is wanted"),
         ({"model_": None}, "model_ is a NoneType; a Classifier is wanted"),
