@@ -224,7 +224,7 @@ cdef moments_t moments_of(state) except *:
 
 
 def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, state):
-    """Add rows start to stop to a `ClassMoments`; the last rows of a class may wait for `waiting_moments`.
+    """Add rows start to stop to a `ClassMoments`, except up to three rows of a class, which `waiting_moments` adds.
 
     `weight` is empty if all weights are 1.
     """
