@@ -11,10 +11,14 @@ import time
 import numpy as np
 import pytest
 from conftest import seconds_to_obey_ctrl_c
+from scipy.sparse import csr_array
 
 import fastclf
 from fastclf import NearestNeighbors, _threads
+from fastclf._csr import as_csr
 from fastclf._threads import Progress, aside, map_rows, n_cpus, n_threads, ranges, run
+from fastclf.kernels.gamma import gamma_of
+from fastclf.linear_model import likelihood
 from fastclf.neighbors import search as neighbor_search
 
 pytestmark = pytest.mark.once
@@ -329,3 +333,31 @@ def test_blocks_of_rows_have_the_answer_of_all_rows(monkeypatch, n):
     X, y = np.random.default_rng(0).random((n, 3)), np.arange(n)
     np.testing.assert_array_equal(map_rows(lambda X, y: X[:, :2] + y[:, None], X, y), X[:, :2] + y[:, None])
     np.testing.assert_array_equal(map_rows(lambda X: X.argmax(axis=1), X), X.argmax(axis=1))
+
+
+def _sums(rng):
+    """Results that depend on sums over many rows, by name."""
+    X = rng.standard_normal((300_000, 4)) + 3
+    X[rng.random(X.shape) < 0.5] = 0
+    few, weight, y = X[:20_000], rng.integers(1, 4, len(X)).astype(float), X @ [1.0, 2.0, 3.0, 4.0] > 15
+    rows = as_csr(csr_array(X), "X")
+    return {
+        "gamma": lambda: gamma_of("scale", X),
+        "gamma, weighted": lambda: gamma_of("scale", X, weight),
+        "gamma, sparse": lambda: gamma_of("scale", rows),
+        "gamma, sparse and weighted": lambda: gamma_of("scale", rows, weight),
+        "Ridge": lambda: fastclf.Ridge().fit(X, y).coef_,
+        "Perceptron": lambda: fastclf.Perceptron(start="centroids", max_iter=1).fit(few, y[:20_000]).coef_,
+        "LogisticRegression": lambda: fastclf.LogisticRegression().fit(csr_array(few), y[:20_000]).coef_,
+    }
+
+
+@pytest.mark.parametrize("name", _sums(np.random.default_rng(0)))
+def test_the_duration_of_ranges_changes_no_bit_of_a_sum(monkeypatch, rng, name):
+    monkeypatch.setattr(likelihood, "_ENTRIES", 1 << 10)
+    found = []
+    for seconds in (0.0, 1e-4, 1e9):
+        monkeypatch.setattr(_threads, "_RANGE_SECONDS", seconds)
+        found.append(_sums(np.random.default_rng(0))[name]())
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])

@@ -3,7 +3,9 @@
 import numpy as np
 
 from .._csr import Csr
-from .._threads import ranges
+
+# The number of values that are summed in one step, so that Ctrl-C need not wait.
+_BLOCK_NUMBERS = 1 << 18
 
 
 def gamma_of(gamma, X, weight=None):
@@ -22,13 +24,17 @@ def gamma_of(gamma, X, weight=None):
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
+def _blocks(n, row_size):
+    """Slices of n rows of `row_size` numbers; their bounds are fixed, so that time changes no bit of a sum."""
+    size = max(1, _BLOCK_NUMBERS // max(1, row_size))
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
 def _variance(X):
     values, size = X.data[: X.size] if isinstance(X, Csr) else X, X.shape[0] * X.shape[1]
-    mean = float(values.sum(dtype=np.float64)) / size
-    squares = sum(
-        float(np.square(values[start:stop] - mean, dtype=np.float64).sum())
-        for start, stop in ranges(0, len(values), 1 << 16)
-    )
+    blocks = _blocks(len(values), values[:1].size)
+    mean = sum(float(values[block].sum(dtype=np.float64)) for block in blocks) / size
+    squares = sum(float(np.square(values[block] - mean, dtype=np.float64).sum()) for block in blocks)
     # mean * mean may overflow to infinity; mean**2 would raise OverflowError
     return (squares + (size - values.size) * mean * mean) / size
 
@@ -36,12 +42,18 @@ def _variance(X):
 def _weighted_variance(X, weight):
     total = float(weight.sum()) * X.shape[1]
     if isinstance(X, Csr):
-        entries, heavy = X.data[: X.size].astype(np.float64), weight[X.row_numbers()]
-        return float((entries**2) @ heavy) / total - float(np.square(entries @ heavy / total))
+        values, heavy = X.data[: X.size], weight[X.row_numbers()]
+        absent = max(0.0, total - float(heavy.sum()))
+    else:
+        values, heavy, absent = X, weight, 0.0
+    blocks = _blocks(len(values), values[:1].size)
     mean = squares = 0.0
-    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-        mean += float(weight[start:stop] @ X[start:stop].sum(axis=1, dtype=np.float64)) / total
-    for start, stop in ranges(0, len(X), 1 + (1 << 18) // X.shape[1]):
-        rows = X[start:stop] - np.float64(mean)
-        squares += float(weight[start:stop] @ np.einsum("ij,ij->i", rows, rows)) / total
-    return squares
+    for block in blocks:
+        mean += float(heavy[block] @ _row_sums(values[block])) / total
+    for block in blocks:
+        squares += float(heavy[block] @ _row_sums(np.square(values[block] - np.float64(mean)))) / total
+    return squares + absent / total * mean * mean
+
+
+def _row_sums(values):
+    return values.sum(axis=1, dtype=np.float64) if values.ndim == 2 else values.astype(np.float64, copy=False)

@@ -408,7 +408,10 @@ def between_centroids(samples, n_hyperplanes):
     n_classes = max(2, n_hyperplanes)
     total, count = np.zeros((n_classes, samples.d)), np.zeros(n_classes)
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
-    for start, stop in ranges(0, len(samples.codes), 1024):
+    n_rows = len(samples.codes)
+    size = max(1024, (1 << 22) * n_rows // max(1, samples.data.size))
+    for start in range(0, n_rows, size):  # fixed bounds, so that time changes no bit of the sums
+        stop = min(start + size, n_rows)
         code, part = samples.codes[start:stop], weight[start:stop]
         count += np.bincount(code, part, n_classes)
         share = np.where(code == np.arange(n_classes)[:, None], part, 0)

@@ -376,7 +376,7 @@ class Likelihood:
         if self.sparse:
             total, squares, most = np.zeros((3, self.d))
             step = max(1, _ENTRIES // self.length)
-            for start, _ in ranges(0, len(self.X), step, step):
+            for start in range(0, len(self.X), step):
                 rows = self.X[start : start + step]
                 columns = rows.indices
                 z = rows.data * factor[columns]

@@ -503,8 +503,10 @@ def _mean(rows, share):
 
 def _long_mean(rows, share):
     mean = np.zeros(rows.shape[1])
-    for start, stop in ranges(0, len(rows), max(1, _BLOCK_NUMBERS // rows.shape[1])):
-        mean += share[start:stop] @ np.asarray(rows[start:stop], np.float64)
+    size = max(1, _BLOCK_NUMBERS // rows.shape[1])
+    for start in range(0, len(rows), size):  # fixed bounds, so that time changes no bit of the sum
+        part = slice(start, start + size)
+        mean += share[part] @ np.asarray(rows[part], np.float64)
     return mean
 
 
