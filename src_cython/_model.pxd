@@ -123,7 +123,7 @@ ctypedef struct linear_t:
 ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to whole vectors
     const double* begin          # (n_outputs,) the start values of the sums over the features of a row
-    const double* zero           # (width,) zeros
+    const double* zero           # (width,) an array of zeros
     const double* constant       # (width,) constant terms of the Gaussians, or NULL
     const double* mean           # (n_features, width) means of the Gaussians, or NULL
     const double* weight         # (n_features, width) factors of squares or values; for categories (n_entries, width)

@@ -411,7 +411,7 @@ cdef Py_ssize_t best_split_scratch(Py_ssize_t n, Py_ssize_t n_classes) noexcept 
     return 8 * (2 * n + 3 * n_classes) + 192
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
@@ -422,7 +422,7 @@ cdef int best_split_d(
     return FASTCLF_BAD_SIZE if n < 1 or n_classes < 1 else _split_d(x, &column)
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int best_split_f(
     const float* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
@@ -441,7 +441,7 @@ cdef int smo_first(
     return _smo_first(&problem, i, violation)
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
@@ -450,7 +450,7 @@ cdef int smo_second(
     return _smo_second(&problem, i, K_i, diagonal, j)
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int smo_step(
     Py_ssize_t n, const double* y, const double* C, double* alpha, double* grad, Py_ssize_t i, Py_ssize_t j,
     const double* K_i, const double* K_j
@@ -459,7 +459,7 @@ cdef int smo_step(
     return _smo_step(&problem, i, j, K_i, K_j)
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int perceptron_epoch_d(
     const double* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes
@@ -467,7 +467,7 @@ cdef int perceptron_epoch_d(
     return _epoch_d(rows, n, d, code, order, eta, intercept, w, b, mistakes) if n >= 0 < d else FASTCLF_BAD_SIZE
 
 
-# Arguments: C callers pass them one by one, as `capi.pxd` declares.
+# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
 cdef int perceptron_epoch_f(
     const float* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes

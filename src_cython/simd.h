@@ -274,7 +274,7 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
 }
 #endif
 
-#else /* one lane */
+#else /* without vector types, a vector has one lane */
 
 #define LANES_F 1
 #define LANES_D 1

@@ -67,7 +67,7 @@ class NumberSearch(Neighbors):
         X, n_neighbors, mask
             As for `kneighbors`.
         mode : {'connectivity', 'distance'}, default='connectivity'
-            Ones, or the distances, at the neighbours.
+            The value of an entry: 1, or the distance of the neighbour.
 
         Returns
         -------
