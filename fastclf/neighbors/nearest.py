@@ -1,9 +1,6 @@
 """The estimator that searches the nearest rows of queries."""
 
-import numpy as np
-
 from .base import document
-from .search import require_radius
 from .searches import NumberSearch, RadiusSearch
 
 
@@ -73,7 +70,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         self
         """
         if self.radius is not None:
-            require_radius(self.radius, -np.inf if self.metric == "dot" else 0)
+            self._check_radius()
         return self._become(**self._fit_rows(X)[0])
 
     def partial_fit(self, X, y=None):

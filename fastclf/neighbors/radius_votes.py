@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import require_number
 from .living_rows import fit_in
 from .searches import RadiusSearch
 from .vote_weights import Weighted
@@ -36,17 +35,14 @@ class RadiusVoters(Weighted, RadiusSearch):
 
     def _check_voting(self):
         super()._check_voting()
-        require_number("radius", self.radius, -np.inf if self.metric == "dot" else 0)
+        self._check_radius()
 
     def _circles(self, X, call, mask):
         """Check X and the mask; return (number of queries, a generator of Circles, which cover all queries)."""
-        self._check_voting_of_call()
-        search = self._ask(X, call, mask)
-        return len(search.queries), self._search(search)
-
-    def _check_voting_of_call(self):
         self._require_fitted()
         self._check_voting()
+        search = self._ask(X, call, mask)
+        return len(search.queries), self._search(search)
 
     def _search(self, search):
         """Yield Circles of blocks of queries; the largest number of neighbours so far limits the size of a block."""

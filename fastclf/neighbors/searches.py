@@ -83,8 +83,8 @@ class NumberSearch(Neighbors):
 class RadiusSearch(Neighbors):
     """The methods that search all rows within a radius, for the estimators that have them."""
 
-    def _check_radius(self, radius, n_queries):
-        """The checked radius of a call: a number, or an array with a number for each query."""
+    def _check_radius(self, radius=None, n_queries=None):
+        """The checked radius of a call, or the parameter: a number, or an array with a number for each query."""
         least = -np.inf if self.metric == "dot" else 0
         return require_radius(self.radius if radius is None else radius, least, n_queries)
 

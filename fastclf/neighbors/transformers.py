@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._sklearn_bases import joins
-from .._validation import require_integer, require_number
+from .._validation import require_integer
 from .base import Neighbors, document
 from .searches import NumberSearch, RadiusSearch, require_mode
 
@@ -154,7 +154,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusSearch):
 
     def _check_voting(self):
         super()._check_voting()
-        require_number("radius", self.radius, -np.inf if self.metric == "dot" else 0)
+        self._check_radius()
 
     def transform(self, X):
         """The graph of the fitted rows within the radius of each row.
