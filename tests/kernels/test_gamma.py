@@ -35,3 +35,13 @@ def test_rows_that_are_all_alike_have_gamma_one_and_such_as_overflow_are_refused
     for weight in (None, np.ones(2)):
         with pytest.raises(ValueError, match="X has numbers so large that their variance overflows"):
             gamma_of("scale", np.array([[1e200], [-1e200]]), weight)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_variance_of_rows_far_from_zero_does_not_cancel(rng, sparse, weighted):
+    X = rng.standard_normal((500, 3)) + 1e8
+    weight = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    repeated = np.repeat(X, weight.astype(int), axis=0) if weighted else X
+    rows = as_csr(csr_array(X), "X") if sparse else X
+    assert gamma_of("scale", rows, weight) == pytest.approx(1 / (3 * (repeated - 1e8).var()), rel=1e-7)
