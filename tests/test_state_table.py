@@ -99,14 +99,14 @@ FORMS = [
     ({"extra": None}, "extra is a NoneType; an array of dtype bool is wanted"),
 ]
 ENTRIES = [
-    ({"place": np.array([0, 3], np.int32)}, "place has an entry outside of 0 to 2"),
-    ({"place": np.array([0, -1], np.int32)}, "place has an entry outside of 0 to 2"),
+    ({"place": np.array([0, 3], np.int32)}, "place has an entry outside of 0 to 2; entries in this range are wanted"),
+    ({"place": np.array([0, -1], np.int32)}, "place has an entry outside of 0 to 2; entries in this range are wanted"),
     ({"starts": np.array([1, 1, 2])}, "starts has an entry outside of 0 to 2, or does not ascend"),
     ({"starts": np.array([0, 2, 1])}, "starts has an entry outside of 0 to 2, or does not ascend"),
     ({"starts": np.array([0, 0, 3])}, "starts has an entry outside of 0 to 2, or does not ascend"),
     (
         {"inner": {"cells": np.array([0, 1, 1, 2]), "counts": np.zeros((2, 3))}},
-        r"inner\['cells'\] has entries that do not ascend",
+        r"inner\['cells'\] has entries that do not ascend; ascending entries are wanted",
     ),
 ]
 

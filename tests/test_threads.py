@@ -346,7 +346,7 @@ def _sums(rng):
         "gamma, weighted": lambda: gamma_of("scale", X, weight),
         "gamma, sparse": lambda: gamma_of("scale", rows),
         "gamma, sparse and weighted": lambda: gamma_of("scale", rows, weight),
-        "Ridge": lambda: fastclf.Ridge().fit(X, y).coef_,
+        "RidgeClassifier": lambda: fastclf.RidgeClassifier().fit(X, y).coef_,
         "Perceptron": lambda: fastclf.Perceptron(start="centroids", max_iter=1).fit(few, y[:20_000]).coef_,
         "LogisticRegression": lambda: fastclf.LogisticRegression().fit(csr_array(few), y[:20_000]).coef_,
     }
