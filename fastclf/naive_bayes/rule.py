@@ -7,16 +7,10 @@ import numpy as np
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
-from .._validation import as_float64, as_list, as_matrix, encode_labels, require_choice, require_integer
+from .._validation import as_float64, as_list, as_matrix, described, encode_labels, require_choice, require_integer
 from .base import as_priors
+from .expectations import PANELS, draw, edges_of, integral, is_discrete, kind_of, log_density, majority, terms_of
 from .joints import normalise
-
-# _PANELS: the number of panels at the start of an integral.
-# _MOST_PANELS: the most panels that are halved at a time.
-# _MOST_TERMS: the most terms in the sum for a discrete distribution.
-_PANELS = 512
-_MOST_PANELS = 1 << 14
-_MOST_TERMS = 1 << 20
 
 
 class Risk(NamedTuple):
@@ -42,11 +36,14 @@ class BayesClassifier:
 
     Notes
     -----
-    A decision is a column number of `cost_matrix`, by default a class; of equal costs the first.
+    A decision is a column number of `cost_matrix`, by default a class; of equal costs the first. So x with P(1 | x) =
+    1/2 is in class 0, as where texts write g(x) = 1 for eta(x) > 1/2; with >= in place of > it would be class 1, at the
+    same risk. :meth:`from_posterior` makes the same object of P(class | x) and the distribution of x.
 
     References
     ----------
-    Duda, Hart, Stork (2001), Pattern Classification, chapter 2.
+    Duda, Hart, Stork (2001), Pattern Classification, chapter 2. Devroye, Györfi, Lugosi (1996), A Probabilistic Theory
+    of Pattern Recognition, chapters 2 and 5.
 
     Examples
     --------
@@ -55,22 +52,23 @@ class BayesClassifier:
     >>> rule = BayesClassifier([0.5, 0.5], [np.array([0.9, 0.1]), np.array([0.2, 0.8])])
     >>> rule.predict([[0], [1]]), round(rule.risk().value, 3)
     (array([0, 1]), 0.15)
+
+    The limit of the error of the nearest neighbour's class, which is at most twice the least error:
+
+    >>> round(rule.neighbors_risk(1).value, 3)
+    0.208
     """
 
     def __init__(self, priors, densities, cost_matrix=None):
         self.densities = list(densities)
         k = len(self.densities)
         self.priors = as_priors("priors", priors, k)
-        self.cost_matrix = 1.0 - np.eye(k) if cost_matrix is None else np.asarray(cost_matrix, np.float64)
-        if self.cost_matrix.ndim != 2 or len(self.cost_matrix) != k or not np.isfinite(self.cost_matrix).all():
-            raise ValueError(
-                f"cost_matrix has shape {self.cost_matrix.shape}; costs [true, decided] of {k} classes are wanted"
-            )
-        kinds = {_kind(density) for density in self.densities}
+        self.cost_matrix = _as_costs(cost_matrix, k)
+        kinds = {kind_of(density) for density in self.densities}
         if len(kinds) != 1:
             raise TypeError(f"densities are of kinds {sorted(kinds)}; one kind is wanted")
         [self._kind] = kinds
-        if self._kind == "frozen" and len(set(map(_is_discrete, self.densities))) != 1:
+        if self._kind == "frozen" and len(set(map(is_discrete, self.densities))) != 1:
             raise TypeError("densities are discrete and continuous distributions; only one of the two kinds is wanted")
         if self._kind == "table":
             self.densities = [np.asarray(table, np.float64) for table in self.densities]
@@ -79,27 +77,45 @@ class BayesClassifier:
                     raise ValueError(
                         "densities has a wrong table; tables of one shape, each of probabilities with sum 1, are wanted"
                     )
+        self._distributions = self.densities
+
+    @classmethod
+    def from_posterior(cls, eta, mu, cost_matrix=None):
+        """The rule for a known P(class | x) and a known distribution of x.
+
+        Parameters
+        ----------
+        eta : callable or array
+            Of two classes eta(X) = P(1 | x) for rows X, of shape (n_samples,); of more, the probabilities of all
+            classes, of shape (n_samples, n_classes). An array has these for each entry of a table mu: it has the shape
+            of mu, or the shape of mu followed by the number of classes.
+        mu : frozen distribution of SciPy, callable or array of probabilities
+            The distribution of x, in one of the forms of `densities`.
+        cost_matrix : array-like of shape (n_classes, n_decisions), default=None
+            Wanted where eta is a function for more than two classes, of which it tells the number.
+
+        Returns
+        -------
+        BayesClassifier
+        """
+        return _OfPosterior(eta, mu, cost_matrix)
 
     def predict_joint_log_proba(self, X):
         """log P(x, class), of shape (n_samples, n_classes)."""
         X = np.asarray(X)
         X = X[:, None] if X.ndim == 1 else X
+        return self._joint_logs(X)
+
+    def _joint_logs(self, X):
         with np.errstate(divide="ignore"):
-            logs = [self._log_density(density, X) for density in self.densities]
+            logs = [log_density(self._kind, density, X) for density in self.densities]
             return np.stack(logs, axis=1) + np.log(self.priors)
 
-    def _log_density(self, density, X):
-        if self._kind == "table":
-            if X.shape[1] != density.ndim or (X < 0).any() or (density.shape <= X).any() or (np.floor(X) != X).any():
-                raise ValueError(
-                    f"X has a row that is no index into tables of shape {density.shape}; integers within it are wanted"
-                )
-            return np.log(density[tuple(X.T.astype(np.intp))])
-        x = X[:, 0] if X.shape[1] == 1 else X
-        if self._kind == "callable":
-            return np.log(np.asarray(density(x), np.float64)).reshape(len(X))
-        log_density = density.logpmf if _is_discrete(density) else density.logpdf
-        return np.asarray(log_density(x), np.float64).reshape(len(X))
+    def _joint(self, X):
+        """P(x, class), of shape (n_samples, n_classes); 0 at a pole of a density, on which rounding can put x."""
+        joint = np.exp(self._joint_logs(X))
+        joint[np.isinf(joint)] = 0
+        return joint
 
     def predict_proba(self, X):
         """P(class | x), of shape (n_samples, n_classes); if x is impossible, all classes are equally probable."""
@@ -117,72 +133,155 @@ class BayesClassifier:
         """The expected cost of the decisions, which no other rule undercuts.
 
         It is exact for tables; a sum for discrete distributions of one variable; an integral for densities of one
-        variable (for callables if `support` gives the bounds); otherwise the mean over `n` samples.
+        variable (for callables if `support` gives the bounds); otherwise a mean over `n` rows, drawn from the
+        distributions or, for callables of several variables, uniformly from `support`.
 
         Parameters
         ----------
         n : int >= 2, default=100000
         random_state : int, numpy Generator or None
-        support : (float, float), default=None
-            Bounds outside of which callables of one variable are 0 or negligible.
+        support : (float, float) or list of these, default=None
+            Bounds outside of which callables are 0 or negligible; of several variables a pair for each.
 
         Returns
         -------
         risk : (value, standard_error)
             The error is 0 if nothing was sampled.
         """
-        if self._kind == "table":
-            joint = np.stack([prior * table.ravel() for prior, table in zip(self.priors, self.densities)], axis=1)
-            return Risk(float((joint @ self.cost_matrix).min(axis=1).sum()), 0.0)
-        if self._kind == "callable" and support is not None:
-            low, high = map(float, support)
-            if not -np.inf < low < high < np.inf:
-                raise ValueError(f"support is {support!r}; two finite bounds, the lower one first, are wanted")
-            return Risk(self._integral(np.linspace(low, high, _PANELS + 1)), 0.0)
-        if self._kind == "frozen" and all(hasattr(density, "ppf") for density in self.densities):
-            if not _is_discrete(self.densities[0]):
-                share = np.concatenate([np.logspace(-14, -3, 45), np.arange(1, _PANELS // 2) / _PANELS])
-                edges = [(density.ppf(share), density.isf(share)) for density in self.densities]
-                return Risk(self._integral(np.unique(np.concatenate(edges, axis=None))), 0.0)
-            if all(density.sf(_MOST_TERMS) + density.cdf(-_MOST_TERMS) < 1e-14 for density in self.densities):
-                low = min(float(density.ppf(1e-14)) for density in self.densities)
-                high = max(float(density.isf(1e-14)) for density in self.densities)
-                joint = np.exp(self.predict_joint_log_proba(np.arange(low, high + 1)))
-                return Risk(float((joint @ self.cost_matrix).min(axis=1).sum()), 0.0)
-        X, _ = self.sample(require_integer("n", n, 2), random_state)
-        costs = self.expected_costs(X).min(axis=1)
-        return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(n)))
+        return self._expected(lambda X, joint: (joint @ self.cost_matrix).min(axis=1), n, random_state, support)
 
-    def _integral(self, edges):
-        """The integral by 16 Gauss-Legendre nodes per panel; panels are halved until the change is below 1e-14."""
-        nodes, weights = np.polynomial.legendre.leggauss(16)
+    def risk_of(self, rule, n=100_000, random_state=None, support=None):
+        """The expected cost of the decisions of any rule.
 
-        def integrals(start, stop):
-            half = (stop - start) / 2
-            x = (start + half)[:, None] + half[:, None] * nodes
-            joint = np.exp(self.predict_joint_log_proba(x.ravel()))
-            joint[np.isinf(joint)] = 0  # rounding can put a node on a pole
-            values = np.column_stack([(joint @ self.cost_matrix).min(axis=1), joint])
-            return np.einsum("i,j,ijk->ik", half, weights, values.reshape(*x.shape, -1), order="C")
+        Parameters
+        ----------
+        rule : callable
+            rule(X) gives a decision, a column number of `cost_matrix`, for each row of X, of shape (n_samples,
+            n_features).
+        n, random_state, support
+            As for `risk`. Where the rule jumps inside of a panel of an integral, panels are halved until the change is
+            below 1e-14.
 
-        start, stop, total = edges[:-1], edges[1:], 0.0
-        whole = integrals(start, stop)
-        for _ in range(48):
-            middle = start + (stop - start) / 2
-            parts = integrals(start, middle), integrals(middle, stop)
-            done = np.abs(parts[0] + parts[1] - whole).max(axis=1) < 1e-14 * np.abs(self.cost_matrix).max(initial=1)
-            total = total + (parts[0] + parts[1])[done].sum(axis=0)
-            start, stop = np.append(start[~done], middle[~done]), np.append(middle[~done], stop[~done])
-            whole = np.concatenate([part[~done] for part in parts])
-            if not 0 < len(start) < _MOST_PANELS:
-                break
-        total = total + whole.sum(axis=0)
-        if not np.allclose(total[1:], self.priors, rtol=1e-6, atol=1e-9):
+        Returns
+        -------
+        risk : (value, standard_error)
+        """
+
+        def cost(X, joint):
+            decided = np.asarray(rule(X))
+            if decided.shape != (len(X),) or not np.isin(decided, range(self.cost_matrix.shape[1])).all():
+                raise ValueError(
+                    f"rule gives values of shape {decided.shape}, {decided.ravel()[:3].tolist()} first, for {len(X)}"
+                    f" rows; for each a number from 0 to {self.cost_matrix.shape[1] - 1} is wanted"
+                )
+            return np.einsum("ij,ji->i", joint, self.cost_matrix[:, decided.astype(np.intp)])
+
+        return self._expected(cost, n, random_state, support)
+
+    def neighbors_risk(self, k=1, n=100_000, random_state=None, support=None):
+        """The limit of the expected cost of the k-nearest-neighbour rule as the number of training rows grows.
+
+        For k = 1 it is E sum_ij p_i p_j cost_matrix[i, j] with p = P(class | x): of equal costs E sum p (1 - p), of two
+        classes 2 E eta (1 - eta). For k > 1 there must be two classes, and k is odd: the mean cost of the majority of k
+        labels that are independent and 1 with probability eta.
+
+        Parameters
+        ----------
+        k : odd int >= 1, default=1
+        n, random_state, support
+            As for `risk`.
+
+        Returns
+        -------
+        risk : (value, standard_error)
+
+        References
+        ----------
+        Cover, Hart (1967), Nearest neighbor pattern classification.
+        """
+        k = require_integer("k", k, 1)
+        n_classes, n_decisions = self.cost_matrix.shape
+        if n_classes != n_decisions or (k > 1 and (n_classes > 2 or k % 2 == 0)):
             raise ValueError(
-                f"densities times priors have the integrals {total[1:]} over support; the priors, {self.priors},"
+                f"k is {k}, for {n_classes} classes and {n_decisions} decisions; k = 1 and a decision for each class"
+                " are wanted, or an odd k and two classes"
+            )
+
+        def cost(X, joint):
+            mass = joint.sum(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                p = np.where(mass[:, None] > 0, joint / mass[:, None], 0)
+            if k > 1:
+                p = majority(p[:, 1], k)
+            return np.einsum("ni,ij,nj->n", joint, self.cost_matrix, p)
+
+        return self._expected(cost, n, random_state, support)
+
+    def neighbors_bound(self, k, n=100_000, random_state=None, support=None):
+        """R* + 1 / sqrt(k e), an upper bound of `neighbors_risk(k)` for two classes with equal costs and odd k.
+
+        Parameters
+        ----------
+        k : odd int >= 1
+        n, random_state, support
+            As for `risk`.
+
+        Returns
+        -------
+        bound : (value, standard_error)
+
+        References
+        ----------
+        Devroye, Györfi, Lugosi (1996), theorem 5.6.
+        """
+        if require_integer("k", k, 1) % 2 == 0 or not np.array_equal(self.cost_matrix, 1 - np.eye(2)):
+            raise ValueError(f"k is {k}; an odd number, and two classes with equal costs, are wanted")
+        risk = self.risk(n, random_state, support)
+        return Risk(risk.value + 1 / np.sqrt(k * np.e), risk.standard_error)
+
+    def _expected(self, cost, n, random_state, support):
+        """The mean cost at x, where cost(X, joint) is the cost times P(x) for rows X with joint = P(x, class)."""
+        known = self._distributions
+        if self._kind == "callable" and support is not None:
+            bounds = _as_bounds(support)
+            if len(bounds) > 1:
+                return self._mean_over(bounds, cost, n, random_state)
+            return self._integrated(cost, np.linspace(*bounds[0], PANELS + 1))
+        if self._kind == "frozen" and (edges := edges_of(known)) is not None:
+            return self._integrated(cost, edges)
+        terms = None
+        if self._kind == "table":
+            terms = np.stack(np.unravel_index(np.arange(known[0].size), known[0].shape), axis=1)
+        elif self._kind == "frozen":
+            terms = terms_of(known)
+        if terms is not None:
+            return Risk(float(cost(terms, self._joint(terms)).sum()), 0.0)
+        X, _ = self.sample(require_integer("n", n, 2), random_state)
+        return _mean(cost(X, self.predict_proba(X)))
+
+    def _integrated(self, cost, edges):
+        """The integral of the cost; the masses of the classes are integrated too, and checked."""
+
+        def values(X):
+            joint = self._joint(X)
+            return np.column_stack([cost(X, joint), joint])
+
+        total = integral(values, edges, 1e-14 * np.abs(self.cost_matrix).max(initial=1))
+        self._require_masses(total[1:])
+        return Risk(float(total[0]), 0.0)
+
+    def _mean_over(self, bounds, cost, n, random_state):
+        """The integral of the cost over a box, as the mean over n rows drawn from it."""
+        X = np.random.default_rng(random_state).uniform(*bounds.T, (require_integer("n", n, 2), len(bounds)))
+        return _mean(np.prod(bounds[:, 1] - bounds[:, 0]) * cost(X, self._joint(X)))
+
+    def _require_masses(self, masses):
+        """Refuse densities whose integrals are not 1."""
+        if not np.allclose(masses, self.priors, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                f"densities times priors have the integrals {masses} over support; the priors, {self.priors},"
                 " are wanted, as the integral of each density is 1"
             )
-        return float(total[0])
 
     def sample(self, n=1, random_state=None):
         """(X, classes): n random rows from the distributions, X of shape (n, n_features).
@@ -194,31 +293,93 @@ class BayesClassifier:
         """
         if self._kind == "callable":
             raise TypeError(
-                "densities are callables, which cannot be sampled; tables or frozen distributions are wanted"
+                "densities are callables, which cannot be sampled; tables or frozen distributions are wanted, or the"
+                " argument support where a risk is asked"
             )
-        rng = np.random.default_rng(random_state)
-        classes = rng.choice(len(self.priors), require_integer("n", n, 1), p=self.priors)
+        return self._sample(require_integer("n", n, 1), np.random.default_rng(random_state))
+
+    def _sample(self, n, rng):
+        classes = rng.choice(len(self.priors), n, p=self.priors)
         X = None
         for k in np.unique(classes):
-            rows, density = classes == k, self.densities[k]
-            if self._kind == "table":
-                cells = rng.choice(density.size, rows.sum(), p=density.ravel() / density.sum())
-                drawn = np.stack(np.unravel_index(cells, density.shape), axis=1)
-            else:
-                drawn = np.reshape(density.rvs(rows.sum(), random_state=rng), (rows.sum(), -1))
+            drawn = draw(self._kind, self.densities[k], np.count_nonzero(classes == k), rng)
             X = np.empty((n, drawn.shape[1]), drawn.dtype) if X is None else X
-            X[rows] = drawn
+            X[classes == k] = drawn
         return X, classes
 
 
-def _kind(density):
-    if hasattr(density, "rvs"):
-        return "frozen"
-    return "callable" if callable(density) else "table"
+def _mean(costs):
+    """The mean of drawn costs with its standard error."""
+    return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(len(costs))))
 
 
-def _is_discrete(density):
-    return hasattr(density, "logpmf") and not hasattr(getattr(density, "dist", density), "_pdf")
+def _as_bounds(support):
+    """Bounds of shape (n_features, 2)."""
+    bounds = np.atleast_2d(as_float64(support, "support"))
+    if (
+        bounds.ndim != 2
+        or bounds.shape[1] != 2
+        or not np.isfinite(bounds).all()
+        or (bounds[:, 0] >= bounds[:, 1]).any()
+    ):
+        raise ValueError(
+            f"support is {support!r}; two finite bounds, the lower one first, are wanted for each variable"
+        )
+    return bounds
+
+
+class _OfPosterior(BayesClassifier):
+    """The rule for P(class | x) and the distribution mu of x; see `BayesClassifier.from_posterior`."""
+
+    def __init__(self, eta, mu, cost_matrix):
+        self.eta, self._kind = eta, kind_of(mu)
+        mu = np.asarray(mu, np.float64) if self._kind == "table" else mu
+        if self._kind == "table" and ((mu < 0).any() or not np.isclose(mu.sum(), 1)):
+            raise ValueError(f"mu has the sum {mu.sum()} and the least entry {mu.min()}; probabilities are wanted")
+        self._distributions, n_classes = [mu], 2
+        if not callable(eta):
+            self.eta = as_float64(eta, "eta")
+            if self._kind != "table" or self.eta.shape[: mu.ndim] != mu.shape or self.eta.ndim > mu.ndim + 1:
+                raise ValueError(f"eta is {described(self.eta)}; a function, or an array for a table mu, is wanted")
+            n_classes = 2 if self.eta.ndim == mu.ndim else self.eta.shape[-1]
+        self.cost_matrix = _as_costs(cost_matrix, n_classes if cost_matrix is None else len(cost_matrix))
+
+    def _joint_logs(self, X):
+        with np.errstate(divide="ignore"):
+            return log_density(self._kind, self._distributions[0], X)[:, None] + np.log(self._posterior(X))
+
+    def _posterior(self, X):
+        """P(class | x), of shape (n_samples, n_classes)."""
+        if callable(self.eta):
+            p = as_float64(self.eta(X[:, 0] if X.shape[1] == 1 else X), "the result of eta")
+        else:
+            p = self.eta[tuple(X.T.astype(np.intp))]
+        p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
+        if p.shape != (len(X), len(self.cost_matrix)) or not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
+            raise ValueError(
+                f"eta gives values of shape {p.shape}; {(len(X), len(self.cost_matrix))}, probabilities of classes"
+                " for each row, are wanted, or those of class 1 of two classes"
+            )
+        return p
+
+    def _require_masses(self, masses):
+        if not np.isclose(masses.sum(), 1, rtol=1e-6):
+            raise ValueError(f"mu has the integral {masses.sum()} over support; 1 is wanted")
+
+    def _sample(self, n, rng):
+        X = draw(self._kind, self._distributions[0], n, rng)
+        p = self._posterior(X).cumsum(axis=1)
+        return X, (rng.random(n)[:, None] >= p[:, :-1]).sum(axis=1)
+
+
+def _as_costs(cost_matrix, n_classes):
+    """cost_matrix[true, decided] as an array; None stands for 0 for the right class and 1 for any other."""
+    costs = 1.0 - np.eye(n_classes) if cost_matrix is None else np.asarray(cost_matrix, np.float64)
+    if costs.ndim != 2 or len(costs) != n_classes or not np.isfinite(costs).all():
+        raise ValueError(
+            f"cost_matrix has shape {costs.shape}; costs [true, decided] of {n_classes} classes are wanted"
+        )
+    return costs
 
 
 class BayesOptimalClassifier(Classifier):

@@ -11,6 +11,7 @@ from fastclf import (
     BayesClassifier,
     BayesOptimalClassifier,
     GaussianNB,
+    KNeighborsClassifier,
     MultinomialNB,
     NaiveBayes,
 )
@@ -194,5 +195,107 @@ BAD = {
 def test_bad_arguments_get_one_sentence(name):
     call, sentence = BAD[name]
     with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+# Limits of nearest neighbours, other rules, and P(class | x) with the distribution of x
+
+
+def test_the_limits_of_nearest_neighbours_are_those_of_the_texts():
+    eta, mu = np.array([0.1, 0.5, 0.8]), np.array([0.5, 0.2, 0.3])
+    rule = BayesClassifier.from_posterior(eta, mu)
+    error = mu @ np.minimum(eta, 1 - eta)
+    assert rule.risk() == (pytest.approx(error), 0)
+    assert rule.neighbors_risk() == (pytest.approx(2 * mu @ (eta * (1 - eta))), 0)
+    third = eta * (1 - eta) * (1 + 4 * eta * (1 - eta))  # Devroye, Gyorfi, Lugosi 1996, section 5.5
+    assert rule.neighbors_risk(3).value == pytest.approx(mu @ third)
+    limits = [rule.neighbors_risk(k).value for k in range(1, 61, 2)]
+    assert (np.diff(limits) < 0).all()
+    assert all(
+        error <= limit <= rule.neighbors_bound(k).value for k, limit in zip(range(1, 61, 2), limits, strict=True)
+    )
+    assert rule.neighbors_bound(5).value == pytest.approx(error + 1 / np.sqrt(5 * np.e))
+    assert rule.neighbors_risk(1).value <= 2 * error * (1 - error) + 1e-15
+
+
+def test_the_limit_of_the_nearest_neighbour_of_many_classes_is_the_chance_that_two_labels_differ():
+    eta = np.array([[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]])
+    rule = BayesClassifier.from_posterior(eta, [0.25, 0.75])
+    assert rule.neighbors_risk().value == pytest.approx(1 - [0.25, 0.75] @ (eta**2).sum(axis=1))
+
+
+def test_the_error_of_one_neighbour_approaches_its_limit(rng):
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)])
+    X, y = rule.sample(40_000, rng)
+    model = KNeighborsClassifier(1).fit(X[:20_000], y[:20_000])
+    assert 1 - model.score(X[20_000:], y[20_000:]) == pytest.approx(rule.neighbors_risk().value, abs=0.012)
+
+
+def tail(x):
+    """P(class 1 | x) of two normal distributions around -1 and 1."""
+    return 1 / (1 + np.exp(-2 * x))
+
+
+class Mixture:
+    """The distribution of x, as a frozen distribution that is neither of SciPy nor of one formula."""
+
+    def rvs(self, size, random_state):
+        return random_state.normal(size=size) + random_state.choice([-1, 1], size)
+
+    def logpdf(self, x):
+        return np.log(stats.norm.pdf(x, -1) / 2 + stats.norm.pdf(x, 1) / 2)
+
+
+@pytest.mark.parametrize("mu", [lambda x: stats.norm.pdf(x, -1) / 2 + stats.norm.pdf(x, 1) / 2, Mixture()])
+def test_the_posterior_and_the_distribution_of_x_are_the_same_rule_as_the_densities(mu):
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)])
+    other = BayesClassifier.from_posterior(tail, mu)
+    x = np.linspace(-4, 4, 9)
+    np.testing.assert_allclose(other.predict_proba(x), rule.predict_proba(x))
+    np.testing.assert_allclose(other.predict_joint_log_proba(x), rule.predict_joint_log_proba(x))
+    risk = other.risk(random_state=0, support=(-12, 12))
+    assert risk.value == pytest.approx(rule.risk().value, abs=max(1e-9, 5 * risk.standard_error))
+    if callable(mu):
+        assert risk.standard_error == 0
+    else:
+        X, y = other.sample(50_000, random_state=1)
+        assert np.mean(y) == pytest.approx(0.5, abs=0.02)
+        assert np.mean(X[y == 1]) == pytest.approx(1, abs=0.03)
+
+
+def test_no_rule_is_better_and_the_difference_is_that_of_the_text():
+    rule = BayesClassifier.from_posterior(tail, stats.norm(0, 2))
+    assert rule.risk_of(lambda X: (X[:, 0] > 0).astype(int)).value == pytest.approx(rule.risk().value, abs=1e-13)
+    shifted = rule.risk_of(lambda X: (X[:, 0] > 0.7).astype(int)).value
+    expected = stats.norm(0, 2).expect(lambda x: abs(2 * tail(x) - 1), lb=0, ub=0.7)
+    assert shifted - rule.risk().value == pytest.approx(expected, rel=1e-7)
+    costs = [[0, 1, 0.3], [5, 0, 0.3]]
+    rule = BayesClassifier([0.5, 0.5], [stats.norm(-1), stats.norm(1)], costs)
+    assert rule.risk_of(rule.predict).value == pytest.approx(rule.risk().value, abs=1e-12)
+    assert rule.risk_of(lambda X: np.full(len(X), 2)).value == pytest.approx(0.3)
+
+
+def test_callables_of_several_variables_have_a_risk_with_its_error():
+    def density(mean):
+        return lambda X: stats.multivariate_normal(mean).pdf(X)
+
+    rule = BayesClassifier([0.5, 0.5], [density([-1, 0]), density([1, 0])])
+    value, error = rule.risk(n=200_000, random_state=0, support=[(-7, 7), (-6, 6)])
+    assert 0 < error < 0.002
+    assert value == pytest.approx(stats.norm.cdf(-1), abs=5 * error)
+
+
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda: BayesClassifier.from_posterior([0.5], stats.norm()), "eta is an array .* a function, or an array for a"),
+    (lambda: BayesClassifier.from_posterior([0.5], [0.5]), "mu has the sum 0.5"),
+    (lambda: BayesClassifier.from_posterior(lambda x: 2 + 0 * x, stats.norm()).predict([0.0]), "eta gives values of"),
+    (lambda: BayesClassifier.from_posterior(tail, stats.norm().pdf).risk(support=(0, 1)), "mu has the integral 0.34"),
+    (lambda: BayesClassifier.from_posterior(tail, stats.norm()).neighbors_risk(2), "an odd k and two classes"),
+    (lambda: BayesClassifier.from_posterior(tail, stats.norm()).neighbors_bound(2), "k is 2; an odd number"),
+    (lambda: BayesClassifier.from_posterior(tail, stats.norm()).risk_of(len), r"rule gives values of shape \(\)"),
+])  # fmt: skip
+def test_wrong_posteriors_and_rules_get_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
         call()
     assert "\n" not in str(caught.value)

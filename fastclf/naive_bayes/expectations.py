@@ -1,0 +1,111 @@
+"""Expectations of functions of x for known distributions, by adaptive quadrature, by sums and by draws."""
+
+from math import comb
+
+import numpy as np
+
+# The number of panels at the start of an integral.
+PANELS = 512
+
+# The largest number of panels that are halved at a time.
+_MOST_PANELS = 1 << 14
+
+# The largest number of terms in the sum for a discrete distribution.
+_MOST_TERMS = 1 << 20
+
+
+def kind_of(distribution):
+    """'frozen' for a distribution of SciPy with parameters, 'callable' for a density, or 'table'."""
+    if hasattr(distribution, "rvs"):
+        return "frozen"
+    return "callable" if callable(distribution) else "table"
+
+
+def is_discrete(distribution):
+    """Whether a frozen distribution has probabilities in place of a density."""
+    return hasattr(distribution, "logpmf") and not hasattr(getattr(distribution, "dist", distribution), "_pdf")
+
+
+def log_density(kind, distribution, X):
+    """The logarithm of the density, or of the probability, of each row of X."""
+    if kind == "table":
+        if (
+            X.shape[1] != distribution.ndim
+            or (X < 0).any()
+            or (distribution.shape <= X).any()
+            or (np.floor(X) != X).any()
+        ):
+            raise ValueError(
+                f"X has a row that is no index into tables of shape {distribution.shape}; integers within it are wanted"
+            )
+        return np.log(distribution[tuple(X.T.astype(np.intp))])
+    x = X[:, 0] if X.shape[1] == 1 else X
+    if kind == "callable":
+        return np.log(np.asarray(distribution(x), np.float64)).reshape(len(X))
+    logarithm = distribution.logpmf if is_discrete(distribution) else distribution.logpdf
+    return np.asarray(logarithm(x), np.float64).reshape(len(X))
+
+
+def draw(kind, distribution, n, rng):
+    """n random rows of a table or a frozen distribution, of shape (n, n_features)."""
+    if kind == "table":
+        cells = rng.choice(distribution.size, n, p=distribution.ravel() / distribution.sum())
+        return np.stack(np.unravel_index(cells, distribution.shape), axis=1)
+    return np.reshape(distribution.rvs(n, random_state=rng), (n, -1))
+
+
+def edges_of(distributions):
+    """The edges of the first panels of an integral over x, if frozen distributions are continuous and of one variable.
+
+    Otherwise None.
+    """
+    if is_discrete(distributions[0]) or not all(hasattr(each, "ppf") for each in distributions):
+        return None
+    share = np.concatenate([np.logspace(-14, -3, 45), np.arange(1, PANELS // 2) / PANELS])
+    return np.unique(np.concatenate([(each.ppf(share), each.isf(share)) for each in distributions], axis=None))
+
+
+def terms_of(distributions):
+    """The values of x, of shape (n, 1), if frozen distributions are discrete and of one variable with few values.
+
+    Otherwise None.
+    """
+    if not all(hasattr(each, "ppf") for each in distributions):
+        return None
+    if not all(each.sf(_MOST_TERMS) + each.cdf(-_MOST_TERMS) < 1e-14 for each in distributions):
+        return None
+    low = min(float(each.ppf(1e-14)) for each in distributions)
+    high = max(float(each.isf(1e-14)) for each in distributions)
+    return np.arange(low, high + 1)[:, None]
+
+
+def integral(values, edges, tolerance):
+    """The integral of values(X), of shape (n, m), over one variable, by 16 Gauss-Legendre nodes a panel.
+
+    Panels are halved until no integral of a panel changes by the tolerance.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+
+    def integrals(start, stop):
+        half = (stop - start) / 2
+        x = (start + half)[:, None] + half[:, None] * nodes
+        return np.einsum("i,j,ijk->ik", half, weights, values(x.reshape(-1, 1)).reshape(*x.shape, -1), order="C")
+
+    start, stop, total = edges[:-1], edges[1:], 0.0
+    whole = integrals(start, stop)
+    for _ in range(48):
+        middle = start + (stop - start) / 2
+        parts = integrals(start, middle), integrals(middle, stop)
+        done = np.abs(parts[0] + parts[1] - whole).max(axis=1) < tolerance
+        total = total + (parts[0] + parts[1])[done].sum(axis=0)
+        start, stop = np.append(start[~done], middle[~done]), np.append(middle[~done], stop[~done])
+        whole = np.concatenate([part[~done] for part in parts])
+        if not 0 < len(start) < _MOST_PANELS:
+            break
+    return total + whole.sum(axis=0)
+
+
+def majority(eta, k):
+    """P(most labels are 0) and P(most are 1), of shape (n, 2), for k independent labels that are 1 with probability eta."""
+    ones = sum(comb(k, i) * eta**i * (1 - eta) ** (k - i) for i in range(k // 2 + 1, k + 1))
+    return np.column_stack([1 - ones, ones])
