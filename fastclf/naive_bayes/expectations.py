@@ -106,6 +106,6 @@ def integral(values, edges, tolerance):
 
 
 def majority(eta, k):
-    """P(most labels are 0) and P(most are 1), of shape (n, 2), for k independent labels that are 1 with probability eta."""
+    """P(most are 0) and P(most are 1), of shape (n, 2), for k independent labels that are 1 with probability eta."""
     ones = sum(comb(k, i) * eta**i * (1 - eta) ** (k - i) for i in range(k // 2 + 1, k + 1))
     return np.column_stack([1 - ones, ones])

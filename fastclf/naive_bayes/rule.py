@@ -187,7 +187,8 @@ class BayesClassifier:
 
         Parameters
         ----------
-        k : odd int >= 1, default=1
+        k : int >= 1, default=1
+            An odd number.
         n, random_state, support
             As for `risk`.
 
@@ -222,7 +223,8 @@ class BayesClassifier:
 
         Parameters
         ----------
-        k : odd int >= 1
+        k : int >= 1
+            An odd number.
         n, random_state, support
             As for `risk`.
 
@@ -237,7 +239,7 @@ class BayesClassifier:
         if require_integer("k", k, 1) % 2 == 0 or not np.array_equal(self.cost_matrix, 1 - np.eye(2)):
             raise ValueError(f"k is {k}; an odd number, and two classes with equal costs, are wanted")
         risk = self.risk(n, random_state, support)
-        return Risk(risk.value + 1 / np.sqrt(k * np.e), risk.standard_error)
+        return Risk(risk.value + float(1 / np.sqrt(k * np.e)), risk.standard_error)
 
     def _expected(self, cost, n, random_state, support):
         """The mean cost at x, where cost(X, joint) is the cost times P(x) for rows X with joint = P(x, class)."""
