@@ -56,7 +56,7 @@ class BayesClassifier:
     The limit of the error of the nearest neighbour's class, which is at most twice the least error:
 
     >>> round(rule.neighbors_risk(1).value, 3)
-    0.208
+    0.253
     """
 
     def __init__(self, priors, densities, cost_matrix=None):
