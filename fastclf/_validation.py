@@ -278,7 +278,7 @@ def as_float64(value, name):
     try:
         return np.ascontiguousarray(as_array(value, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} is no array of numbers ({error}); an array of numbers is wanted") from None
+        raise type(error)(f"{name} is no array of numbers ({error}); numbers are wanted") from None
 
 
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
