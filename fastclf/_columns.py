@@ -7,16 +7,16 @@ import numpy as np
 
 from ._validation import as_array, feature_names, require_matrix
 
-# Microseconds.
+# The number of microseconds of a day.
 _DAY = 86_400e6
 
 
 def as_columns(X, owner, wanted=None):
-    """(columns, missing) of a table or array: each column has numbers, or objects that are strings.
+    """Split a table or array into (columns, missing): each column is an array of numbers, or of objects with strings.
 
-    Dates and durations become days, dates since 1970-01-01. missing[j] is the mask of the missing values of column j
-    (NaN in numbers, None in strings), or None if nothing is missing. `wanted` names the columns of a table to be taken;
-    others may be of any type.
+    Dates become days since 1970-01-01, and durations become days. missing[j] is the mask of the missing values of
+    column j (NaN in numbers, None in strings), or None if no value is missing. If `wanted` is given, only the columns
+    that it names are taken; other columns may be of any type.
     """
     names = feature_names(X)
     if names is not None:
@@ -47,7 +47,7 @@ def _vector(column, name):
 
 
 def _as_column(column, j):
-    """(column, mask of its missing values or None)."""
+    """Convert column j to an array; returns (array, mask of the missing values, or None)."""
     if column.dtype.kind in "mM":
         column = np.where(
             np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / _DAY
@@ -78,7 +78,7 @@ def _as_column(column, j):
 
 
 def _as_moments(values, missing, j):
-    """Dates of Python, of which those with a time zone are converted to UTC, as an array of datetime64."""
+    """An array of datetime64 from Python's dates; dates with a time zone are converted to UTC."""
     moments = []
     for value, gone in zip(values, missing):
         if not gone and not isinstance(value, datetime.date):

@@ -24,7 +24,7 @@ _UNITLESS = (
     "PoissonNB",
 )
 
-# Methods that are given sparse features if there are more than _MANY_LEVELS columns of zeros and ones.
+# The classifiers that get sparse features if categories make more than _MANY_LEVELS columns of zeros and ones.
 _TAKE_SPARSE = (
     "KNeighborsClassifier",
     "LeastSquaresClassifier",
@@ -492,7 +492,7 @@ def _takes_sparse(model):
 
 
 def _sparse_features(numbers, X, categories):
-    """Rows of numbers, followed by a one for the category of each column of X that has categories."""
+    """Sparse rows: the given numbers, then a one for the category of each column of X that has categories."""
     n, d = numbers.shape
     places = [j for j, known in enumerate(categories) if known is not None]
     codes = X[:, places]
