@@ -244,7 +244,7 @@ def solve_all(problem, options, found, watch):
         if dual.coef.any():
             yield from dual.refresh(limits.threads)
         steps = smo.steps_for(dual, limits, goes_on=n_Cs > 1)
-        steps.looks = small_pairs.PATIENCE if found.status[first, p] == SLOW else 0
+        steps.looks = found.patience if found.status[first, p] == SLOW else 0
         name = "" if len(problem.pairs) == 1 else "{} against {}".format(*pair)
 
         def report(dual, steps, gap):

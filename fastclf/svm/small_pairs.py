@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import _simd
 from .._threads import run
-from .dual import PROOF, Work
+from . import interior_point
+from .dual import PROOF, Work, is_narrow
 from .gram import PAD, Gram, padded
 
 compiled = _simd.load("svm._small_pairs")
@@ -102,7 +103,7 @@ class SmallPairs:
         n = len(problem.rows)
         work = n * n * (gram.X.n_columns + 64) if isinstance(gram, Gram) else 0
         self.threads = threads if work > _THREAD_WORK else 1
-        found.rounding, found.patience = gram.rounding(), PATIENCE
+        found.rounding, found.patience = gram.rounding(), patience(problem)
 
     def solve(self, limit, cache_bytes):
         """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
@@ -182,6 +183,17 @@ class SmallPairs:
         c = np.minimum(found.n_solved()[p], len(found.status) - 1)
         if self.watch.tell("pairs", int(found.n_steps.sum()), float(found.proof[c, p, PROOF["violation"]])):
             found.max_iter, found.reason = 0, ": the callback ended it"
+
+
+def patience(problem):
+    """The visits of rows, of a nanosecond each, after which a pair is left to the methods of `smo.py`.
+
+    With a linear kernel of few columns these are as many as the interior point method takes nanoseconds.
+    """
+    if not is_narrow(problem.gram) or problem.nu > 0:
+        return PATIENCE
+    n_rows = 2 * len(problem.rows) / problem.n_classes
+    return int(min(PATIENCE, interior_point.cost(n_rows, problem.gram.X.n_columns)))
 
 
 def grouped(sizes):

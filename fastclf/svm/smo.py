@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import dual_newton
+from . import dual_newton, interior_point
 from .dual import compiled, is_narrow
-from .interior_point import Interior, SignedRows
 from .steps import WholeMatrix, WorkingSets
 
 # A fit is given up after this number of rounds without a smaller violation, if rounding may keep it above `tol`.
@@ -21,8 +20,9 @@ _STALE = 50
 # _TRIES: rounds of Newton's method that do not lower the violation or raise the objective by the share _GAIN.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
-# The interior point method takes over after _SLOW steps for each row, but not before _SLOW_LEAST steps.
-_SLOW, _SLOW_LEAST = 20, 50_000
+# The interior point method takes over when steps have taken as long as it does, at the latest after _SLOW steps for
+# each row, but at least _SLOW_LEAST. A step takes a nanosecond for each row, for _SET_ROWS at most, and _STEP_COST more.
+_SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
 # Newton's method starts when the steps since its last run have visited _NEWTON_COST rows for each multiplication of its
 # Cholesky factor: both then take the same time. The rest of a Newton step (kernel values, triangular solves) takes as
@@ -103,6 +103,13 @@ def solve(dual, steps, limits, report=None):
     dual.converged = gap <= limits.tol
 
 
+def _slow_steps(dual):
+    """The number of steps after which the interior point method takes over."""
+    n = len(dual)
+    alike = interior_point.cost(n, dual.gram.X.n_columns) / (min(n, _SET_ROWS) + _STEP_COST)
+    return int(min(alike, max(_SLOW * n, _SLOW_LEAST)))
+
+
 class Help:
     """Decides when a solution goes over from steps to other methods, and runs these methods.
 
@@ -122,7 +129,7 @@ class Help:
         self.hard = dual.is_hard()
         # the interior point method is for few columns
         goes_inside = is_narrow(dual.gram) and not self.hard
-        self.most_steps = min(limits.max_iter, max(_SLOW * len(dual), _SLOW_LEAST) if goes_inside else limits.max_iter)
+        self.most_steps = min(limits.max_iter, _slow_steps(dual) if goes_inside else limits.max_iter)
 
     def go_inside(self):
         """A generator: move coef to the solution of the interior point method, if its objective is better."""
@@ -130,7 +137,10 @@ class Help:
         dual = self.dual
         rows = np.flatnonzero(dual.upper > dual.lower)
         y, C = dual.y[rows], (dual.upper - dual.lower)[rows]
-        point = Interior(SignedRows(dual.gram.X.matrix, dual.rows[rows], y), y, C)
+        X = dual.gram.X.matrix
+        size = len(rows) * X.shape[1]
+        buffer = self.steps.buffer(size) if 8 * size <= self.limits.kept_bytes else None
+        point = interior_point.Interior(interior_point.SignedRows(X, dual.rows[rows], y, buffer), y, C)
         while point.step():
             yield
         before, objective = dual.arrays.copy(), dual.objective()

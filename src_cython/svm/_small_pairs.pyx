@@ -206,10 +206,12 @@ cdef signed char go_on(
     cdef Py_ssize_t row
     cdef double over
     cdef int64_t* n_steps = pairs.n_steps + number
-    limits.tol, limits.steps, limits.looks, limits.gained = pairs.tol, pairs.max_iter - n_steps[0], looks[0], 0
+    cdef int64_t before = min(looks[0], max(<int64_t> 1, pairs.patience - position.looks))
+    limits.tol, limits.steps, limits.looks, limits.gained = pairs.tol, pairs.max_iter - n_steps[0], before, 0
     solve(d, K, ld, scratch, &limits)
-    position.looks += looks[0] - limits.looks
-    n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
+    position.looks += before - limits.looks
+    looks[0] -= before - limits.looks
+    n_steps[0] = pairs.max_iter - limits.steps
     ends = find_ends(d)
     pairs.proof[N_PROOFS * number + VIOLATION] = ends.most - ends.least
     if not ends.most - ends.least > pairs.tol:
