@@ -194,15 +194,32 @@ def _summed(X):
 
 
 def _summed_part(X):
-    row = X.row_numbers()
-    order = np.lexsort((X.indices, row))
-    row, column, data = row[order], X.indices[order], X.data[order]
-    new = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])
+    row, order = X.row_numbers(), _column_order(X)
+    column, data = X.indices[order], X.data[order]
+    new = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])[: X.size]
+    if new.all():
+        return Csr(X.indptr, column, data, X.n_columns)
     total = np.zeros(np.count_nonzero(new), data.dtype)
     with np.errstate(over="ignore"):
         np.add.at(total, np.cumsum(new) - 1, data)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[new], minlength=len(X)))])
     return Csr(indptr, column[new], total, X.n_columns)
+
+
+def _column_order(X):
+    """The entries of each row in the order of their columns, and those of the same column in the order they have."""
+    length = np.diff(X.indptr)
+    bits = int(length.max()).bit_length()
+    if (len(X) * X.n_columns) << bits >= 1 << 63:
+        return np.lexsort((X.indices, X.row_numbers()))
+    # one number for the row, the column and the place in the row: NumPy sorts numbers ten times as fast as it finds
+    # their order
+    first = np.repeat(X.indptr[:-1], length)
+    key = (X.row_numbers() * X.n_columns + X.indices) << bits
+    key += np.arange(X.size) - first
+    key.sort()
+    key &= (1 << bits) - 1
+    return key + first
 
 
 def as_rows(X, owner, most=2**31 - 1):

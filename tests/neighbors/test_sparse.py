@@ -2,6 +2,7 @@
 
 import ctypes
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,6 +75,23 @@ def test_many_unsorted_entries_are_put_in_order_in_pieces(rng):
     wanted, came = as_csr(X[::-1], "N"), as_csr(turned, "N")
     for name in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(came, name), getattr(wanted, name))
+
+
+@pytest.mark.parametrize("d", [1, 50, 2**31 - 1, 2**45])
+def test_entries_in_any_order_become_ascending_and_equal_places_are_added_in_order(rng, d):
+    length = np.append(rng.integers(0, 40, 30), 1)
+    indptr = np.concatenate([[0], np.cumsum(length)])
+    places = rng.integers(0, d, indptr[-1] // 2 + 1)
+    X = _csr.Csr(indptr, rng.choice(places, indptr[-1]), rng.standard_normal(indptr[-1]), d)
+    wanted = []
+    for first, last in pairwise(indptr):
+        sums = {}
+        for column, value in zip(X.indices[first:last].tolist(), X.data[first:last].tolist()):
+            sums[column] = sums.get(column, 0.0) + value
+        wanted.append(sorted(sums.items()))
+    came = _csr._summed(X)
+    for row, (first, last) in zip(wanted, pairwise(came.indptr)):
+        assert row == list(zip(came.indices[first:last].tolist(), came.data[first:last].tolist()))
 
 
 def test_64_bit_indices_unsorted_columns_duplicates_and_stored_zeros_are_taken(rng):
