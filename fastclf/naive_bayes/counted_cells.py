@@ -137,8 +137,8 @@ class Bernoulli(Categorical):
     @staticmethod
     def of_logs(there, absent):
         """The Linear for given log probabilities of 1 and of 0."""
-        always = np.isneginf(absent)
-        absent = np.where(always, 0, absent)
+        always = absent == -np.inf
+        absent = np.where(always, 0, absent) if always.any() else absent
         return Linear(there - absent, absent.sum(axis=1), always)
 
     @staticmethod

@@ -53,18 +53,32 @@ class Linear(NamedTuple):
 
 def add_linear(joint, X, form, n_jobs, threshold=None):
     """Add coef x to `joint`, where 0 times -inf is 0; with a threshold, x is replaced by 1 above it and else by 0."""
+    n_always = form.always.sum(axis=1) if form.always is not None and form.always.any() else None
+    if isinstance(X, Csr) and X.size < X.n_columns:
+        X, form = _of_entries(X, form)
     coef = form.coef
-    impossible = np.isneginf(coef)
-    some = impossible.any()
+    some = not coef.min() > -np.inf
     if some:
+        impossible = np.isneginf(coef)
         hits = _products(np.zeros_like(joint), X, impossible, n_jobs, threshold)
         coef = np.where(impossible, 0, coef)
     _products(joint, X, coef, n_jobs, threshold)
     if some:
         joint[hits > 0] = -np.inf
-    if form.always is not None and form.always.any():
+    if n_always is not None:
         met = _products(np.zeros_like(joint), X, form.always, n_jobs, threshold)
-        joint[met < form.always.sum(axis=1)] = -np.inf
+        joint[met < n_always] = -np.inf
+
+
+def _of_entries(X, form):
+    """(rows, Linear) with the same products: a column for each entry of the sparse rows, and no others.
+
+    For few rows these are fewer columns than those of X, and take less time than a copy of all coefficients.
+    """
+    columns = X.indices[: X.size] if X.size else np.zeros(1, np.int32)
+    rows = Csr(X.indptr, np.arange(len(columns), dtype=np.int32), X.data, len(columns))
+    always = None if form.always is None else form.always[:, columns]
+    return rows, form._replace(coef=form.coef[:, columns], always=always)
 
 
 def _products(out, X, coef, n_jobs, threshold):

@@ -289,8 +289,11 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
     def _linear(self):
         there = self.feature_log_prob_
+        # log1p(-exp(min(there, 0))), with one array for all
+        absent = np.minimum(there, 0)
+        np.negative(np.exp(absent, out=absent), out=absent)
         with np.errstate(divide="ignore"):
-            return Bernoulli.of_logs(there, np.log1p(-np.exp(np.minimum(there, 0))))
+            return Bernoulli.of_logs(there, np.log1p(absent, out=absent))
 
 
 @document
