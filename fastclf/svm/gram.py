@@ -33,14 +33,17 @@ class Gram:
     def pack(self, rows):
         return kernel_values.Packed(self.X, rows, self.dtype)
 
-    def fill(self, Z, rows, out, threads):
-        """out[:, : len(rows)] = the kernel values between the packed rows Z and the listed rows."""
-        kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads)
+    def fill(self, Z, rows, out, threads, mirrored=False):
+        """out[:, : len(rows)] = the kernel values between the packed rows Z and the listed rows.
+
+        mirrored: Z has the listed rows, and half of the values are computed.
+        """
+        kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads, mirrored)
 
     def square(self, Z, rows, threads):
         """The kernel matrix of the packed rows Z, which are `rows`; columns of zeros pad it to a multiple of PAD."""
         out = padded_square(len(rows), self.dtype)
-        kernel_values.fill(Block(self.kernel, self.X, Z, Z.all, rows), out, threads, mirrored=True)
+        self.fill(Z, rows, out, threads, mirrored=True)
         return out
 
     def add(self, Z, picked, coef, columns, out, threads, cached=None):
@@ -71,7 +74,7 @@ class GivenKernel:
     def pack(self, rows):
         return rows
 
-    def fill(self, Z, rows, out, threads):
+    def fill(self, Z, rows, out, threads, mirrored=False):
         out[:, : len(rows)] = self.values(Z, rows)
 
     def square(self, Z, rows, threads):

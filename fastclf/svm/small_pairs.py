@@ -141,7 +141,7 @@ class SmallPairs:
         def fill_square(g):
             rows = problem.rows[starts[groups[g][0]] : starts[groups[g][-1] + 1]]
             out = squares[begins[g] : begins[g + 1]].reshape(sizes[g], sizes[g])
-            gram.fill(gram.pack(rows), rows, out, 1)
+            gram.fill(gram.pack(rows), rows, out, 1, mirrored=True)
             yield
 
         def solve(item):
