@@ -16,13 +16,14 @@ from .gram import GivenKernel, Gram
 from .kernel_votes import called
 from .pair_scores import (
     couple,
+    few_scores,
     one_for_each_class,
     pair_scores,
     pairs_of,
     partial_scores,
     sigmoid,
     table_scores,
-    votes,
+    winners,
 )
 from .pairs import Problem
 
@@ -237,6 +238,10 @@ class KernelMachine(Classifier):
         """Scores (n, n_pairs), positive for the first class of a pair; with only two classes, for the second one."""
         self._require_fitted()
         X = self._new_samples(X)
+        if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:
+            scores = few_scores(self, self._kernel(self._gamma_), X)
+            if scores is not None:
+                return scores
         starts = np.concatenate([[0], np.cumsum(self.n_support_, dtype=np.int64)])
         if self.kernel == "precomputed":
             S = table_scores(lambda start, stop: X[start:stop, self.support_], len(X), self._dual_coef_, starts)
@@ -281,8 +286,8 @@ class KernelMachine(Classifier):
         """The number of the class that wins by the scores (n, n_pairs) of each row."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.intp)
-        count = one_for_each_class if self.break_ties else votes
-        return count(scores, round(np.sqrt(2 * scores.shape[1])) + 1).argmax(axis=1)
+        n_classes = round(np.sqrt(2 * scores.shape[1])) + 1
+        return one_for_each_class(scores, n_classes).argmax(axis=1) if self.break_ties else winners(scores, n_classes)
 
     @only_if(lambda self: self._has_sigmoids())
     def predict_proba(self, X):

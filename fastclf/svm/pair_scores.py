@@ -12,8 +12,15 @@ compiled = _simd.load("svm._pair_votes")
 # The most kernel values in memory at a time.
 _VALUES = 1 << 20
 
-# Up to this number, new rows are packed for the kernel; of more new rows, the support vectors are packed instead.
-_FEW = 8
+# Up to this number, new rows are packed for the kernel; of more new rows, the support vectors are packed instead. The
+# number is _FEW where the rows have at most _VALUES kernel values, else _FEWER.
+_FEW, _FEWER = 64, 8
+
+# The most multiplications for kernel values, about 0.1 ms, for which dense rows are left to one compiled call.
+_FEW_WORK = 1 << 18
+
+# The same limit for one or two rows, about 30 ms.
+_TWO_WORK = 1 << 26
 
 
 def pairs_of(n_classes):
@@ -21,10 +28,27 @@ def pairs_of(n_classes):
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
 
 
+def few_scores(model, kernel, X):
+    """Scores (n, n_pairs) of a few dense rows in one compiled call; None if X or the machine is too large for that.
+
+    model: the fitted `KernelMachine` with that kernel, whose support vectors are dense.
+    """
+    support = model._support_rows_
+    if support.size * len(X) > (_FEW_WORK if len(X) > 2 else _TWO_WORK) or not support.size:
+        return None
+    if kernel.name == "rbf":
+        norm = np.einsum("ij,ij->i", X, X, dtype=np.float64, casting="same_kind")
+    else:
+        norm = np.zeros(len(X))
+    scores = np.empty((len(X), len(model.intercept_)))
+    compiled.score_few(model, kernel, X, norm, scores)
+    return scores
+
+
 def partial_scores(kernel, support, X, coef, starts, dtype, threads):
     """S[i, c, o] = sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. support, X: `Rows`."""
     n_classes, n_outputs = len(starts) - 1, len(coef)
-    if len(X) <= _FEW:
+    if len(X) <= _FEWER or (len(X) <= _FEW and len(X) * len(support) <= _VALUES):
         out = np.zeros((len(X), n_classes, n_outputs))
         if len(support):
             K = np.empty((len(X), len(support)), dtype)
@@ -63,16 +87,23 @@ def pair_scores(S, intercept):
     return scores
 
 
-def votes(scores, n_classes):
-    """The number of pairs that each class wins, (n, n_classes); a score of 0 is for the second class, as in LIBSVM."""
-    won = np.zeros((len(scores), n_classes))
+def winners(scores, n_classes):
+    """For each row the class that wins the most pairs, the first of equal ones.
+
+    A score of 0 is for the second class, as in LIBSVM.
+    """
+    chosen = np.empty(len(scores), np.intp)
+    won = np.empty(n_classes)
     for start, stop in _row_ranges(scores):
-        compiled.count_votes(scores[start:stop], won[start:stop])
-    return won
+        compiled.choose_winners(scores[start:stop], won, chosen[start:stop])
+    return chosen
 
 
 def one_for_each_class(scores, n_classes):
-    """Votes plus a term of less than a third that orders equal votes by the sum of scores, as in scikit-learn."""
+    """The number of pairs that each class wins, plus a term of less than a third that orders equal numbers.
+
+    The term grows with the sum of the scores, as in scikit-learn.
+    """
     won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
     for start, stop in _row_ranges(scores):
         compiled.rank(scores[start:stop], won[start:stop], confidence[start:stop])

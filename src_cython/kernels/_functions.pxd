@@ -4,7 +4,7 @@
 from cython cimport cdivision
 
 from _exp cimport exp_of_negative
-from _vector cimport absolute, fmadd, larger, vec, vec_d, vec_f
+from _vector cimport absolute, fmadd, larger, spread_d, spread_f, vec, vec_d, vec_f
 
 cdef extern from * nogil:
     """
@@ -100,3 +100,32 @@ cdef inline vec power(vec x, int degree) noexcept nogil:
         x = x * x
         degree >>= 1
     return result
+
+
+cdef inline vec spread_to(double a, vec like) noexcept nogil:
+    """a in each lane of a vector of the type of `like`."""
+    if vec is vec_f:
+        return spread_f(<float> a)
+    else:
+        return spread_d(a)
+
+
+cdef inline void transform(
+    const kernel_t* kernel, double norm, const vec* column_terms, vec* k, Py_ssize_t n
+) noexcept nogil:
+    """Turn n vectors of inner products of one row z into kernel values; norm: |z|^2; column_terms: -gamma |x|^2."""
+    cdef vec scale, shift
+    cdef Py_ssize_t v
+    if kernel.kind == LINEAR:
+        return
+    if kernel.kind == RBF:
+        scale = spread_to(2 * kernel.gamma, k[0])
+        shift = spread_to(-kernel.gamma * norm, k[0])
+        for v in range(n):
+            k[v] = exp_at_most_0(fmadd(scale, k[v], column_terms[v] + shift))
+        return
+    scale = spread_to(kernel.gamma, k[0])
+    shift = spread_to(kernel.coef0, k[0])
+    for v in range(n):
+        k[v] = fmadd(scale, k[v], shift)
+        k[v] = power(k[v], kernel.degree) if kernel.kind == POLY else tanh_of(k[v])

@@ -13,9 +13,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from kernels._matrix cimport as_matrix, begin, matrix_t
-from kernels._functions cimport LINEAR, POLY, RBF, exp_at_most_0, kernel_t, power, tanh_of
+from kernels._functions cimport RBF, kernel_t, transform
 from kernels._panel cimport HALF, packed_t, put_panel
-from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen
+from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, vec, vec_d, vec_f, widen
 
 cdef enum:
     ROWS = 3        # half a panel is multiplied by this number of dense rows z at once, which takes 12 vectors of sums
@@ -130,33 +130,6 @@ cdef inline void meet_dense(
     out[2][3] = u3
 
 
-cdef inline vec spread_to(double a, vec like) noexcept nogil:
-    """A vector of the type of `like` with the number a in each lane."""
-    if vec is vec_f:
-        return spread_f(<float> a)
-    else:
-        return spread_d(a)
-
-
-cdef inline void transform(const kernel_t* kernel, double norm, const vec* column_terms, vec* k) noexcept nogil:
-    """Turn inner products of one row z and a panel into kernel values; for rbf, column_terms has -gamma |x|^2."""
-    cdef vec scale, shift
-    cdef int v
-    if kernel.kind == LINEAR:
-        return
-    if kernel.kind == RBF:
-        scale = spread_to(2 * kernel.gamma, k[0])
-        shift = spread_to(-kernel.gamma * norm, k[0])
-        for v in range(2 * HALF):
-            k[v] = exp_at_most_0(fmadd(scale, k[v], column_terms[v] + shift))
-        return
-    scale = spread_to(kernel.gamma, k[0])
-    shift = spread_to(kernel.coef0, k[0])
-    for v in range(2 * HALF):
-        k[v] = fmadd(scale, k[v], shift)
-        k[v] = power(k[v], kernel.degree) if kernel.kind == POLY else tanh_of(k[v])
-
-
 cdef inline void meet_halves(
     const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
 ) noexcept nogil:
@@ -192,7 +165,7 @@ cdef void meet(
             meet_halves(Z, rows + i, n_rows - i, panel, out + i * 2 * HALF)
             i += ROWS
     for i in range(n_rows):
-        transform(&b.kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF)
+        transform(&b.kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF, 2 * HALF)
 
 
 cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec* out) noexcept nogil:

@@ -6,13 +6,38 @@
 #     S[i, a, b - 1] + S[i, b, a] + intercept[p],
 #
 # which is positive for class a.
-from libc.stdint cimport int64_t
+#
+# A few dense rows have an entry that computes all of this, `score_few`. Its numbers have the same bits as those of
+# `_values.pyx`, which is faster for many rows.
+from cython cimport floating
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
-from _vector cimport fmadd_d, require, spread_d, vec_d
+import numpy as np
+
+from kernels._functions cimport RBF, kernel_t, transform
+from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, vec_d, vec_f
+
+cdef extern from *:
+    """
+    #include "simd.h"
+
+    /* The product and sum of one lane of fmadd_f and fmadd_d. */
+    #if LANES_D > 1 && (defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__)))
+    #define fmadd_1f(a, b, c) __builtin_fmaf(a, b, c)
+    #define fmadd_1d(a, b, c) __builtin_fma(a, b, c)
+    #else
+    #define fmadd_1f(a, b, c) ((a) * (b) + (c))
+    #define fmadd_1d(a, b, c) ((a) * (b) + (c))
+    #endif
+    """
+    float fmadd_1f(float a, float b, float c) nogil
+    double fmadd_1d(double a, double b, double c) nogil
 
 cdef enum:
     SUMS = 8       # the number of outputs that are summed side by side
     ROWS = 64      # the number of rows whose scores stay in the L1 cache during the loop over pairs
+    PART = 128     # the number of columns of SUMS rows that are converted to the type of the kernel values at once
 
 ctypedef fused value:
     float
@@ -71,21 +96,11 @@ def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::
             start = stop
 
 
-def count_votes(const double[:, ::1] score, double[:, ::1] won):
-    """won[i, c] += the number of pairs that class c wins; a score of 0 is for the second class, as in LIBSVM."""
-    cdef Py_ssize_t n_classes = won.shape[1], a, b, p, i
-    require(score.shape[0] == won.shape[0] and score.shape[1] == n_classes * (n_classes - 1) // 2)
-    with nogil:
-        for i in range(won.shape[0]):
-            p = 0
-            for a in range(n_classes):
-                for b in range(a + 1, n_classes):
-                    won[i, a if score[i, p] > 0 else b] += 1
-                    p += 1
-
-
 def rank(const double[:, ::1] score, double[:, ::1] won, double[:, ::1] confidence):
-    """Like `count_votes`, but a score of 0 is for the first class; confidence[i, c] += the scores in favour of c."""
+    """won[i, c] += the number of pairs that class c wins, where a score of 0 is for the first class.
+
+    confidence[i, c] += the scores in favour of c.
+    """
     cdef Py_ssize_t n_classes = won.shape[1], a, b, p, i
     require(score.shape[0] == won.shape[0] and score.shape[1] == n_classes * (n_classes - 1) // 2)
     require(confidence.shape[0] == won.shape[0] and confidence.shape[1] == n_classes)
@@ -98,3 +113,179 @@ def rank(const double[:, ::1] score, double[:, ::1] won, double[:, ::1] confiden
                     confidence[i, a] += score[i, p]
                     confidence[i, b] -= score[i, p]
                     p += 1
+
+
+def choose_winners(const double[:, ::1] score, double[::1] won, int64_t[::1] out):
+    """out[i] = the first class that wins the most pairs; a score of 0 is for the second class, as in LIBSVM.
+
+    won: scratch space, a number for each class.
+    """
+    cdef Py_ssize_t n_classes = won.shape[0], a, b, p, i
+    require(score.shape[0] == out.shape[0] and score.shape[1] == n_classes * (n_classes - 1) // 2)
+    with nogil:
+        for i in range(out.shape[0]):
+            memset(&won[0], 0, n_classes * sizeof(double))
+            p = 0
+            for a in range(n_classes):
+                for b in range(a + 1, n_classes):
+                    won[a if score[i, p] > 0 else b] += 1
+                    p += 1
+            out[i] = 0
+            for a in range(1, n_classes):
+                if won[a] > won[out[i]]:
+                    out[i] = a
+
+
+# A machine, and scratch space for one row: `score_few` fills it in.
+ctypedef struct few_t:
+    kernel_t kernel
+    const double* norm         # (n_support,), the squared lengths of the support vectors
+    const double* coef         # (n_classes - 1, n_support)
+    const int32_t* n_support_of  # (n_classes,)
+    const double* intercept    # (n_pairs,)
+    Py_ssize_t n_support
+    Py_ssize_t n_classes
+    Py_ssize_t d
+    # scratch space: numbers of the type of the kernel values, but for `sums`
+    void* x                    # (d,), the row
+    void* part                 # (SUMS, PART), columns of support vectors
+    void* terms                # (n_support to whole vectors,), -gamma |s|^2
+    void* values               # (n_support to whole vectors,), kernel values
+    double* sums               # (n_classes, n_classes - 1)
+
+
+cdef inline value chain(value a, value b, value c) noexcept nogil:
+    if value is float:
+        return fmadd_1f(a, b, c)
+    else:
+        return fmadd_1d(a, b, c)
+
+
+cdef void multiply(const few_t* m, const floating* support, const value* x, value* part, value* out) noexcept nogil:
+    """out[j] = s_j.x for all support vectors, each summed over the columns in order."""
+    cdef Py_ssize_t i = 0, r, j, start, n
+    cdef const floating* row
+    cdef const value* s[SUMS]
+    cdef value s0, s1, s2, s3, s4, s5, s6, s7, a
+    while i < m.n_support:
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0
+        start = 0
+        while start < m.d:
+            n = min(<Py_ssize_t> PART, m.d - start)
+            for r in range(SUMS):  # the last row is repeated
+                row = support + min(i + r, m.n_support - 1) * m.d + start
+                if (floating is float and value is float) or (floating is double and value is double):
+                    s[r] = <const value*> row
+                else:
+                    for j in range(n):
+                        part[r * PART + j] = <value> row[j]
+                    s[r] = part + r * PART
+            for j in range(n):
+                a = x[start + j]
+                s0, s1 = chain(a, s[0][j], s0), chain(a, s[1][j], s1)
+                s2, s3 = chain(a, s[2][j], s2), chain(a, s[3][j], s3)
+                s4, s5 = chain(a, s[4][j], s4), chain(a, s[5][j], s5)
+                s6, s7 = chain(a, s[6][j], s6), chain(a, s[7][j], s7)
+            start += n
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = s4, s5, s6, s7
+        i += SUMS
+
+
+cdef void score_row(
+    const few_t* m, const floating* support, const void* row, bint single, double norm, value* x, double* out
+) noexcept nogil:
+    """The scores of one row of squared length `norm`, of floats (`single`) or doubles; x: that of the scratch space."""
+    cdef Py_ssize_t j, c, o, first = 0, a, b, p = 0
+    cdef value* values = <value*> m.values
+    for j in range(m.d):
+        x[j] = <value> (<const float*> row)[j] if single else <value> (<const double*> row)[j]
+    multiply(m, support, x, <value*> m.part, values)
+    if value is float:
+        transform(
+            &m.kernel, norm, <const vec_f*> m.terms, <vec_f*> values, (m.n_support + LANES_F - 1) // LANES_F
+        )
+    else:
+        transform(
+            &m.kernel, norm, <const vec_d*> m.terms, <vec_d*> values, (m.n_support + LANES_D - 1) // LANES_D
+        )
+    memset(m.sums, 0, m.n_classes * (m.n_classes - 1) * sizeof(double))
+    for c in range(m.n_classes):
+        o = 0
+        while o < m.n_classes - 1 and m.n_support_of[c]:
+            add_products(
+                values, m.coef + o * m.n_support, m.n_support, first, first + m.n_support_of[c],
+                min(<Py_ssize_t> SUMS, m.n_classes - 1 - o), m.sums + c * (m.n_classes - 1) + o
+            )
+            o += SUMS
+        first += m.n_support_of[c]
+    for a in range(m.n_classes):
+        for b in range(a + 1, m.n_classes):
+            out[p] = (
+                m.sums[a * (m.n_classes - 1) + b - 1] + m.sums[b * (m.n_classes - 1) + a] + m.intercept[p]
+            )
+            p += 1
+
+
+cdef void score_rows(
+    const few_t* m, const floating* support, const char* X, bint single, const double* norm, value* x,
+    double[:, ::1] out
+) noexcept nogil:
+    """The scores of rows of floats (`single`) or doubles, whose squared lengths are `norm`."""
+    cdef Py_ssize_t i, j, size = m.d * (sizeof(float) if single else sizeof(double))
+    cdef value* terms = <value*> m.terms
+    for j in range(m.n_support if m.kernel.kind == RBF else 0):
+        terms[j] = <value> (-m.kernel.gamma * m.norm[j])
+    for i in range(out.shape[0]):
+        score_row(m, support, X + i * size, single, norm[i], x, &out[i, 0])
+
+
+cdef const void* address(array, bint* single):
+    """The address of the first number of a matrix of floats (`single`: out) or doubles, which must outlive it."""
+    cdef const float[:, ::1] floats
+    cdef const double[:, ::1] doubles
+    single[0] = array.itemsize == sizeof(float)
+    if single[0]:
+        floats = array
+        return &floats[0, 0]
+    doubles = array
+    return &doubles[0, 0]
+
+
+cdef Py_ssize_t whole(Py_ssize_t n):
+    """n, rounded up to a multiple of 16, which is one of SUMS and of all numbers of lanes."""
+    return (n + 15) // 16 * 16
+
+
+def score_few(model, kernel, X, const double[::1] norm, double[:, ::1] out):
+    """The scores of dense rows X (n, n_pairs), by the fitted state of a `KernelMachine` whose rows were dense.
+
+    norm: the squared lengths of the rows, which only the rbf kernel needs. kernel: a `Kernel`.
+    """
+    cdef few_t m
+    cdef const double[::1] support_norm = model._support_norms_
+    cdef const double[:, ::1] coef = model._dual_coef_
+    cdef const int32_t[::1] n_support_of = model.n_support_
+    cdef const double[::1] intercept = model.intercept_
+    cdef bint single_support, single_row, single = model._dtype_ == "float32"
+    cdef const void* support = address(model._support_rows_, &single_support)
+    cdef const void* rows = address(X, &single_row)
+    cdef Py_ssize_t n_classes = n_support_of.shape[0], n = whole(coef.shape[1]), d = whole(X.shape[1])
+    cdef double[::1] scratch = np.empty(d + SUMS * PART + 2 * n + n_classes * (n_classes - 1))
+    require(coef.shape[0] == n_classes - 1 and support_norm.shape[0] == coef.shape[1] and norm.shape[0] == len(X))
+    require(out.shape[0] == len(X) and out.shape[1] == intercept.shape[0] == n_classes * (n_classes - 1) // 2)
+    m.kernel.kind, m.kernel.degree, m.kernel.gamma = kernel.kind, kernel.degree, kernel.gamma
+    m.kernel.coef0 = kernel.coef0
+    m.norm, m.coef, m.n_support_of, m.intercept = &support_norm[0], &coef[0, 0], &n_support_of[0], &intercept[0]
+    m.n_support, m.n_classes, m.d = coef.shape[1], n_classes, X.shape[1]
+    m.x, m.part, m.terms = &scratch[0], &scratch[d], &scratch[d + SUMS * PART]
+    m.values, m.sums = &scratch[d + SUMS * PART + n], &scratch[d + SUMS * PART + 2 * n]
+    with nogil:
+        if single and single_support:
+            score_rows(&m, <const float*> support, <const char*> rows, single_row, &norm[0], <float*> m.x, out)
+        elif single:
+            score_rows(&m, <const double*> support, <const char*> rows, single_row, &norm[0], <float*> m.x, out)
+        elif single_support:
+            score_rows(&m, <const float*> support, <const char*> rows, single_row, &norm[0], <double*> m.x, out)
+        else:
+            score_rows(&m, <const double*> support, <const char*> rows, single_row, &norm[0], <double*> m.x, out)

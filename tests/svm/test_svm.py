@@ -657,9 +657,50 @@ def test_pairs_vote_and_rank_as_counted_one_by_one(rng, n_classes):
             ranked[i, b if score < 0 else a] += 1
             confidence[i, a] += score
             confidence[i, b] -= score
-    np.testing.assert_array_equal(pair_scores.votes(scores, n_classes), won)
+    np.testing.assert_array_equal(pair_scores.winners(scores, n_classes), won.argmax(axis=1))
     expected = ranked + confidence / (3 * (np.abs(confidence) + 1))
     np.testing.assert_array_equal(pair_scores.one_for_each_class(scores, n_classes), expected)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize(("n", "d", "n_classes"), [(60, 3, 2), (90, 300, 5), (300, 131, 3)])
+def test_any_number_of_rows_has_the_same_bits(rng, monkeypatch, kernel, n, d, n_classes):
+    y = np.arange(n) % n_classes
+    for types in (("f", "f", None), ("f", "d", "float64"), ("d", "f", "float32"), ("d", "d", None)):
+        X, Q = (
+            (rng.standard_normal((rows, d)) * (rng.random((rows, d)) < 0.7)).astype(dtype)
+            for rows, dtype in zip((n, 150), types)
+        )
+        model = SVC(kernel=kernel, gamma=1 / d, kernel_dtype=types[2], decision_function_shape="ovo").fit(X, y)
+        expected = model.decision_function(Q)
+        for size in (1, 2, 20, 100):
+            for few in (True, False):
+                with monkeypatch.context() as patch:
+                    patch.setattr(pair_scores, "_FEW_WORK", 1 << 40 if few else -1)
+                    patch.setattr(pair_scores, "_TWO_WORK", 1 << 40 if few else -1)
+                    np.testing.assert_array_equal(model.decision_function(Q[:size]), expected[:size])
+
+
+def test_the_interior_point_method_keeps_its_rows_or_makes_them_anew(rng):
+    X, rows = rng.standard_normal((400, 5)).astype(np.float32), np.arange(0, 400, 2)
+    y = np.where(X[rows, 0] + rng.standard_normal(200) > 0, 1.0, -1.0)
+    points = []
+    for buffer in (None, np.empty(1000)):
+        points.append(interior_point.Interior(interior_point.SignedRows(X, rows, y, buffer), y, np.ones(200)))
+        while points[-1].step():
+            pass
+    np.testing.assert_array_equal(points[0].a, points[1].a)
+    assert points[0].n_steps > 5
+
+
+def test_slow_pairs_of_narrow_rows_are_given_up_when_another_method_takes_as_long(rng, monkeypatch):
+    X = rng.standard_normal((240, 6)) * 10.0 ** np.arange(-2, 4)
+    y = np.where(rng.random(240) < 0.2, rng.integers(0, 4, 240), np.digitize(X[:, 5], [-600, 0, 600]))
+    model = SVC(kernel="linear").fit(X, y)
+    assert model.fit_status_ == 0
+    assert model.kkt_violation(X, y) <= 1.1e-3
+    assert model.n_iter_.max() * 120 < 4 * small_pairs.PATIENCE
 
 
 def test_one_row_has_the_scores_that_it_has_among_many(rng):
