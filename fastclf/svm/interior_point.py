@@ -11,7 +11,7 @@ minimal optimisation starts from the result and proves the optimum.
 
 import numpy as np
 
-# The most matrix entries in a block of rows. Where there is no memory for Z, a block is converted to float64 at each use.
+# The most matrix entries in a block of rows. Without memory for Z, a block is converted to float64 at each use.
 _BLOCK = 1 << 18
 
 # The cost of the method is that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds for the calls of NumPy, and

@@ -21,7 +21,8 @@ _STALE = 50
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # The interior point method takes over when steps have taken as long as it does, at the latest after _SLOW steps for
-# each row, but at least _SLOW_LEAST. A step takes a nanosecond for each row, for _SET_ROWS at most, and _STEP_COST more.
+# each row or, if that is more, _SLOW_LEAST steps. A step takes _STEP_COST nanoseconds and one for each row, of at most
+# _SET_ROWS.
 _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
 # Newton's method starts when the steps since its last run have visited _NEWTON_COST rows for each multiplication of its
