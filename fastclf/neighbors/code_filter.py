@@ -109,22 +109,21 @@ class CodedQueries(NamedTuple):
 class FilterPass(Pass):
     """The state of one thread's pass over codes for a block of queries, with a list of candidate rows for each query.
 
-    Kernels write the lists.
+    Kernels write the lists. With `n_lists` there are fewer lists, for kernels that search by one query after another.
     """
 
-    __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_row", "list_size", "scans", "stride")
+    __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_place", "list_size", "scans", "stride")
 
-    def __init__(self, search, queries, found, panel):
+    def __init__(self, search, queries, found, panel, n_lists=None):
         super().__init__(search, queries.plain, found, panel)
-        n_queries, capacity = len(queries.base), _list_capacity(found.k)
+        n_lists, capacity = n_lists or len(queries.base), _list_capacity(found.k)
         self.codes: CodedQueries = queries
         self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
         self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
-        self.list_size = np.zeros(n_queries, np.intp)  # (n_queries,): the number of rows in each query's list
-        # (n_queries,) intp: the size of a query's list at which the list is refined next
-        self.list_mark = np.full(n_queries, 64 + 2 * found.k)
-        self.list_row = np.empty((n_queries, capacity), np.intp)  # the row numbers in each query's list
-        self.list_key = np.empty((n_queries, capacity), np.intc)  # a lower bound of each listed row's distance
+        self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each list
+        self.list_mark = np.full(n_lists, 64 + 2 * found.k)  # (n_lists,) intp: the size of a list at which it is refined
+        self.list_place = np.empty((n_lists, capacity), np.intp)  # the places of the codes of each list's rows
+        self.list_key = np.empty((n_lists, capacity), np.intc)  # a lower bound of each listed row's distance
         # best_key and best_row: scratch space for a heap of the rows of one list that are measured next
         self.best_key = np.empty(capacity)
         self.best_row = np.empty(capacity, np.intp)

@@ -10,6 +10,7 @@ from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code
     const unsigned char* code       # the codes of all rows, in panels
+    const Py_ssize_t* rows          # (n_places,) the row at each place, n_rows where there is none; NULL: row i at i
     const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
     const float* slack              # (n_blocks,) the largest e(x) of each block of rows
     const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
@@ -23,7 +24,7 @@ ctypedef struct filter_t:
     Py_ssize_t capacity             # the capacity of each list
     Py_ssize_t* list_size           # (n_queries,) the number of rows in each query's list
     Py_ssize_t* list_mark           # (n_queries,) the size of a list at which it is refined next
-    Py_ssize_t* list_row            # (n_queries, capacity) the rows of each list
+    Py_ssize_t* list_place          # (n_queries, capacity) the places of the rows of each list
     int* list_key                   # (n_queries, capacity) a key orders rows by their lower bound, nearest first
     double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
     Py_ssize_t* best_row            # (n_best,) the row numbers of the heap of `best_key`
@@ -46,13 +47,14 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     cdef const double[::1] query_shift = state.codes.shift
     cdef Py_ssize_t[::1] list_size = state.list_size
     cdef Py_ssize_t[::1] list_mark = state.list_mark
-    cdef Py_ssize_t[:, ::1] list_row = state.list_row
+    cdef Py_ssize_t[:, ::1] list_place = state.list_place
     cdef int[:, ::1] list_key = state.list_key
     cdef double[::1] best_key = state.best_key
     cdef Py_ssize_t[::1] best_row = state.best_row
     f.stride = state.stride
     f.width = query_code.shape[1]
     f.code = &code[0]
+    f.rows = NULL
     f.half = &half[0]
     f.slack = &slack[0]
     f.length = &length[0]
@@ -62,10 +64,10 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     f.query_length = &query_length[0]
     f.query_per = &query_per[0]
     f.query_shift = &query_shift[0]
-    f.capacity = list_row.shape[1]
+    f.capacity = list_place.shape[1]
     f.list_size = &list_size[0]
     f.list_mark = &list_mark[0]
-    f.list_row = &list_row[0, 0]
+    f.list_place = &list_place[0, 0]
     f.list_key = &list_key[0, 0]
     f.best_key = &best_key[0]
     f.best_row = &best_row[0]
@@ -99,7 +101,7 @@ cdef inline void prepare_codes(
     codes.shift = codes.per + padded
     f.list_size = <Py_ssize_t*> piece(scratch, 2 * n * <Py_ssize_t> sizeof(Py_ssize_t))
     f.list_mark = f.list_size + n
-    f.list_row = <Py_ssize_t*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
+    f.list_place = <Py_ssize_t*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
     f.list_key = <int*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(int))
     f.best_key = <double*> piece(scratch, capacity * <Py_ssize_t> sizeof(double))
     f.best_row = <Py_ssize_t*> piece(scratch, capacity * <Py_ssize_t> sizeof(Py_ssize_t))
@@ -113,6 +115,7 @@ cdef inline void prepare_codes(
         f.list_size[query] = 0
         f.list_mark[query] = 64 + 2 * s.k
     f.width, f.code, f.half = model.neighbors.width, model.neighbors.code, model.neighbors.half
+    f.rows = NULL
     f.slack, f.length = model.neighbors.slack, model.neighbors.length
     f.query_code, f.query_base, f.query_slack, f.query_length = codes.code, codes.base, codes.slack, codes.length
     f.query_per, f.query_shift = codes.per, codes.shift

@@ -8,195 +8,28 @@
 # `_code_bound.pxd` defines codes and proves the bound.
 from cython cimport floating
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, floor, sqrt
 
 from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
-from neighbors._distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
 from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
+from neighbors._code_screen cimport coded_t, key_limit, note, products_row, reach, refine
+from neighbors._distance cimport dot_t, manhattan_t
 from _model cimport model_t, raw_search_t, search_f
 from neighbors._search cimport (
-    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, measure, measure_waiting, metrics_t,
-    screen_row, search_t,
+    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, search_t,
 )
 from _vector cimport (
-    LANES_D, LANES_F, add_differences, add_products, at_least_i, at_most_l, lowest_bit, prefetch, require, spread_i,
-    spread_l, vec_d, vec_f, vec_i, vec_l,
+    LANES_D, LANES_F, add_differences, add_products, at_least_i, at_most_l, lowest_bit, spread_i, spread_l, vec_i,
+    vec_l,
 )
-from fastclf._heap cimport precedes, push, sort as sort_heap
+from fastclf._heap cimport sort as sort_heap
 from _status cimport FASTCLF_OK
 
 BLOCK_ROWS = BLOCK
 
 cdef enum:
-    FEW = 8           # this number of rows is measured before a list is shortened; k more rows while tau is infinite
-    MOST_SORTED = 64  # the largest number of rows that are measured in the order of their screens
-    STEP = 64         # a search over raw pointers checks after this number of blocks whether the codes save time
-    SAMPLED = 64      # the approximate number of blocks in the sample, which is searched first
-
-ctypedef fused coded_t:
-    euclidean_t
-    cosine_t
-    manhattan_t
-    dot_t
-
-cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
-    """The largest distance from the query, in units of the codes, of a code whose row may be within tau."""
-    cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
-    if coded_t is euclidean_t:
-        if metric.squared:
-            tau = sqrt(tau)
-        tau = tau * up + sqrt(<double> s.d) * 4e-162
-    elif coded_t is cosine_t:
-        tau = sqrt(2 * (tau + (2 * s.d + 8) * 1.2e-16)) * up + 1e-15
-    elif coded_t is dot_t:
-        tau = tau + f.query_shift[query]
-    else:
-        tau = tau * up
-    return tau * f.query_per[query] + f.query_slack[query]
-
-
-cdef inline int key_limit(
-    const coded_t* metric, const filter_t* f, double reached, Py_ssize_t query, Py_ssize_t block
-) noexcept nogil:
-    """The largest key that a row of this block may have if its code is within `reached` of the query's code.
-
-    A row of the block with a larger key is farther away than tau.
-    """
-    cdef double slack = f.slack[block], limit
-    if coded_t is dot_t:
-        limit = (
-            reached + f.query_slack[query] * (f.length[block] - 1) + f.query_length[query] * slack
-            - f.query_base[query]
-        )
-        limit = limit + 1e-12 * (1 + (limit if limit > 0 else -limit))
-    elif coded_t is manhattan_t:
-        limit = (reached + slack) * (1 + 1e-12)
-    else:
-        limit = reached + slack
-        limit = 0.5 * limit * limit * (1 + 1e-12) - f.query_base[query]
-    if not limit < INT_MAX:
-        return INT_MAX
-    return <int> floor(limit) if limit > -INT_MAX else -INT_MAX
-
-
-cdef void refine(
-    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
-) noexcept nogil:
-    """Measure the rows of a query's list with the smallest keys, and drop the rows that are then out of reach."""
-    cdef Py_ssize_t* row = f.list_row + query * f.capacity
-    cdef int* key = f.list_key + query * f.capacity
-    cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
-    cdef Py_ssize_t first = FEW if s.tau[query] < INFINITY else FEW + s.k, wanted = first, block
-    cdef double reached
-    cdef int limit = 0
-    cdef bint beyond
-    while n:
-        reached = reach(metric, s, f, query)
-        kept = 0
-        block = -1
-        for i in range(n):
-            if row[i] // BLOCK != block:
-                block = row[i] // BLOCK
-                limit = key_limit(metric, f, reached, query, block)
-            key[kept] = key[i]
-            row[kept] = row[i]
-            kept += key[i] <= limit
-        n = kept
-        if not to_the_end and n <= f.capacity // 2 and wanted > first:
-            break
-        n_best = min(n, wanted)
-        if n_best == n:
-            for i in range(n):
-                f.best_row[i] = row[i]
-            n = 0
-        else:
-            for i in range(n_best):
-                f.best_key[i] = INFINITY
-                f.best_row[i] = s.n_rows
-            for i in range(n):
-                push(f.best_key, f.best_row, n_best, key[i], row[i])
-            kept = 0
-            for i in range(n):
-                beyond = precedes(f.best_key[0], f.best_row[0], key[i], row[i])
-                key[kept] = key[i]
-                row[kept] = row[i]
-                kept += beyond
-            n = kept
-        measure_rows(metric, s, X, f.best_row, f.best_key, n_best, query)
-        f.n_measured += n_best
-        wanted = min(2 * wanted, f.n_best)
-    f.n_refined += 1
-    f.list_size[query] = n
-    f.list_mark[query] = min(f.capacity, max(128 + 2 * s.k, 2 * n))
-
-
-cdef inline void prefetch_row(const floating* x, Py_ssize_t d) noexcept nogil:
-    cdef Py_ssize_t j = 0
-    while j < d:
-        prefetch(x + j)
-        j += 64 // <Py_ssize_t> sizeof(floating)
-
-
-cdef void measure_rows(
-    const coded_t* metric, search_t* s, const floating* X, Py_ssize_t* row, double* near, Py_ssize_t n,
-    Py_ssize_t query
-) noexcept nogil:
-    """Measure n rows of a list, prefetching the next ones; `near` is scratch space for n numbers.
-
-    Rows are screened first. The rows that pass, up to MOST_SORTED, are measured in the order of their screens, because
-    the nearest rows make tau small for the other rows.
-    """
-    cdef Py_ssize_t i, j, at, n_near = 0, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
-    cdef const floating* x
-    cdef const floating* q = <const floating*> s.screen_query + query * d
-    cdef double screen
-    for i in range(min(n, 4)):
-        prefetch_row(X + row[i] * d, ahead)
-    for i in range(n):
-        if i + 4 < n:
-            prefetch_row(X + row[i + 4] * d, ahead)
-        if coded_t is cosine_t:  # cosine has no screen of a single row, because the row would have to be scaled
-            measure(metric, s, X, row[i], query)
-            continue
-        x = X + row[i] * d
-        if floating is float:
-            screen = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d)
-        else:
-            screen = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d)
-        if screen <= s.bound[query]:
-            at = row[i]
-            j = n_near
-            while 0 < j < MOST_SORTED and near[j - 1] > screen:
-                near[j] = near[j - 1]
-                row[j] = row[j - 1]
-                j -= 1
-            near[j] = screen
-            row[j] = at
-            n_near += 1
-    for i in range(n_near):
-        if near[i] <= s.bound[query]:
-            measure(metric, s, X, row[i], query)
-    measure_waiting(metric, s, X)
-
-
-cdef inline void note(
-    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, int key, Py_ssize_t query
-) noexcept nogil:
-    """Append a row to the query's list, unless the query must not find this row."""
-    cdef Py_ssize_t at
-    if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]):
-        return
-    if s.self_row != NULL and s.self_row[query] == row:
-        return
-    if f.list_size[query] >= f.list_mark[query]:
-        refine(metric, s, f, X, query, False)
-    at = query * f.capacity + f.list_size[query]
-    require(f.list_size[query] < f.capacity)
-    f.list_row[at] = row
-    f.list_key[at] = key
-    f.list_size[query] += 1
-
+    STEP = 64     # a search over raw pointers checks after this number of blocks whether the codes save time
+    SAMPLED = 64  # the approximate number of blocks in the sample, which is searched first
 
 cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
@@ -250,31 +83,6 @@ cdef inline void products_tile(
                 r = lowest_bit(near[i])
                 near[i] &= near[i] - 1
                 note(metric, s, f, X, row + r, -(<const int*> sums)[2 * LANES_F * i + r], query + i)
-
-
-cdef inline void products_row(
-    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
-    int limit
-) noexcept nogil:
-    """Do as `products_tile` does for one panel and one query, reading the panel in the order of memory."""
-    cdef Py_ssize_t n = f.width // 4, g, i, r
-    cdef const unsigned char* x = f.code + row * f.width
-    cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i sums[PANEL]  # PANEL // LANES_F elements are used, or all elements in a build without vectors
-    cdef unsigned int near
-    for i in range(PANEL // LANES_F):
-        sums[i] = -(<const vec_i*> (f.half + row))[i] if coded_t is not dot_t else spread_i(0)
-    for g in range(n):
-        prefetch(x + 2048)
-        for i in range(PANEL // LANES_F):
-            sums[i] = add_products(sums[i], x + 4 * LANES_F * i, q[g])
-        x += 4 * PANEL
-    for i in range(PANEL // LANES_F):
-        near = at_least_i(sums[i], spread_i(-limit))
-        while near:
-            r = lowest_bit(near)
-            near &= near - 1
-            note(metric, s, f, X, row + i * LANES_F + r, -(<const int*> &sums[i])[r], query)
 
 
 cdef inline void differences_tile(
