@@ -32,6 +32,8 @@ KERNELS = {
     "linear_model._scores",
     "naive_bayes._joints",
     "neighbors._bits_scan",
+    "neighbors._cells_build",
+    "neighbors._cells_search",
     "neighbors._code_scan",
     "neighbors._encode",
     "neighbors._formula_scan",
@@ -61,8 +63,8 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        # Both kernels or neither: one adds an offset to codes, the other subtracts it.
-        {"neighbors._code_scan", "neighbors._encode"},
+        # All of these kernels or none: one adds an offset to codes, the others subtract it.
+        {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan", "neighbors._encode"},
     ),
 }
 

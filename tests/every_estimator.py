@@ -37,6 +37,7 @@ SPECIAL = {
     "Nystroem": (lambda: fastclf.Nystroem(n_components=8, random_state=0), X, None),
 }
 MORE = {
+    "knn, cells": (lambda: fastclf.KNeighborsClassifier(3, algorithm="cells"), X.astype(np.float32), Y),
     "knn, filter": (lambda: fastclf.KNeighborsClassifier(3, algorithm="filter"), X.astype(np.float32), Y),
     "knn, canberra": (lambda: fastclf.KNeighborsClassifier(3, metric="canberra"), X, Y),
     "knn, brute": (lambda: fastclf.KNeighborsClassifier(3, algorithm="brute", weights="distance"), X, Y, NUMBERS),

@@ -49,7 +49,7 @@ PARAMETERS = {
     "radius": [0.0, 0.5, 3.0, np.inf],
     "weights": ["uniform", "distance"],
     "ties": ["first", "distance"],
-    "algorithm": ["auto", "brute", "filter", "tree", "kd_tree"],
+    "algorithm": ["auto", "brute", "filter", "cells", "tree", "kd_tree"],
     "metric": [
         "euclidean",
         "manhattan",

@@ -41,7 +41,7 @@ def test_the_number_of_threads_follows_argument_then_environment_then_cpus(monke
     assert (n_threads(), n_threads(5)) == (2, 5)
 
 
-@pytest.mark.parametrize("algorithm", ["brute", "filter", "tree"])
+@pytest.mark.parametrize("algorithm", ["brute", "filter", "cells", "tree"])
 def test_any_number_of_threads_can_be_asked_for(rng, algorithm):
     X = rng.standard_normal((20_000, 60), dtype=np.float32)
     few, many = (NearestNeighbors(algorithm=algorithm, n_jobs=n_jobs).fit(X) for n_jobs in (1, 10**30))

@@ -12,6 +12,7 @@ from ..linear_model.scores import LinearClassifier, as_dense
 from ..naive_bayes.base import NaiveBayesBase
 from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from ..neighbors.base import Neighbors
+from ..neighbors.cells import Cells
 from ..neighbors.centroid import NearestCentroid
 from ..neighbors.code_filter import Filter
 from ..neighbors.kdtree import Tree
@@ -94,7 +95,8 @@ def form_of(model):
         if isinstance(model, DecisionTree) and not isinstance(getattr(model, "classes_", None), list):
             return _nodes(model)
         if isinstance(model, Neighbors):
-            return Rows(model._scan.whole(), model._allowed)
+            index = model._scan.whole()
+            return Rows(index.plain if type(index) is Cells else index, model._allowed)
         voted = hasattr(model, "votes_")
         other_metric = isinstance(model, NearestCentroid) and model.metric != "euclidean"
         if isinstance(model, LinearClassifier) and not voted and not other_metric:

@@ -29,12 +29,16 @@ from .packed_bits import PackedRows
 from .scan import Scan
 from .search import Search
 
-_SHARED = """algorithm : {'auto', 'brute', 'filter', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
+_SHARED = """algorithm : {'auto', 'brute', 'filter', 'cells', 'tree', 'kd_tree', 'ball_tree'}, default='auto'
     How rows are searched; all give the same exact answer. 'brute' scans all rows. 'filter' scans codes of a byte a
-    coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'tree' is for low dimension and
-    metrics of the Minkowski family. 'kd_tree' and 'ball_tree' mean 'tree', but raise an error where scikit-learn's
+    coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'cells', for 'euclidean',
+    'sqeuclidean' and 'cosine', sorts the codes into about 2 sqrt(n) clusters, and reads those of a few ranges of rows:
+    for clustered rows and single queries. Its fit takes O(n sqrt(n)) products of codes (3 seconds for a million rows of
+    128 features) and twice the codes plus 16 bytes per row; rows added since are scanned. 'tree' is for low dimension
+    and metrics of the Minkowski family. 'kd_tree' and 'ball_tree' mean 'tree', but raise an error where scikit-learn's
     trees raise one; for a metric that 'tree' does not take and scikit-learn's ball tree takes, 'ball_tree' means
-    'auto'. 'auto' chooses the way with the lowest expected cost, estimated from a sample of the rows.
+    'auto'. 'auto' chooses the one of 'brute', 'filter' and 'tree' with the lowest expected cost, estimated from a
+    sample of the rows.
 leaf_size : int, default=30
     Accepted for compatibility with scikit-learn; without effect.
 p : float > 0, default=2
@@ -61,8 +65,8 @@ metric : str or callable, default='minkowski'
     byte per feature. X and queries may be SciPy's sparse matrices, in any format, for 'euclidean', 'sqeuclidean',
     'manhattan', 'cosine' and 'dot'; nothing is made dense, and `fit` keeps X by columns too. Where X is an array,
     queries may be sparse for every named metric but 'jaccard', 'nan_euclidean', and 'hamming' with bools. Packed and
-    sparse rows can be removed, but no rows can be added to them. 'filter' and 'tree' are not for packed or sparse rows,
-    'nan_euclidean' and functions.
+    sparse rows can be removed, but no rows can be added to them. 'filter', 'cells' and 'tree' are not for packed or
+    sparse rows, 'nan_euclidean' and functions.
 metric_params : dict, default=None
     For 'minkowski': `p`, and `w`, a weight per feature as in sum_j w_j |x_j - q_j|^p. For 'seuclidean': `V`, the
     variance of each feature. For 'mahalanobis': `VI`, the inverse of the covariance matrix, or `V`, the covariance

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._csr import Csr
 from .._exceptions import warn
+from .cells import Cells
 from .code_filter import Filter
 from .code_plan import plan
 from .custom_metric import Called, Pivots
@@ -18,7 +19,7 @@ from .packed_bits import Bits, PackedRows
 from .precomputed import Precomputed
 from .scan import Scan
 
-ALGORITHMS = ("auto", "brute", "filter", "tree", "kd_tree", "ball_tree")
+ALGORITHMS = ("auto", "brute", "filter", "cells", "tree", "kd_tree", "ball_tree")
 
 # Metrics that scikit-learn's ball tree does not support. With any other metric that no tree here supports,
 # algorithm='ball_tree' means 'auto'.
@@ -32,6 +33,10 @@ _FEW_NUMBERS = 1 << 20
 
 # With at most this number of features, X is searched by a tree rather than by a filter.
 _LOW_DIMENSION = 8
+
+
+# The share of the codes that a query by cells is expected to read.
+_CELLS_READ = 1 / 32
 
 
 class Maker(NamedTuple):
@@ -50,8 +55,8 @@ class Maker(NamedTuple):
         if algorithm == "tree":
             _require_metric(self.algorithm, metric, "tree", X)
             return Tree(X, metric, self.n_jobs)
-        if algorithm == "filter":
-            _require_metric(algorithm, metric, "coded", X)
+        if algorithm in ("filter", "cells"):
+            _require_metric(algorithm, metric, "coded" if algorithm == "filter" else "celled", X)
             return self._filter(X, metric)
         if isinstance(X, PackedRows):
             return Bits(X, metric)
@@ -76,10 +81,14 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A Filter; for algorithm='auto' a Scan if no filter is expected to be faster."""
+        """A Filter, or Cells, which need one; for algorithm='auto' a Scan if no filter is expected to be faster."""
         scan = Scan(X, metric)
-        coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=self.algorithm == "filter")
-        return scan if coder is None else Filter(X, scan.metric, coder, self.n_jobs)
+        cells, force = self.algorithm == "cells", self.algorithm != "auto"
+        coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=force, share=_CELLS_READ if cells else 1)
+        if coder is None:
+            return scan
+        coded = Filter(X, scan.metric, coder, self.n_jobs)
+        return Cells(coded, self.n_jobs) if cells else coded
 
 
 def _as_scikit_learn_has_it(algorithm, X, metric):

@@ -39,12 +39,12 @@ _CACHED_BYTES = 1 << 21  # codes of at most this number of bytes are taken to st
 _PAYS = 0.75
 
 
-def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
+def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False, share=1.0):
     """The Coder with the lowest expected cost of a search of X.
 
     The result is None if rows have too many features for a code, or, without `force`, if no code is expected to be
     faster than a scan. `memory` (megabytes) limits the size of the sample. Some rows of the sample serve as queries,
-    which are compared with all rows once.
+    which are compared with all rows once. `share` is the expected share of all codes that a query reads.
     """
     n, d = X.shape
     if d > _MOST_COLUMNS:
@@ -72,8 +72,8 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False):
     def cost(width, near):
         """The expected cost of a query relative to a scan: the larger one of a query alone and one of many queries."""
         measured = near * (_MEASURE + _MEASURE_COORDINATE * d)
-        one = width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW + measured
-        many = width * code_product + _ROW + measured
+        one = share * (width * (_CACHED_BYTE if n * width <= _CACHED_BYTES else _BYTE) + _ROW) + measured
+        many = share * (width * code_product + _ROW) + measured
         return max(one / (d * X.itemsize * _BYTE), many / (d * X.itemsize / 4 * product))
 
     def worth(width):

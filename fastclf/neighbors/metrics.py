@@ -22,6 +22,7 @@ class Named(NamedTuple):
     as_it_lies: bool = False
     tree: bool = False  # whether the box of a kd-tree's node bounds the distances of its rows
     coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
+    celled: bool = False  # whether codes bound distances by their Euclidean norms, so that cells are possible
     sparse: bool = False  # whether an inverted index of sparse rows computes the metric
     packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits
     formula: bool = False  # whether `_formula_scan.pyx` computes the metric
@@ -35,12 +36,12 @@ class Named(NamedTuple):
 
 
 METRICS = (
-    Named("euclidean", ("l2",), norm=2.0, as_it_lies=True, tree=True, coded=True, sparse=True),
-    Named("sqeuclidean", as_it_lies=True, tree=True, coded=True, sparse=True),
+    Named("euclidean", ("l2",), norm=2.0, as_it_lies=True, tree=True, coded=True, celled=True, sparse=True),
+    Named("sqeuclidean", as_it_lies=True, tree=True, coded=True, celled=True, sparse=True),
     Named("manhattan", ("l1", "cityblock"), norm=1.0, as_it_lies=True, tree=True, coded=True, sparse=True),
     Named("chebyshev", ("infinity",), norm=np.inf, as_it_lies=True, tree=True),
     Named("minkowski", ("p",), tree=True),
-    Named("cosine", coded=True, sparse=True),
+    Named("cosine", coded=True, celled=True, sparse=True),
     Named("dot", coded=True, sparse=True),
     Named("hamming", as_it_lies=True, packed=True),
     Named("jaccard", scanned=False, packed=True),

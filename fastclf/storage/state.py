@@ -26,6 +26,7 @@ from .._estimator import Estimator
 # has no such method, is checked by the object that has it as an attribute.
 _CLASSES = {
     "Bits": "neighbors.packed_bits.Bits",
+    "Cells": "neighbors.cells.Cells",
     "Coder": "neighbors.code_filter.Coder",
     "Columns": "neighbors.inverted_index.Columns",
     "Csr": "_csr.Csr",

@@ -89,7 +89,7 @@ def search(tmp_path_factory):
 def test_the_cython_example_finds_what_kneighbors_finds_from_8_threads(search):
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((3000, 10)), rng.standard_normal((64, 10))
-    for algorithm in ("brute", "filter", "tree"):
+    for algorithm in ("brute", "filter", "cells", "tree"):
         model = fastclf.NearestNeighbors(algorithm=algorithm).fit(X)
         embedded, expected = fastclf.embed(model), model.kneighbors(queries, n_neighbors=3)
 

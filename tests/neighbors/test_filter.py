@@ -239,7 +239,7 @@ def test_rows_too_wide_for_the_proof_are_scanned(rng):
     assert model.kneighbors(X[3:4])[1] == [[3]]
 
 
-@pytest.mark.parametrize("algorithm", ["filter", "tree"])
+@pytest.mark.parametrize("algorithm", ["filter", "cells", "tree"])
 @pytest.mark.parametrize(
     ("make_rows", "metric", "named"),
     [

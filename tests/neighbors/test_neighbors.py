@@ -64,6 +64,7 @@ def test_the_table_says_which_index_takes_a_metric(rng, metric):
     assert takes(X, algorithm="tree") == takes(X, algorithm="kd_tree") == metric.tree
     assert takes(X, algorithm="ball_tree") == (metric.tree or metric.name in ONLY_IN_BALLS)
     assert takes(X, algorithm="filter") == metric.coded
+    assert takes(X, algorithm="cells") == metric.celled
     assert takes(sparse_X) == (metric.sparse or metric.precomputed)
     assert takes(np.where(X > 1, np.nan, X)) == metric.missing
     rows = NearestNeighbors(metric=metric.name, metric_params=NEEDED.get(metric.name)).fit(X > 0)._scan.some_rows

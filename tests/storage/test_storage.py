@@ -52,6 +52,7 @@ FITTED = {
     "search, weighted minkowski": lambda: NearestNeighbors(p=3, metric_params={"w": [1, 0.1, 2]}).fit(X),
     "search, table": lambda: NearestNeighbors().fit(pandas.DataFrame(X, columns=["a", "ü", "\U0001f600"])),
     "search, filter": lambda: NearestNeighbors(n_neighbors=3, radius=2.0, algorithm="filter").fit(X),
+    "search, cells": lambda: NearestNeighbors(n_neighbors=3, radius=2.0, algorithm="cells").fit(X),
     "search, filter, manhattan": lambda: NearestNeighbors(n_neighbors=3, p=1, algorithm="filter").fit(X),
     "search, bits": lambda: NearestNeighbors(radius=0.4, metric="hamming").fit(X > 4),
     "search, bits given": lambda: NearestNeighbors(metric="jaccard", metric_params={"n_bits": 3}).fit(as_bytes(X)),

@@ -1,0 +1,296 @@
+"""Exact search of clustered rows: cells, ruled out by the distances of their centres, hold rows sorted by distance.
+
+`src_cython/neighbors/_cells_search.pyx` has the bounds and their proof.
+"""
+
+from itertools import pairwise
+from math import ceil, sqrt
+
+import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+from .._state_table import Array, Instance, SizeOf, Starts, declare
+from .._threads import advance, aside, n_threads, ranges, run
+from .code_filter import Filter, FilterPass
+from .metrics import MetricOf, names_with
+from .search import Heaps, Index, require_full
+
+kernels = _simd.load("neighbors._cells_search")
+builder = _simd.load("neighbors._cells_build")
+
+# The number of cells is this factor times the root of the number of rows, but a cell has at least _CELL_ROWS rows on
+# average. On a million rows of 128 features, the set A of the benchmarks, 1000 to 4000 cells are about equally fast.
+_CELLS_PER_ROOT = 2.0
+_CELL_ROWS = 16
+
+# The centres are the means of a sample, with this number of rows for each centre, after this number of iterations.
+_SAMPLED_ROWS = 64
+_ITERATIONS = 6
+
+# The most bytes of the sample, unless it then had less than a row for each centre.
+_SAMPLED_BYTES = 1 << 26
+
+# A query is left to the filter if its range has a larger share of the panels: one query that comes alone, and one of
+# many, which the filter answers for less.
+_MOST_ALONE, _MOST_OF_MANY = 0.8, 0.2
+_ALONE = 4
+
+# After this number of queries of a block, the rest is left to the filter, too, if most queries were.
+_TRIED = 16
+
+# The most queries of a block, and the most queries that the filter answers at once.
+_BLOCK_QUERIES = 1 << 12
+
+# Work of fewer multiply-adds than this is done faster than a thread is woken.
+_THREAD_WORK = 1 << 20
+
+# Number of panels of 16 rows that the first kernel call searches, before their duration is known.
+_FIRST_PANELS = 1 << 13
+
+
+class Visit(FilterPass):
+    """One thread's visits to cells, for a block of queries, one after another. Kernels write all arrays."""
+
+    __slots__ = ("begin", "end", "far", "home", "home_far", "most", "position")
+
+    def __init__(self, search, queries, found, cells, most):
+        super().__init__(search, queries, found, None, n_lists=1)
+        n_cells, n_padded = len(cells.centers), len(cells.center_square)
+        self.position = np.array([0, -1, 0, 0, 0])  # the items that `_cells_search.pyx` names
+        self.home = np.empty(2, np.intp)  # the cell next to the query, and its squared distance in code units
+        self.far, self.home_far = np.empty((2, n_padded), np.intc)  # squared distances of centres
+        self.begin, self.end = np.empty((2, n_cells), np.intp)  # ranges of panels that may have near rows
+        self.most = most  # the largest share of the panels that is searched
+
+
+class Cells(Index):
+    """The codes of a Filter, sorted into cells around centres, and within a cell by their distance from its centre.
+
+    Its construction takes O(n sqrt(n) width) products of codes, on all threads, and 36 bytes per row while it lasts.
+    Beyond the filter it has another copy of the codes and 12 bytes per row.
+
+    Parameters
+    ----------
+    plain : Filter
+        The rows and their codes in the order of the rows, which answers what the cells do not pay for: searches by
+        radius, queries with near rows in too many cells, and many neighbours.
+    n_jobs : int, default=None
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_cells, width), int8
+        The centre of each cell, a code.
+    center_code, center_square : ndarrays of shape (n_padded * width,), uint8, and (n_padded,), intc
+        The centres in panels of 16, and their squared norms.
+    starts : ndarray of shape (n_cells + 1,), int64
+        The first panel of each cell, and the number of panels.
+    rows : ndarray of shape (n_places,), intp
+        The row at each place, 16 places a panel; the number of rows at the places that fill up a cell's last panel,
+        and after the last cell up to a multiple of 256.
+    code, half, slack, length : ndarrays
+        As those of a Filter, by place instead of row.
+    first_key : ndarray of shape (n_panels,), intc
+        The squared distance of the first row of each panel from its centre, in units of the codes.
+    last_key : ndarray of shape (n_cells,), intc
+        The same of the last row of each cell.
+    cell_slack : ndarray of shape (n_cells,), float32
+        The largest slack in each cell.
+    """
+
+    _state_table = declare(
+        metric=MetricOf(names_with("celled")),
+        plain=Instance(Filter),
+        n_width=SizeOf(lambda index: index.plain.coder.width),
+        centers=Array("int8", "n_cells", "n_width", least=1),
+        n_padded=SizeOf(lambda index: _up(len(index.centers), builder.PANEL_ROWS)),
+        n_center_bytes=SizeOf(lambda index: _up(len(index.centers), builder.PANEL_ROWS) * index.plain.coder.width),
+        center_code=Array("uint8", "n_center_bytes"),
+        center_square=Array("intc", "n_padded"),
+        first_key=Array("intc", "n_panels"),
+        starts=Starts("n_cells", "n_panels", full=True),
+        last_key=Array("intc", "n_cells"),
+        cell_slack=Array("float32", "n_cells"),
+        n_places=SizeOf(lambda index: _up(len(index.first_key) * builder.PANEL_ROWS, builder.BLOCK_ROWS)),
+        n_blocks=SizeOf(lambda index: ceil(len(index.first_key) * builder.PANEL_ROWS / builder.BLOCK_ROWS)),
+        n_bytes=SizeOf(
+            lambda index: _up(len(index.first_key) * builder.PANEL_ROWS, builder.BLOCK_ROWS) * index.plain.coder.width
+        ),
+        n_row_numbers=SizeOf(lambda index: len(index.X) + 1),
+        rows=Array("intp", "n_places", below="n_row_numbers"),
+        code=Array("uint8", "n_bytes"),
+        half=Array("intc", "n_places"),
+        slack=Array("float32", "n_blocks"),
+        length=Array("float32", "n_blocks"),
+    )
+
+    def __init__(self, plain, n_jobs=None):
+        super().__init__(plain.X, plain.metric)
+        self.plain = plain
+        threads = n_threads(n_jobs) if self.X.size >= _THREAD_WORK else 1
+        n = len(self.X)
+        n_cells = max(1, min(int(_CELLS_PER_ROOT * sqrt(n)), n // _CELL_ROWS))
+        centers = _means(plain.code, n, plain.width, n_cells, threads)
+        cell = nearest_centers(plain.code, centers, threads)[:n]
+        self._sort(centers, cell, threads)
+
+    def _sort(self, centers, cell, threads):
+        """Order the rows by cell, then by their distance from the centre, then by row, and copy the codes."""
+        plain, n, panel = self.plain, len(cell), builder.PANEL_ROWS
+        counts = np.bincount(cell, minlength=len(centers))
+        taken = np.flatnonzero(counts)
+        key = np.empty(n, np.intc)
+        _in_ranges(lambda *part: builder.squared_radii(plain.code, *part, centers, cell, key), n, threads)
+        order = aside(np.argsort, cell.astype(np.int64) << 32 | key, kind="stable")
+        counts = counts[taken]
+        self.centers = np.ascontiguousarray(centers[taken])
+        self.center_code, self.center_square = _in_panels(self.centers)
+        self.starts = np.concatenate([[0], np.cumsum(-(-counts // panel))]).astype(np.int64)
+        ends = np.cumsum(counts)
+        n_places = _up(int(self.starts[-1]) * panel, builder.BLOCK_ROWS)
+        self.rows = np.full(n_places, n)
+        # the panels before a cell have unused places, by which its rows are shifted
+        self.rows[np.arange(n) + np.repeat(panel * self.starts[:-1] - (ends - counts), counts)] = order
+        firsts = self.rows[: panel * self.starts[-1] : panel]
+        self.first_key, self.last_key = key[firsts], key[order[ends - 1]]
+        self.code = aligned((n_places, plain.width), np.uint8).reshape(-1)
+        self.code.fill(128)
+        self.half = np.zeros(n_places, np.intc)
+        self.slack, self.length = np.zeros((2, n_places // builder.BLOCK_ROWS), np.float32)
+        _in_ranges(lambda *part: builder.move_codes(self, *part, n), n_places, threads, builder.BLOCK_ROWS)
+        by_panel = np.repeat(self.slack, builder.BLOCK_ROWS // panel)
+        self.cell_slack = np.maximum.reduceat(by_panel, self.starts[:-1])
+
+    def _check_rest(self, sizes, entries):
+        plain = self.plain
+        if plain.X.shape != self.X.shape or plain.X.dtype != self.X.dtype or plain.metric.name != self.metric.name:
+            raise ValueError("plain is a filter of other rows; one of the same X and metric is wanted")
+
+    def nearest(self, search, distance_out, index_out):
+        """The k nearest rows of each query; cells are used if k is at most a sixteenth of the number of rows."""
+        k = index_out.shape[1]
+        if 16 * k > len(self.X):
+            self.plain.nearest(search, distance_out, index_out)
+            return
+        most = _MOST_ALONE if len(search.queries) <= _ALONE else _MOST_OF_MANY
+        left = []
+
+        def visit(block):
+            part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
+            state = Visit(part, self.plain._queries(part), heaps, self, most)
+            n_left = done = 0
+            for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):  # a range without end
+                outcome = kernels.visit(self.X, self, state, stop - start)
+                if outcome == kernels.CROWDED:
+                    left.append(block[0] + int(state.position[0]) - 1)
+                    n_left += 1
+                    if n_left >= _TRIED and 2 * n_left > state.position[0]:
+                        left.extend(range(block[0] + int(state.position[0]), block[1]))
+                        return
+                advance(search.progress, int(state.position[0] - done - (outcome == kernels.CROWDED)) * len(self.X))
+                done = state.position[0]
+                yield
+                if outcome == kernels.FINISHED:
+                    return
+
+        threads, blocks = self._cut(search, k)
+        run(visit, blocks, threads)
+        self._answer_left(search, np.sort(np.array(left, np.intp)), distance_out, index_out)
+        require_full(index_out, search.fewer)
+
+    def _answer_left(self, search, left, distance_out, index_out):
+        """Answer the queries that are left to the filter."""
+        query_bytes = 8 * search.queries.shape[1] + 32 * index_out.shape[1]
+        size = int(max(1, min(_BLOCK_QUERIES, search.memory * 1e6 / 4 / query_bytes)))
+        for first in range(0, len(left), size):
+            some = left[first : first + size]
+            shape = len(some), index_out.shape[1]
+            distance, index = np.empty(shape), np.empty(shape, np.intp)
+            part = search.of(some)._replace(memory=search.memory / 2)
+            self.plain.nearest(part, None if distance_out is None else distance, index)
+            index_out[some] = index
+            if distance_out is not None:
+                distance_out[some] = distance
+
+    def within(self, search, radius, indices_out, distances_out):
+        """Write all rows within the radius of each query, by ascending row; the filter does it."""
+        self.plain.within(search, radius, indices_out, distances_out)
+
+    def _cut(self, search, k):
+        """(threads, blocks of queries that fit the memory)."""
+        (n, d), n_queries = self.X.shape, len(search.queries)
+        query_bytes = 16 * k + 2 * self.plain.width + 64 + d * (16 if search.queries.dtype == self.X.dtype else 56)
+        threads = min(n_threads(search.n_jobs), n_queries) if n_queries * n >= _THREAD_WORK else 1
+        most = int(max(1, min(_BLOCK_QUERIES, search.memory * 1e6 / 2 / threads / query_bytes)))
+        n_blocks = max(ceil(n_queries / most), min(4 * threads, n_queries) if threads > 1 else 1)
+        size = ceil(n_queries / n_blocks)
+        return threads, [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
+
+
+def nearest_centers(code, centers, threads):
+    """The number of the nearest centre of each code, intc: of several the first."""
+    centers = np.ascontiguousarray(np.concatenate([centers, *[centers[-1:]] * (-len(centers) % 4)]))
+    base = np.empty(len(centers), np.intc)
+    builder.bases(centers, base)
+    n = len(code) // centers.shape[1]
+    cell = np.empty(n, np.intc)
+    _in_ranges(lambda *part: builder.nearest_centers(code, *part, centers, base, cell), n, threads)
+    return cell
+
+
+def _means(code, n, width, n_cells, threads):
+    """The centres, int8: the means of cells of a sample, by Lloyd's algorithm from evenly spaced rows of the sample.
+
+    Integers are summed, so that the number of threads changes nothing.
+    """
+    pair = 2 * builder.PANEL_ROWS
+    pairs = code.reshape(-1, pair * width)
+    full = pairs[: max(1, n // pair)]
+    wanted = ceil(n_cells * min(_SAMPLED_ROWS, max(1, _SAMPLED_BYTES // (n_cells * width))) / pair)
+    sample = full[np.unique(np.linspace(0, len(full) - 1, wanted).astype(np.intp))].reshape(-1)
+    n_sampled = len(sample) // width if n >= pair else n
+    chosen = np.unique(np.linspace(0, n_sampled - 1, n_cells).astype(np.intp))
+    panels = sample.reshape(-1, width // 4, builder.PANEL_ROWS, 4)
+    centers = panels[chosen // builder.PANEL_ROWS, :, chosen % builder.PANEL_ROWS].reshape(-1, width) ^ 128
+    centers = centers.view(np.int8)
+    for _ in range(_ITERATIONS):
+        centers = _moved(sample, n_sampled, centers, threads)
+    return centers
+
+
+def _moved(sample, n_sampled, centers, threads):
+    """The rounded mean of each cell of the sample; the centre itself where it has no cell."""
+    cell = nearest_centers(sample, centers, threads)
+    sums, counts = np.zeros(centers.shape, np.int64), np.zeros(len(centers), np.int64)
+    _in_ranges(lambda *part: builder.sum_codes(sample, *part, cell, sums, counts), n_sampled, 1)
+    means = np.rint(sums / np.maximum(counts, 1)[:, None]).astype(np.int8)
+    return np.where(counts[:, None] > 0, means, centers)
+
+
+def _in_panels(centers):
+    """(centres in panels, their squared norms), padded to whole panels by zeros."""
+    n, width = centers.shape
+    padded = np.zeros((_up(n, builder.PANEL_ROWS), width), np.int8)
+    padded[:n] = centers
+    panels = padded.view(np.uint8).reshape(-1, builder.PANEL_ROWS, width // 4, 4).transpose(0, 2, 1, 3) ^ 128
+    code = aligned((len(padded), width), np.uint8).reshape(-1)
+    code[:] = panels.reshape(-1)
+    return code, (padded.astype(np.intc) ** 2).sum(axis=1, dtype=np.intc)
+
+
+def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
+    """Call function(start, stop) for ranges of n items, which begin at multiples of `unit`, on all threads."""
+
+    def work(part):
+        for first, last in ranges(*part, 1):
+            function(first * unit, min(last * unit, n))
+            yield
+
+    n_units = ceil(n / unit)
+    cuts = [n_units * i // (4 * threads) for i in range(4 * threads + 1)]
+    run(work, [part for part in pairwise(cuts) if part[0] < part[1]], threads)
+
+
+def _up(n, unit):
+    """n, rounded up to a multiple."""
+    return n + -n % unit
