@@ -28,6 +28,10 @@ MAKE = {
     "clustered 10": functools.partial(data.clustered, inner=10),
     "iid": data.iid,
 }
+# the set A by cells, at two numbers of rows
+CELLS = {"n": 1_000_000, "d": 128, "k": 10, "m": 1000}
+CELL_SIZES = (200_000, 1_000_000)
+
 _QUICK = 20  # factor by which --quick reduces the number of rows
 
 
@@ -53,6 +57,9 @@ def pytest_generate_tests(metafunc):
         for axis, values in SWEEPS.items():
             for value in values:
                 add("", axis, value == BASE[axis], {**BASE, axis: value})
+    elif metafunc.function is test_cells:
+        for n in CELL_SIZES:
+            add("cells-", "n", n == CELLS["n"], {**CELLS, "n": n}, algorithm="cells")
     else:
         for rows, n in itertools.product(("clustered 10", "iid"), SIZES):
             add(f"{rows}-", "n", n == GROWTH["n"], {**GROWTH, "n": n}, rows=rows, tail=TAIL // fewer)
@@ -60,15 +67,15 @@ def pytest_generate_tests(metafunc):
 
 
 @functools.lru_cache(maxsize=1)
-def fitted(rows, n, d):
+def fitted(rows, n, d, algorithm="auto"):
     X, queries = MAKE[rows](n, max(SWEEPS["m"]), d)
-    return fastclf.NearestNeighbors(n_neighbors=10).fit(X), queries
+    return fastclf.NearestNeighbors(n_neighbors=10, algorithm=algorithm).fit(X), queries
 
 
-def time_search(record, benchmark, kind, point, rows="clustered", title="", count=False, **about):
+def time_search(record, benchmark, kind, point, rows="clustered", title="", count=False, algorithm="auto", **about):
     threads = 1 if kind == "one query" else n_threads()
     n, d, k, m = point.values()
-    model, queries = fitted(rows, n, d)
+    model, queries = fitted(rows, n, d, algorithm)
     model.set_params(n_jobs=threads)
     blocks = [queries[start : start + m] for start in range(0, len(queries) - m + 1, m)]
     benchmark.group = f"{title}{kind}, {threads} thread{'s' * (threads > 1)}"
@@ -98,3 +105,7 @@ def test_kneighbors(record, benchmark, case):
 
 def test_growth(record, benchmark, case):
     time_search(record, benchmark, title=f"{case['rows']}, ", count=True, **case)
+
+
+def test_cells(record, benchmark, case):
+    time_search(record, benchmark, title="cells, ", **case)
