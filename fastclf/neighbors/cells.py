@@ -1,5 +1,6 @@
-"""Exact search of clustered rows: cells, ruled out by the distances of their centres, hold rows sorted by distance.
+"""Exact search of clustered rows. Each cell holds codes around a centre, sorted by their distance from the centre.
 
+A query reads only the codes whose distance from their centre shows that their rows may be near.
 `src_cython/neighbors/_cells_search.pyx` has the bounds and their proof.
 """
 
@@ -19,46 +20,57 @@ from .search import Heaps, Index, require_full
 kernels = _simd.load("neighbors._cells_search")
 builder = _simd.load("neighbors._cells_build")
 
-# The number of cells is this factor times the root of the number of rows, but a cell has at least _CELL_ROWS rows on
-# average. On a million rows of 128 features, the set A of the benchmarks, 1000 to 4000 cells are about equally fast.
+# The number of cells is this factor times the square root of the number of rows. On the set A of the benchmarks, a
+# million rows of 128 features, 1000 cells leave 24,000 rows to screen, 2000 cells 21,000, and 4000 cells 19,000.
 _CELLS_PER_ROOT = 2.0
+
+# The least number of rows of a cell, on average.
 _CELL_ROWS = 16
 
-# The centres are the means of a sample, with this number of rows for each centre, after this number of iterations.
+# The number of rows per centre in the sample whose cells' means are the centres.
 _SAMPLED_ROWS = 64
-_ITERATIONS = 6
 
-# The most bytes of the sample, unless it then had less than a row for each centre.
+# The largest number of bytes of this sample, unless it then had less than one row per centre.
 _SAMPLED_BYTES = 1 << 26
 
-# A query is left to the filter if its range has a larger share of the panels: one query that comes alone, and one of
-# many, which the filter answers for less.
-_MOST_ALONE, _MOST_OF_MANY = 0.8, 0.2
+# The number of iterations of Lloyd's algorithm.
+_ITERATIONS = 6
+
+# A query whose ranges have more than this share of all codes is answered by the filter, in a search for at most _ALONE
+# queries.
+_MOST_ALONE = 0.8
 _ALONE = 4
 
-# After this number of queries of a block, the rest is left to the filter, too, if most queries were.
+# The same share in a search for many queries. The filter is then faster, as it reads a code once for many queries.
+_MOST_OF_MANY = 0.2
+
+# If after this number of queries more than half of a block's queries were left to the filter, the others are left to it
+# too.
 _TRIED = 16
 
-# The most queries of a block, and the most queries that the filter answers at once.
+# The largest number of queries in a block, and of queries that the filter answers at once.
 _BLOCK_QUERIES = 1 << 12
 
-# Work of fewer multiply-adds than this is done faster than a thread is woken.
+# Work with fewer multiply-adds than this is done faster than a thread is woken.
 _THREAD_WORK = 1 << 20
 
-# Number of panels of 16 rows that the first kernel call searches, before their duration is known.
+# The number of panels of 16 rows that the first kernel call searches, before the duration of a panel is known.
 _FIRST_PANELS = 1 << 13
 
 
 class Visit(FilterPass):
-    """One thread's visits to cells, for a block of queries, one after another. Kernels write all arrays."""
+    """The state of one thread's search of cells for a block of queries, one query after another.
+
+    Kernels write all arrays.
+    """
 
     __slots__ = ("begin", "end", "far", "home", "home_far", "most", "position")
 
     def __init__(self, search, queries, found, cells, most):
         super().__init__(search, queries, found, None, n_lists=1)
         n_cells, n_padded = len(cells.centers), len(cells.center_square)
-        self.position = np.array([0, -1, 0, 0, 0])  # the items that `_cells_search.pyx` names
-        self.home = np.empty(2, np.intp)  # the cell next to the query, and its squared distance in code units
+        self.position = np.array([0, -1, 0, 0, 0])  # (5,) intp: the items that `_cells_search.pyx` names
+        self.home = np.empty(2, np.intp)  # the cell whose centre is nearest to the query, and the squared distance
         self.far, self.home_far = np.empty((2, n_padded), np.intc)  # squared distances of centres
         self.begin, self.end = np.empty((2, n_cells), np.intp)  # ranges of panels that may have near rows
         self.most = most  # the largest share of the panels that is searched
@@ -73,8 +85,8 @@ class Cells(Index):
     Parameters
     ----------
     plain : Filter
-        The rows and their codes in the order of the rows, which answers what the cells do not pay for: searches by
-        radius, queries with near rows in too many cells, and many neighbours.
+        The rows and their codes in the order of the rows. It answers searches by radius, searches for many neighbours,
+        and queries with near rows in too many cells.
     n_jobs : int, default=None
 
     Attributes
@@ -213,7 +225,7 @@ class Cells(Index):
                 distance_out[some] = distance
 
     def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query, by ascending row; the filter does it."""
+        """Write all rows within the radius of each query, by ascending row. The filter answers all of them."""
         self.plain.within(search, radius, indices_out, distances_out)
 
     def _cut(self, search, k):

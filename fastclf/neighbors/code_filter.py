@@ -121,7 +121,8 @@ class FilterPass(Pass):
         self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
         self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
         self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each list
-        self.list_mark = np.full(n_lists, 64 + 2 * found.k)  # (n_lists,) intp: the size of a list at which it is refined
+        # (n_lists,) intp: the size of a list at which the list is refined next
+        self.list_mark = np.full(n_lists, 64 + 2 * found.k)
         self.list_place = np.empty((n_lists, capacity), np.intp)  # the places of the codes of each list's rows
         self.list_key = np.empty((n_lists, capacity), np.intc)  # a lower bound of each listed row's distance
         # best_key and best_row: scratch space for a heap of the rows of one list that are measured next

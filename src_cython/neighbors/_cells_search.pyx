@@ -1,7 +1,7 @@
-# Exact nearest neighbours by cells of codes: most rows are ruled out by the distance of their cell's centre alone.
+# Exact nearest neighbours by cells of codes: the distance of a query from the centre of a cell rules out most rows.
 #
 # in:      cells, the codes of their rows, a block of queries and their codes, a metric
-# changed: as in `_search.pxd`; a Visit of `fastclf/neighbors/cells.py`, which can be interrupted and resumed
+# changed: the arrays of `_search.pxd`; a Visit of `fastclf/neighbors/cells.py`, so that a search can be resumed
 #
 # Let c be the code of a row or a query, as `_code_bound.pxd` has it, and z the centre of the row's cell, a code too.
 # A row at a distance of at most tau has, with the query's reach and the row's slack e(x),
@@ -30,11 +30,11 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, add_products, prefetch, require, s
 from fastclf._heap cimport sort as sort_heap
 
 cdef enum:
-    NEAR_CELLS = 4        # this number of cells, those nearest to the query, come first: they make tau small
-    MOST_NEAR = 64        # the largest number of cells that come in the order of distance, until tau is finite
-    STEP = 1024           # number of panels after which the budget is looked at
+    NEAR_CELLS = 4    # this number of cells, those nearest to the query, are searched first, which makes tau small
+    MOST_NEAR = 64    # the largest number of cells that are searched in the order of distance, until tau is finite
+    STEP = 1024       # number of panels after which the budget is checked
 
-# The outcomes of a call: every query is answered, the budget is spent, or the query is to be answered by another index.
+# The outcomes of a call: every query is answered, the budget is spent, or another index is to answer the query.
 cdef enum:
     DONE
     SPENT
