@@ -10,7 +10,7 @@ import numpy as np
 from ._exceptions import not_fitted_error, warn
 from ._parameters import check_parameters
 from ._sklearn_bases import join, joins
-from ._snapshot import ASSIGNED, on_snapshots, tell_assigned
+from ._snapshot import ASSIGNED, is_fitted, mark_assigned, on_snapshots, tell_assigned
 from ._state_table import DeclaredState, Names, Size, declare, has, where
 from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
 
@@ -71,12 +71,19 @@ class only_if:
         except (TypeError, ValueError):  # wrong parameters, which other methods refuse with a message
             there = False
         if not there:
-            raise AttributeError(f"{estimator!r} has no {self.method.__name__}")
+            raise AttributeError(f"This {type(estimator).__name__!r} has no attribute {self.method.__name__!r}")
         return types.MethodType(self.method, estimator)
 
     def on_snapshots(self, reads):
         """Make the method work on snapshots (`_snapshot.py`)."""
         self.method = reads(self.method)
+
+
+class _NoConstraints:
+    """scikit-learn's name for the legal values of the parameters: `fit` checks them here."""
+
+    def __get__(self, estimator, owner):
+        return dict.fromkeys(owner._parameter_names(), "no_validation")
 
 
 @joins("BaseEstimator")
@@ -98,9 +105,18 @@ class Estimator(DeclaredState):
         **where(has("feature_names_in_"), feature_names_in_=Names("n_features")),
     )
 
+    __slots__ = (ASSIGNED,)
+
+    # Whether the class is defined in this package, and the attributes that fits have set of the class or, of another
+    # package's class, of its nearest base in this one.
+    _is_ours = True
+    _fitted_names = frozenset()
+
     _estimator_type = None  # scikit-learn's name of the type of estimator, if it has one
 
     _has_shortcuts = False
+
+    _parameter_constraints = _NoConstraints()
 
     # The public methods that change the fitted state; all other public methods only read the state.
     _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
@@ -111,7 +127,9 @@ class Estimator(DeclaredState):
     def __init_subclass__(cls, *, shortcuts=False, **options):
         super().__init_subclass__(**options)
         cls._has_shortcuts = shortcuts
-        if cls.__module__.partition(".")[0] == __package__:
+        cls._is_ours = cls.__module__.partition(".")[0] == __package__
+        if cls._is_ours:
+            cls._fitted_names = set()
             on_snapshots(cls)
 
     def __setattr__(self, name, value):
@@ -119,11 +137,12 @@ class Estimator(DeclaredState):
         tell_assigned(self, name)
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != ASSIGNED}
+        return vars(self).copy()
 
     def __setstate__(self, state):
-        # the next call of a copied or unpickled object checks all attributes
-        vars(self).update(state, **{ASSIGNED: True})
+        join()
+        vars(self).update(state)
+        mark_assigned(self, fitted=True)  # the next call of a copied or unpickled object checks all attributes
 
     def __delattr__(self, name):
         super().__delattr__(name)
@@ -269,13 +288,14 @@ class Estimator(DeclaredState):
         X = (as_rows or self._as_rows)(X, name)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
+                f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input."
             )
         return X
 
     def _become(self, **attributes):
         """Replace the whole fitted state by the attributes of a new fit; returns the estimator."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+        self._fitted_names.update(attributes.keys() - vars(self).keys())
+        for name in [name for name in vars(self) if name[-1] == "_" and is_fitted(type(self), name)]:
             del vars(self)[name]
         vars(self).update(attributes)
         return self

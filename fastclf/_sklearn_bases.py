@@ -8,18 +8,25 @@ import sys
 
 # The modules of scikit-learn that define base classes, and the last name that each module defines. If a module has this
 # name, the import of the module is complete.
-_MODULES = {"sklearn.base": "is_outlier_detector", "sklearn.neighbors._base": "RadiusNeighborsMixin"}
+_MODULES = {
+    "sklearn.base": "is_outlier_detector",
+    "sklearn.neighbors._base": "RadiusNeighborsMixin",
+    "sklearn.tree._classes": "ExtraTreeRegressor",
+}
 
-# Triples of a class here, the name of its base class in scikit-learn, and the module of the base class. A triple is
-# removed once the base class is added.
+# Tuples of a class here, the name of its base class in scikit-learn, the module of the base class, and `virtual`. A
+# tuple is removed once the base class is added.
 _waiting = []
 
 
-def joins(name, module="sklearn.base"):
-    """A decorator of a class that gets scikit-learn's base class of this name."""
+def joins(name, module="sklearn.base", virtual=False):
+    """A decorator of a class that gets scikit-learn's base class of this name.
+
+    With `virtual` the class inherits nothing, and is a subclass for `isinstance` only.
+    """
 
     def remember(cls):
-        _waiting.append((cls, name, module))
+        _waiting.append((cls, name, module, virtual))
         return cls
 
     return remember
@@ -28,12 +35,15 @@ def joins(name, module="sklearn.base"):
 def join():
     """Add scikit-learn's base classes whose modules are loaded."""
     for entry in list(_waiting):
-        cls, name, module = entry
+        cls, name, module, virtual = entry
         loaded = sys.modules.get(module)
         if loaded is None or not hasattr(loaded, _MODULES[module]):
             continue
         _waiting.remove(entry)
         base = getattr(loaded, name)
+        if virtual:
+            base.register(cls)
+            continue
         # scikit-learn requires its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)
         if name == "BaseEstimator":  # its method adds `set_fit_request` and similar methods to a new class
@@ -45,3 +55,14 @@ def _below(cls):
     for each in cls.__subclasses__():
         yield each
         yield from _below(each)
+
+
+class NotRouted(tuple):
+    """Parameters of a method that scikit-learn's metadata routing leaves out, for `__metadata_request__fit`."""
+
+    __slots__ = ()
+
+    def items(self):
+        from sklearn.utils.metadata_routing import UNUSED
+
+        return [(name, UNUSED) for name in self]

@@ -7,13 +7,14 @@ its end. Attributes that a user has assigned are checked, with the table of stat
 The copy is shallow: an object reachable from a fitted attribute is never changed in place.
 """
 
+import contextlib
 import functools
 import types
 
 from ._state_table import DeclaredState, check_state, table_of
 
-# The name of an attribute that exists if a user has assigned attributes since the last check: True if a fitted
-# attribute was assigned, False if only parameters were.
+# The name of a slot that is set if a user has assigned attributes since the last check: True if a fitted attribute was
+# assigned, False if only parameters were. The slot is not in `__dict__`, which other tools compare and save.
 ASSIGNED = "_user_assigned"
 
 # A function that does `estimator.__dict__ = attributes` without a call of `__setattr__`.
@@ -21,13 +22,18 @@ _replace_attributes = vars(DeclaredState)["__dict__"].__set__
 
 
 def is_state(name):
-    """Whether the name is that of a fitted attribute, not of a parameter or of an attribute that a user has added."""
-    return (name[-1] == "_" or name[0] == "_") and name != ASSIGNED
+    """Whether the name is that of a fitted attribute, not of a parameter."""
+    return name[-1] == "_" or name[0] == "_"
+
+
+def is_fitted(cls, name):
+    """Whether the name is that of a fitted attribute that a fit of the class sets; subclasses may have others."""
+    return is_state(name) and (name in cls._fitted_names or name in table_of(cls))
 
 
 def snapshot(estimator):
     """A copy of an estimator in its present state, which is checked if a user has assigned attributes."""
-    if ASSIGNED in estimator.__dict__:
+    if hasattr(estimator, ASSIGNED):
         _check(estimator)
     return _copy(estimator)
 
@@ -35,31 +41,39 @@ def snapshot(estimator):
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
     if "n_features_in_" not in attributes:  # an unfitted estimator has no fitted attributes
-        table = table_of(estimator.__class__)
-        made = [name for name in attributes if is_state(name) and (name[-1] == "_" or name in table)]
-        for name in made:
+        for name in [name for name in attributes if is_fitted(estimator.__class__, name)]:
             del attributes[name]
     _replace_attributes(taken, attributes)
     return taken
 
 
 def _check(estimator):
-    attributes = estimator.__dict__
-    fitted = attributes.get(ASSIGNED, False)
+    fitted = _take_mark(estimator)  # first, so that the next call checks an assignment made meanwhile
     try:
-        attributes.pop(ASSIGNED, None)  # first, so that an assignment during the check is checked by the next call
         estimator._require_parameters()
-        if "n_features_in_" in attributes:
+        if "n_features_in_" in estimator.__dict__:
             check_state(estimator, entries=fitted)
     except BaseException:
-        attributes[ASSIGNED] = fitted or attributes.get(ASSIGNED, False)
+        mark_assigned(estimator, fitted)
         raise
+
+
+def _take_mark(estimator):
+    """The mark of an estimator, which is removed; False where another thread has removed it."""
+    fitted = getattr(estimator, ASSIGNED, False)
+    with contextlib.suppress(AttributeError):
+        object.__delattr__(estimator, ASSIGNED)
+    return fitted
+
+
+def mark_assigned(estimator, fitted):
+    """Have the next snapshot check the parameters, and the fitted attributes if `fitted`."""
+    object.__setattr__(estimator, ASSIGNED, fitted or getattr(estimator, ASSIGNED, False))
 
 
 def tell_assigned(estimator, name):
     """Note that a user has assigned or deleted an attribute, so that the next snapshot checks the state."""
-    attributes = estimator.__dict__
-    attributes[ASSIGNED] = is_state(name) or attributes.get(ASSIGNED, False)
+    mark_assigned(estimator, is_state(name))
 
 
 def on_snapshots(cls):
@@ -89,8 +103,19 @@ def _reads(method):
             return method(taken, *args, **kwargs)
         except MemoryError as error:
             raise _in_words(error, method) from error
+        finally:
+            if not self._is_ours:
+                _keep_added(self, taken)
 
     return read
+
+
+def _keep_added(estimator, taken):
+    """Give an estimator the attributes of its own that methods of a subclass have set on the snapshot of a call."""
+    for name, value in taken.__dict__.items():
+        known = estimator.__dict__.get(name, estimator)
+        if known is not value and not is_fitted(estimator.__class__, name) and name not in estimator._parameter_names():
+            estimator.__dict__[name] = value
 
 
 def _changes(method):
@@ -104,8 +129,11 @@ def _changes(method):
             result = method(taken, *args, **kwargs)
         except MemoryError as error:
             raise _in_words(error, method) from error
-        kept = {name: value for name, value in self.__dict__.items() if not is_state(name) and name != ASSIGNED}
+        kept = {name: value for name, value in self.__dict__.items() if not is_state(name)}
         _replace_attributes(self, kept | {name: value for name, value in taken.__dict__.items() if is_state(name)})
+        _take_mark(self)
+        if not self._is_ours:
+            _keep_added(self, taken)
         return self if result is taken else result
 
     return change

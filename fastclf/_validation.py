@@ -153,8 +153,11 @@ def require_finite(array, name, owner, allow_nan=False):
             )
 
 
-def as_targets(y, n_samples, owner, labels):
-    """y as an array of shape (n_samples,) or (n_samples, n_outputs); a single column of labels becomes a vector."""
+def as_targets(y, n_samples, owner, labels, warns=True):
+    """y as an array of shape (n_samples,) or (n_samples, n_outputs); a single column of labels becomes a vector.
+
+    With `warns` a single column of labels is warned of.
+    """
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
     if hasattr(y, "toarray") and hasattr(y, "nnz"):
@@ -179,10 +182,9 @@ def as_targets(y, n_samples, owner, labels):
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
     if labels and y.ndim == 2 and y.shape[1] == 1:
-        warn(
-            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
-            "DataConversionWarning",
-        )
+        if warns:
+            message = "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()"
+            warn(message, "DataConversionWarning")
         y = y.ravel()
     return y
 

@@ -4,12 +4,16 @@
 """
 
 import argparse
+import functools
 import importlib
 import inspect
 import runpy
 import sys
+import types
+from abc import ABCMeta
 from pathlib import Path
 
+from ._sklearn_bases import join
 from ._validation import require_choice
 
 # The public modules of scikit-learn in which names are replaced.
@@ -27,6 +31,23 @@ _MODULES = (
     "tree",
 )
 
+# Names that are replaced only if they are asked for, as the answers may differ, and how.
+_OTHER_ANSWERS = {
+    "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
+    "DecisionTreeRegressor": "takes the first of equally good splits, not one at random",
+    "Perceptron": "shuffles the rows in other orders",
+}
+
+# Names that are replaced by a class of this module: without sample weights, which scikit-learn's `fit` does not take,
+# so that ensembles, and all others that look at its arguments, do with ours what they do with scikit-learn's.
+_UNWEIGHTED = (
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestCentroid",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+)
+
 # The replacements: (module, name, scikit-learn's object), in the order in which they were made.
 _replaced = []
 
@@ -34,15 +55,18 @@ _replaced = []
 def patch_sklearn(names=None, verbose=False):
     """Replace scikit-learn's estimators and functions by fastclf's of the same names, until `unpatch_sklearn`.
 
-    A name is replaced if fastclf's object takes every parameter that scikit-learn's takes; other names are not changed.
-    The name is replaced in scikit-learn's public modules, in the module that defines it, and in all other modules that
-    have imported it already. Uses inside scikit-learn's own code (the trees of its forests, for example) are not
-    changed.
+    A name is replaced if fastclf's object takes every parameter that scikit-learn's takes and gives its answers: not
+    the perceptron, which shuffles in other orders, and decision trees, where scikit-learn draws one of equally good
+    splits at random. These are replaced if they are named.
+    The name is replaced in scikit-learn's public modules, and in all other modules that have imported it already.
+    scikit-learn's private modules are not changed: the trees of its forests stay scikit-learn's, and pickles of its
+    estimators are loaded and saved as they are.
 
     Parameters
     ----------
-    names : list of str, default=None
-        The names to replace, such as ['SVC', 'KNeighborsClassifier']; None: all.
+    names : list of str or 'all', default=None
+        The names to replace, such as ['SVC', 'DecisionTreeClassifier']; None: all that give the same answers; 'all':
+        the others too.
     verbose : bool, default=False
         Whether to report on stderr the replaced names, and for each other name the parameters that fastclf lacks.
 
@@ -72,15 +96,19 @@ def patch_sklearn(names=None, verbose=False):
     'sklearn.svm._classes'
     """
     shared = _shared()
-    for name in names or ():
+    join()
+    chosen = sorted(shared if names is None or _is_all(names) else set(names))
+    for name in chosen:
         require_choice("names", name, sorted(shared))
     replaced = []
-    for name in sorted(shared if names is None else set(names)):
+    for name in chosen:
         theirs, ours = shared[name]
-        missing = _missing_parameters(theirs, ours)
-        if missing and names is None:
-            _tell(verbose, f"{theirs.__module__}.{name} stays: fastclf's has no {', '.join(missing)}")
+        reason = None if names is not None and not _is_all(names) else _reason_to_stay(name, theirs, ours, names)
+        if reason:
+            _tell(verbose, f"{theirs.__module__}.{name} stays: fastclf's {reason}")
             continue
+        if type(theirs) is ABCMeta and isinstance(ours, type):
+            theirs.register(ours)  # for isinstance in scikit-learn's private modules
         for module in _modules_with(name, theirs):
             _replaced.append((module, name, theirs))
             setattr(module, name, ours)
@@ -106,6 +134,37 @@ def unpatch_sklearn():
         setattr(module, name, theirs)
 
 
+def _is_all(names):
+    return isinstance(names, str) and names == "all"
+
+
+def _reason_to_stay(name, theirs, ours, names):
+    """Why a name that was not asked for is not replaced, or None."""
+    missing = _missing_parameters(theirs, ours)
+    if missing:
+        return f"has no {', '.join(missing)}"
+    return None if names is not None else _OTHER_ANSWERS.get(name)
+
+
+def __getattr__(name):
+    if name in _UNWEIGHTED:
+        return _unweighted(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@functools.cache
+def _unweighted(name):
+    """The class of a name of `_UNWEIGHTED`."""
+    ours = getattr(importlib.import_module("fastclf.neighbors"), name)
+
+    def fit(self, X, y):
+        return ours.fit(self, X, y)
+
+    fit.__doc__ = ours.fit.__doc__
+    body = {"fit": fit, "__module__": __name__, "__doc__": ours.__doc__, "__qualname__": name}
+    return types.new_class(name, (ours,), {"shortcuts": ours._has_shortcuts}, lambda space: space.update(body))
+
+
 def _tell(verbose, line):
     if verbose:
         print(f"fastclf: {line}", file=sys.stderr)
@@ -120,7 +179,7 @@ def _shared():
         for name in ours.__all__:
             there = before.get(name, getattr(theirs, name, None))
             if there is not None and str(getattr(there, "__module__", "")).startswith("sklearn."):
-                shared[name] = there, getattr(ours, name)
+                shared[name] = there, _unweighted(name) if name in _UNWEIGHTED else getattr(ours, name)
     return shared
 
 
@@ -134,7 +193,7 @@ def _missing_parameters(theirs, ours):
 
 def _modules_with(name, theirs):
     """The loaded modules, except scikit-learn's internal ones, in which `name` is scikit-learn's object."""
-    public = {f"sklearn.{module}" for module in _MODULES} | {theirs.__module__}
+    public = {f"sklearn.{module}" for module in _MODULES}
     for module_name, module in list(sys.modules.items()):
         inner = module_name.startswith(("sklearn.", "fastclf.")) and module_name not in public
         if not inner and module is not None and vars(module).get(name) is theirs:
@@ -146,11 +205,11 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m fastclf.sklearn", description=main.__doc__)
     parser.add_argument("-m", dest="module", action="store_true", help="the script is the name of a module")
     parser.add_argument("--verbose", action="store_true", help="tell on stderr what was replaced")
-    parser.add_argument("--names", help="replace these names alone, separated by commas")
+    parser.add_argument("--names", help="replace these names alone, separated by commas; all: trees too")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     args = parser.parse_args(argv)
-    patch_sklearn(args.names.split(",") if args.names else None, args.verbose)
+    patch_sklearn(args.names.split(",") if args.names and args.names != "all" else args.names, args.verbose)
     sys.argv = [args.script, *args.arguments]
     if args.module:
         runpy.run_module(args.script, run_name="__main__", alter_sys=True)
@@ -160,4 +219,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    # the classes defined here are found by pickle in the module, not in __main__
+    importlib.import_module("fastclf.sklearn").main()

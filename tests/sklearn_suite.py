@@ -26,6 +26,7 @@ FILES = [
     "kernel_approximation",
     "linear_model/logistic",
     "linear_model/perceptron",
+    "linear_model/ridge",
     "metrics/classification",
     "metrics/ranking",
     "model_selection/split",

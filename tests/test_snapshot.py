@@ -1,10 +1,13 @@
 """One snapshot per call: changes of an estimator during a call do not affect the call's result."""
 
+import copy
+import pickle
 import sys
 import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from every_estimator import ESTIMATORS, FITTED, METHODS, Y, answer, answers, asked, same
 
@@ -209,3 +212,40 @@ def test_while_one_thread_fits_another_gets_the_answers_of_a_whole_fit(name, hur
         ended.set()
         thread.join()
     assert not errors
+
+
+def test_attributes_of_a_subclass_outlive_fits_and_calls():
+    class Counting(KNeighborsClassifier):
+        def fit(self, X, y):
+            self.n_rows_, self.label = len(X), "mine"
+            super().fit(X, y)
+            self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+            return self
+
+        def predict_proba(self, X):
+            self.n_asked_ = len(X)
+            return super().predict_proba(X)
+
+        def predict(self, X):
+            return self.predict_proba(X).argmax(axis=1)
+
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3)
+    model = Counting(1).fit(X, y).fit(X, y)
+    assert (model.n_rows_, model.n_fits_, model.label) == (6, 2, "mine")
+    assert model.score(X, y) == 1
+    assert model.n_asked_ == 6
+
+
+def test_attributes_that_a_user_adds_outlive_a_fit_and_stale_ones_of_a_fit_do_not():
+    model = KNeighborsClassifier(1).fit(pd.DataFrame({"a": [0.0, 1.0]}), [0, 1])
+    model.note_ = "mine"
+    model.fit([[0.0], [1.0]], [0, 1])
+    assert model.note_ == "mine"
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_copy_has_the_attributes_of_the_model_and_no_others(name):
+    model = FITTED[name]()
+    twin = pickle.loads(pickle.dumps(model))
+    assert vars(twin).keys() == vars(copy.copy(model)).keys() == vars(model).keys()

@@ -364,6 +364,10 @@ class RidgeClassifierCV(RoutedScores):
         fitted = {each: getattr(model, each) for each in ("coef_", "intercept_", "classes_")}
         return self._become(**columns, **fitted, **found)
 
+    def _get_scorer(self):
+        scorer = super()._get_scorer()
+        return scorer.set_score_request(sample_weight=True) if self.scoring is None else scorer
+
     def _alphas(self):
         """The penalties as a list of floats."""
         alphas = [self.alphas] if isinstance(self.alphas, Real) else as_list(self.alphas, "alphas")

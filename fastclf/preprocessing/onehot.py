@@ -255,9 +255,8 @@ class OneHotEncoder(FeatureMap):
         self._require_fitted()
         columns = _categorical(X, type(self).__name__)
         if len(columns) != self.n_features_in_:
-            raise ValueError(
-                f"X has {len(columns)} features, but OneHotEncoder is expecting {self.n_features_in_} features as input"
-            )
+            wanted = f"OneHotEncoder is expecting {self.n_features_in_} features as input."
+            raise ValueError(f"X has {len(columns)} features, but {wanted}")
         place = np.empty((len(columns[0]), len(columns)), np.int64)
         unknown = []
         for j, column in enumerate(columns):

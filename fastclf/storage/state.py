@@ -122,6 +122,8 @@ def encode(value, name):
         if isinstance(value, np.generic) and dtype_name(value.dtype, _NUMBERS) is not None:
             dtype = dtype_name(value.dtype)
             return {"scalar": [dtype, np.asarray(value, dtype).tobytes().hex()]}
+        if kind.__module__ == "fastclf.sklearn":  # it stands for scikit-learn's in this process alone
+            kind = kind.__base__
         tag = _TAGS.get(kind.__name__, kind.__name__)
         if find_class(tag) is not kind:
             refuse(value, name)

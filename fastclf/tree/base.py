@@ -9,6 +9,7 @@ from inspect import cleandoc
 import numpy as np
 
 from .._estimator import Estimator, clone, variants
+from .._sklearn_bases import NotRouted
 from .._state_table import Array, List, SizeOf, declare, has, or_none, where
 from .._threads import Progress, n_threads
 from .._validation import as_matrix, as_seed, require_choice, require_integer, require_number
@@ -256,10 +257,15 @@ class DecisionTree(PrunedTree):
     def feature_importances_(self):
         return self.tree_.compute_feature_importances()
 
+    # scikit-learn's metadata routing leaves `check_input` out.
+    __metadata_request__fit = __metadata_request__predict = NotRouted(["check_input"])
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
         return tags
 
     def fit(self, X, y, sample_weight=None, check_input=True):
@@ -281,7 +287,20 @@ class DecisionTree(PrunedTree):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit_tree(X, y, sample_weight)
+
+    # What scikit-learn's forests, and classes that are derived from them, ask of a tree.
+    def _fit(self, X, y, sample_weight=None, check_input=True, missing_values_in_feature_mask=None):
+        return self.fit(X, y, sample_weight)
+
+    def _support_missing_values(self, X):
+        return True
+
+    def _compute_missing_values_in_feature_mask(self, X, estimator_name=None):
+        return  # a fit looks for missing values itself
+
+    def _validate_X_predict(self, X, check_input):
+        return self._asked(X) if check_input else X
 
     def _limits(self, criterion, data):
         """The checked parameters, as `Limits`."""
@@ -378,10 +397,10 @@ class DecisionTree(PrunedTree):
 
     def _fit_path(self, name, values, X, y, shared=None):
         if name is None or any(isinstance(alpha, str) for alpha in values):
-            return [model._fit(X, y, orders=shared) for model in variants(self, name, values)]
+            return [model._fit_tree(X, y, orders=shared) for model in variants(self, name, values)]
         for alpha in values:
             require_number("ccp_alpha", alpha, 0)
-        whole = clone(self).set_params(ccp_alpha=0.0)._fit(X, y, orders=shared)
+        whole = clone(self).set_params(ccp_alpha=0.0)._fit_tree(X, y, orders=shared)
         links = weakest_links(whole._nodes, whole._risk())
         models = [copy.copy(whole) for _ in values]
         for model, alpha in zip(models, values):

@@ -22,7 +22,9 @@ def as_features(X, owner, categories):
         return as_matrix(X, owner, allow_nan=True)
     columns = as_columns(X, owner)[0]
     if len(columns) != len(categories):
-        raise ValueError(f"X has {len(columns)} features, but {owner} is expecting {len(categories)} features as input")
+        raise ValueError(
+            f"X has {len(columns)} features, but {owner} is expecting {len(categories)} features as input."
+        )
     small = all(column.dtype == np.float32 for column in columns)
     matrix = np.empty((len(columns[0]), len(columns)), np.float32 if small else np.float64)
     for j, (column, known) in enumerate(zip(columns, categories)):

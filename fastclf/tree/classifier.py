@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._estimator import Classifier
+from .._sklearn_bases import NotRouted, joins
 from .._state_table import Array, List, Size, SizeOf, declare, has, where
 from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
 from .base import LABEL_CRITERIA, DecisionTree, Rule, document
@@ -11,6 +12,7 @@ from .parameters import as_cost_matrix, class_weighted, training
 from .sorted_columns import Target
 
 
+@joins("DecisionTreeClassifier", "sklearn.tree._classes", virtual=True)
 @document
 class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     """Decision tree for labels.
@@ -92,6 +94,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     ):
         self._take(locals())
 
+    __metadata_request__predict_proba = NotRouted(["check_input"])
+
     @property
     def _labels(self):
         """The classes of each output."""
@@ -105,13 +109,13 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     def _n_values(self):
         return sum(len(labels) for labels in self._labels)
 
-    def _fit(self, X, y, sample_weight=None, orders=None):
+    def _fit_tree(self, X, y, sample_weight=None, orders=None):
         """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
         matrix, categories = self._features(X)
-        y = as_targets(y, len(matrix), name, labels=True)
+        y = as_targets(y, len(matrix), name, labels=True, warns=False)
         weight = as_sample_weight(sample_weight, len(matrix))
         found = [encode_labels(column) for column in np.atleast_2d(y.T)]
         labels, codes = [classes for classes, _ in found], [column for _, column in found]

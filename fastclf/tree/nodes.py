@@ -333,8 +333,42 @@ class Tree:
         return leaves_of(self._nodes, self._rows(X), 1)
 
     def predict(self, X):
-        """The value of each row's leaf."""
-        return self.value[self.apply(X)]
+        """The value of each row's leaf; without the axis of the outputs if there is one output."""
+        value = self.value[self.apply(X)]
+        return value[:, 0] if self.n_outputs == 1 else value
+
+    def compute_node_depths(self):
+        """The depth of each node, 1 for the root."""
+        return self.depths + 1
+
+    def compute_partial_dependence(self, X, target_features, out):
+        """Add to `out` the mean value of the first output at each row of X, which has the target features alone.
+
+        A row follows the splits of the target features, and goes both ways at others, with the shares of the weights
+        of the rows that the tree was fitted to.
+        """
+        X, column = np.asarray(X), {int(feature): i for i, feature in enumerate(target_features)}
+        value, weight = self.value[:, 0, 0], self.weighted_n_node_samples
+        shares = {0: np.ones(len(X))}
+        for node in range(self.node_count):  # a node's children come after it
+            share = shares.pop(node, None)
+            if share is None or not share.any():
+                continue
+            left, right = self.children_left[node], self.children_right[node]
+            if left == -1:
+                out += share * value[node]
+                continue
+            if self.feature[node] in column:
+                goes_left = self._goes_left(node, X[:, column[self.feature[node]]])
+            else:
+                goes_left = weight[left] / weight[node]
+            shares[left], shares[right] = share * goes_left, share * (1 - goes_left)
+
+    def _goes_left(self, node, x):
+        """1 where a value of a node's feature goes left, else 0."""
+        codes = self.codes_left(node)
+        left = x <= self.threshold[node] if codes is None else np.isin(x, codes)
+        return np.where(np.isnan(x), bool(self.missing_go_to_left[node]), left).astype(np.float64)
 
     def decision_path(self, X):
         """A SciPy CSR matrix (rows of X, nodes) with 1 where the path of a row has a node."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._estimator import Regressor
 from .._exceptions import warn
+from .._sklearn_bases import joins
 from .._state_table import Size, declare
 from .._validation import as_numbers, as_sample_weight, as_targets, require_choice
 from .base import DecisionTree, Rule, document
@@ -12,6 +13,7 @@ from .parameters import scaled, training
 from .sorted_columns import Target
 
 
+@joins("DecisionTreeRegressor", "sklearn.tree._classes", virtual=True)
 @document
 class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     """Decision tree for numbers.
@@ -82,7 +84,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     def _n_values(self):
         return self.n_outputs_
 
-    def _fit(self, X, y, sample_weight=None, orders=None):
+    def _fit_tree(self, X, y, sample_weight=None, orders=None):
         """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
@@ -104,6 +106,11 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         if categories is not None:
             grown["categories_"] = categories
         return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))
+
+    def _compute_partial_dependence_recursion(self, grid, target_features):
+        mean = np.zeros(len(grid))
+        self.tree_.compute_partial_dependence(grid, target_features, mean)
+        return mean
 
     def predict(self, X, check_input=True):
         """The mean of each row's leaf, or its median with criterion='absolute_error'.

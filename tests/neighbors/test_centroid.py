@@ -176,7 +176,10 @@ BAD = {
     "nan": (lambda X, y: NearestCentroid().fit(np.where(X > 1, np.nan, X), y), r"contains NaN \(row \d+, column"),
     "huge": (lambda X, y: NearestCentroid().fit(X * 1e200, y), "values below 1e150 are wanted"),
     "nan query": (lambda X, y: NearestCentroid().fit(X, y).predict(X * np.nan), "X contains NaN"),
-    "no scores": (lambda X, y: NearestCentroid(metric="manhattan").fit(X, y).predict_proba(X), "has no predict_proba"),
+    "no scores": (
+        lambda X, y: NearestCentroid(metric="manhattan").fit(X, y).predict_proba(X),
+        "has no attribute .predict_proba",
+    ),
 }
 
 
