@@ -71,6 +71,7 @@ _IN_ITS_ROOM = {
     " QueryCostDisplay RocCurveDisplay ValidationCurveDisplay",
     "display.models": "DecisionBoundaryDisplay TreeDisplay",
     "embedding.handles": "Embedded Function functions",
+    "model_selection.folds": "check_cv",
     "model_selection.results": "CrossValidation CrossValidations PairedComparison",
     "model_selection.tuning": "Tuning",
     "tree.graph": "export_graphviz",

@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier, as_dense
 from ..naive_bayes.base import NaiveBayesBase
-from ..naive_bayes.single import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from ..naive_bayes.single import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from ..neighbors.base import Neighbors
 from ..neighbors.cells import Cells
 from ..neighbors.centroid import NearestCentroid
@@ -110,8 +110,8 @@ def form_of(model):
 
 _WANTED = (
     "a linear classifier with coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
-    " MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (if a classifier, with one output), SVC or"
-    " NuSVC with a named kernel and without break_ties, or an estimator by nearest neighbours"
+    " MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (if a classifier, with one"
+    " output), SVC or NuSVC with a named kernel and without break_ties, or an estimator by nearest neighbours"
 )
 
 
@@ -148,9 +148,15 @@ def _linear(model):
     )
 
 
+def _complement(model):
+    begin = model.class_log_prior_ if len(model.classes_) == 1 else np.zeros(len(model.classes_))
+    return Bayes(begin, model.feature_log_prob_)
+
+
 _BAYES = {
     GaussianNB: _gaussian,
     MultinomialNB: _linear,
+    ComplementNB: _complement,
     BernoulliNB: _linear,
     PoissonNB: _linear,
     CategoricalNB: lambda model: Bayes(model.class_log_prior_, tables=model._tables(), nonnegative=True),

@@ -144,9 +144,9 @@ def embed(model):
     Parameters
     ----------
     model : estimator
-        Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, CategoricalNB, a
-        decision tree, SVC with a named kernel, or (for `nearest` only) an estimator by nearest neighbours of dense rows
-        with a named metric.
+        Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
+        CategoricalNB, a decision tree, SVC with a named kernel, or (for `nearest` only) an estimator by nearest
+        neighbours of dense rows with a named metric.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from ..model_selection.folds import as_folds
 from ..sums.moments import products
 from .elastic_net import entries_by_column, kernels
 from .least_squares import LeastSquaresClassifier, target_columns, target_sums
-from .routed_scores import RoutedScores, with_labels
+from .routed_scores import RoutedScores, routes, with_labels
 from .scores import Coefficients, ScoreClassifier, counted
 
 # An inverse is used if the condition number is at most this: then ten digits of the solution are right.
@@ -366,7 +366,7 @@ class RidgeClassifierCV(RoutedScores):
 
     def _get_scorer(self):
         scorer = super()._get_scorer()
-        return scorer.set_score_request(sample_weight=True) if self.scoring is None else scorer
+        return scorer.set_score_request(sample_weight=True) if self.scoring is None and routes() else scorer
 
     def _alphas(self):
         """The penalties as a list of floats."""

@@ -21,6 +21,7 @@ from .drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .left_out_splits import TimeSeriesSplit as TimeSeriesSplit
 from .tuning import Tuning as Tuning
 from ..display.curves import ValidationCurveDisplay as ValidationCurveDisplay
+from .folds import check_cv as check_cv
 from .predictions import cross_val_predict as cross_val_predict
 from .cross_validation import cross_val_score as cross_val_score
 from .cross_validation import cross_validate as cross_validate

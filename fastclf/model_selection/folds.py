@@ -9,7 +9,7 @@ from .._folds import is_leave_one_out
 from .._validation import require_integer
 from ..metrics.targets import target_kind
 from .rows import as_y
-from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, StratifiedKFold, pairs_of
+from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, pairs_of
 
 
 class Folds:
@@ -76,6 +76,64 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
     if isinstance(pairs, str) or not np.iterable(pairs):
         raise TypeError(f"cv is {cv!r}; an int, 'loo', an object with split(X, y) or pairs (train, test) are wanted")
     return _of_pairs(list(pairs), n)
+
+
+def check_cv(cv=5, y=None, *, classifier=False, shuffle=False, random_state=None):
+    """The splitter that an argument `cv` stands for, as in scikit-learn.
+
+    Parameters
+    ----------
+    cv : int, None, splitter, or iterable of (train, test), default=5
+        The number of folds, None: 5; or an object with `split`, which is returned; or pairs of row numbers.
+    y : array-like of shape (n_samples,), default=None
+        Labels.
+    classifier : bool, default=False
+        True: the folds of a number are stratified if y has labels.
+    shuffle : bool, default=False
+        True: the rows are shuffled before a number of folds is cut.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffle.
+
+    Returns
+    -------
+    splitter : object with `split` and `get_n_splits`
+
+    Raises
+    ------
+    ValueError
+        cv is none of these.
+
+    Examples
+    --------
+    >>> from fastclf.model_selection import check_cv
+    >>> check_cv(3, ["a", "b"] * 6, classifier=True)
+    StratifiedKFold(n_splits=3, random_state=None, shuffle=False)
+    """
+    cv = 5 if cv is None else cv
+    if isinstance(cv, Integral):
+        cls = StratifiedKFold if classifier and _labels(y) else KFold
+        return cls(cv, shuffle=shuffle, random_state=random_state)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return cv
+    if isinstance(cv, str) or not np.iterable(cv):
+        raise ValueError(
+            "Expected `cv` as an integer, a cross-validation object (from sklearn.model_selection), or an iterable"
+            f" yielding (train, test) splits as arrays of indices. Got {cv}."
+        )
+    return GivenFolds(cv)
+
+
+class GivenFolds(Splitter):
+    """The splitter of given pairs of train and test rows."""
+
+    def __init__(self, cv):
+        self.cv = list(cv)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return len(self.cv)
+
+    def split(self, X=None, y=None, groups=None):
+        yield from self.cv
 
 
 def _labels(y):

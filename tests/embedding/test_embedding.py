@@ -141,6 +141,8 @@ BAYES = {
     "gaussian": (fastclf.GaussianNB(), lambda rng: rng.standard_normal((120, 9))),
     "multinomial": (fastclf.MultinomialNB(), counts),
     "multinomial without smoothing": (fastclf.MultinomialNB(alpha=0), counts),
+    "complement": (fastclf.ComplementNB(), counts),
+    "complement, normed": (fastclf.ComplementNB(norm=True), counts),
     "bernoulli": (fastclf.BernoulliNB(), counts),
     "bernoulli without smoothing": (fastclf.BernoulliNB(alpha=0, binarize=0.5), counts),
     "bernoulli of ones": (fastclf.BernoulliNB(binarize=None), lambda rng: (counts(rng) > 1).astype(float)),

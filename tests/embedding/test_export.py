@@ -38,6 +38,7 @@ MODELS = {
     "centroid": (fastclf.NearestCentroid(), X, THREE.astype(float)),
     "gaussian": (fastclf.GaussianNB(), X, SIGN),
     "multinomial": (fastclf.MultinomialNB(alpha=0), COUNTS, LABELS),
+    "complement": (fastclf.ComplementNB(), COUNTS, LABELS),
     "bernoulli": (fastclf.BernoulliNB(), COUNTS, LABELS),
     "bernoulli without smoothing": (fastclf.BernoulliNB(alpha=0, binarize=0.5), COUNTS, LABELS),
     "poisson": (fastclf.PoissonNB(), COUNTS, LABELS),

@@ -167,3 +167,21 @@ def test_folds_of_stratified_groups_are_scikit_learns(rng):
         ours, other = (library.StratifiedGroupKFold(**options) for library in (fastclf, theirs))
         for mine, expected in zip(ours.split(y, y, groups), other.split(y, y, groups), strict=True):
             np.testing.assert_array_equal(mine[1], expected[1])
+
+
+@pytest.mark.parametrize("classifier", [True, False])
+@pytest.mark.parametrize("y", [None, [0, 1] * 10, ["a", "b", "c", "b"] * 5, np.linspace(0, 1, 20)])
+@pytest.mark.parametrize("cv", [None, 3, theirs.ShuffleSplit(2, random_state=1), [([0, 1], [2])]])
+def test_check_cv_gives_scikit_learns_splits(cv, y, classifier):
+    X = np.zeros((20, 1))
+    mine, yours = (module.check_cv(cv, y, classifier=classifier) for module in (fastclf.model_selection, theirs))
+    assert mine.get_n_splits(X, y) == yours.get_n_splits(X, y)
+    for one, other in zip(mine.split(X, y), yours.split(X, y), strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+@pytest.mark.parametrize("cv", ["loo", 2.5])
+def test_check_cv_refuses_what_is_no_splitter(cv):
+    with pytest.raises(ValueError, match="Expected `cv` as an integer"):
+        fastclf.model_selection.check_cv(cv)
