@@ -7,6 +7,7 @@
 # make sanitize  the kernels' tests and the fuzzer for MINUTES=1 on a build with the address sanitizer and that of undefined
 #             behaviour, then a model shared by threads under the thread sanitizer; long: for the night
 # make two-threads  one thread fits an estimator while another predicts with it, SECONDS=60 for each class
+# make packages  the tests of packages that build on scikit-learn, with its names replaced; needs the network, and an hour
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
 # make docs   the documentation as a site, in build/docs; docs-check fails on any defect of the site, docs-look
 #             photographs every page with Chromium into build/docs-look
@@ -37,7 +38,7 @@ PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM)
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
 
 # -P makes Python import the installed package, not the unbuilt source in this folder.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -75,6 +76,14 @@ two-threads: $(VENV)/.test $(VENV)/.installed
 
 interrupts: $(VENV)/.test $(VENV)/.installed
 	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/interrupts.py $(CASES)
+
+# The packages have an environment of their own, as they want releases of their own.
+packages:
+	mkdir -p build/packages
+	$(INTERPRETER) -m venv build/packages/environment
+	build/packages/environment/bin/pip install --quiet 'scikit-learn==1.9.*' pytest .
+	$(INTERPRETER) tests/packages.py --needs | xargs -n 1 build/packages/environment/bin/pip install --quiet
+	$(INTERPRETER) tests/packages.py --python build/packages/environment/bin/python
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -33,8 +33,8 @@ def export_c(model, path, *, name="model"):
     ----------
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
-        CategoricalNB, a decision tree (for labels, with one output), SVC with a named kernel; or KNeighborsClassifier or
-        KNeighborsRegressor with one output and without `sample_weight`, weights 'uniform' or 'distance', metric
+        CategoricalNB, a decision tree (for labels, with one output), SVC with a named kernel; or KNeighborsClassifier
+        or KNeighborsRegressor with one output and without `sample_weight`, weights 'uniform' or 'distance', metric
         'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', and at most 1048576 values.
     path : str or path-like
         The file to write.
@@ -431,8 +431,8 @@ def export_onnx(model, path):
     ----------
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
-        CategoricalNB, a decision tree, or SVC with a named kernel, whose labels are numbers, bools (exported as 0 and 1)
-        or strings.
+        CategoricalNB, a decision tree, or SVC with a named kernel, whose labels are numbers, bools (exported as 0 and
+        1) or strings.
     path : str or path-like
         File to write.
 
