@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+from . import _csr_rows
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
@@ -184,42 +185,35 @@ def ascends(entries, starts, strictly=True):
 
 
 def _summed(X):
-    """X with ascending columns in each row; entries of the same row and column are added in their order."""
+    """X with ascending columns. Entries of the same row and column are added up in their order."""
+    indices, data = X.indices.copy(), X.data.copy()
+    scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
-    parts = [_summed_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
+    parts = [
+        _csr_rows.sort_rows(X.indptr, indices, data, start, stop, scratch) for start, stop in ranges(0, len(X), size)
+    ]
+    X = Csr(X.indptr, indices, data, X.n_columns)
+    return _added_up(X) if any(parts) else X
+
+
+def _added_up(X):
+    """The sorted rows X, with entries of the same row and column added up in their order."""
+    size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
+    parts = [_added_up_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])
     indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends))])
     indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
     return Csr(indptr, indices, data, X.n_columns)
 
 
-def _summed_part(X):
-    row, order = X.row_numbers(), _column_order(X)
-    column, data = X.indices[order], X.data[order]
-    new = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])[: X.size]
-    if new.all():
-        return Csr(X.indptr, column, data, X.n_columns)
+def _added_up_part(X):
+    row, column, data = X.row_numbers(), X.indices, X.data
+    new = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])
     total = np.zeros(np.count_nonzero(new), data.dtype)
     with np.errstate(over="ignore"):
         np.add.at(total, np.cumsum(new) - 1, data)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[new], minlength=len(X)))])
     return Csr(indptr, column[new], total, X.n_columns)
-
-
-def _column_order(X):
-    """The entries of each row in the order of their columns, and those of the same column in the order they have."""
-    length = np.diff(X.indptr)
-    bits = int(length.max()).bit_length()
-    if (len(X) * X.n_columns) << bits >= 1 << 63:
-        return np.lexsort((X.indices, X.row_numbers()))
-    # one number for the row, the column and the place in the row: NumPy sorts numbers ten times as fast as it finds
-    # their order
-    first = np.repeat(X.indptr[:-1], length)
-    key = (X.row_numbers() * X.n_columns + X.indices) << bits
-    key += np.arange(X.size) - first
-    key.sort()
-    key &= (1 << bits) - 1
-    return key + first
 
 
 def as_rows(X, owner, most=2**31 - 1):

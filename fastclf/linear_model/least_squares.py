@@ -9,7 +9,7 @@ from .._labels import as_labels
 from .._threads import Progress, advance, aside
 from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
-from .row_gram import Centred, Unsure, solved
+from .row_gram import Centred, DenseCentred, Unsure, mean_of, solved
 from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
 
 # The normal equations are solved if the condition number of their matrix, after its columns are scaled to length 1, is
@@ -83,10 +83,11 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     relative 1e-9, or to the rounding error that the condition of X causes in any method. Scaling a column does not
     change the rank, which is found after scaling.
 
-    With fewer rows than columns X is factored in its row space, in time n^2 d. A sparse X with more columns than rows,
-    or with more than 4096, stays sparse: the matrix of the products of its rows, or of its columns if those are fewer,
-    is factored (Cholesky), and the solution is refined until a step changes nothing; if X has more than 12,000 rows and
-    more than 12,000 columns, conjugate gradients are used.
+    With fewer rows than columns X is factored in its row space, in time n^2 d; with a penalty the matrix of the
+    products of its rows is factored (Cholesky), and the solution is refined. A sparse X with more columns than rows, or
+    with more than 4096, stays sparse: the matrix of the products of its rows, or of its columns if those are fewer, is
+    factored. With a penalty and more columns than rows, block conjugate gradients replace the factor where they are
+    likely to be faster. If X has more than 12,000 rows and more than 12,000 columns, conjugate gradients are used.
 
     Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more; with fewer rows than columns three float64 copies of X, or
     for a sparse X 32 m^2 bytes, where m is the smaller of n and d.
@@ -219,8 +220,14 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         solve = self._in_row_space if X.shape[0] < X.shape[1] else self._by_products
         if isinstance(X, Csr) and not with_inverse and X.shape[1] > min(len(X), _MANY_COLUMNS):
             solve = self._sparse
-        with Progress(len(X), f"{name}.fit", self.verbose, self.callback) as progress:
-            coef, rank, condition, inverse, mean, level = solve(X, codes, len(classes), weight, progress)
+        fast = not isinstance(X, Csr) and self.alpha > 0 and X.shape[0] < X.shape[1]
+        with Progress(len(X) * (1 + (fast and with_inverse)), f"{name}.fit", self.verbose, self.callback) as progress:
+            if fast:
+                coef, rank, condition, inverse, mean, level = self._wide(X, codes, len(classes), weight, progress)
+                if with_inverse:
+                    inverse = self._in_row_space(X, codes, len(classes), weight, progress)[3]
+            else:
+                coef, rank, condition, inverse, mean, level = solve(X, codes, len(classes), weight, progress)
         with np.errstate(all="ignore"):
             intercept = level - coef @ mean
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
@@ -295,7 +302,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
     def _in_row_space(self, X, codes, n_classes, weight, progress):
         n, d = X.shape
-        used = np.unique(X.indices[: X.size]) if isinstance(X, Csr) else slice(None)
+        used = _used(X) if isinstance(X, Csr) else slice(None)
         rows = np.asarray(_only(X, used) if isinstance(X, Csr) else X, np.float64)
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
@@ -326,7 +333,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     def _sparse(self, X, codes, n_classes, weight, progress):
         """Like `_in_row_space`, but without L, and without making the rows dense."""
         n, d = X.shape
-        used = np.unique(X.indices[: X.size])
+        used = _used(X)
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
         mean, level = np.zeros(d), np.zeros(target.shape[1])
@@ -353,6 +360,24 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         if self.alpha > 0 and len(used) < d:
             condition = found.condition if n <= len(used) else np.inf
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
+
+    def _wide(self, X, codes, n_classes, weight, progress):
+        """The results of `_in_row_space`, except L, with a penalty and dense rows, by the products of the rows."""
+        n, d = X.shape
+        w = np.ones(n) if weight is None else weight
+        target = _targets(codes, n_classes)
+        mean, level, root = np.zeros(d), np.zeros(target.shape[1]), np.sqrt(w)
+        with np.errstate(all="ignore"):
+            if self.fit_intercept:
+                share = w / w.sum()
+                level = share @ target
+                mean = mean_of(X, share)
+            try:
+                found = solved(DenseCentred(X, mean, root), (target - level) * root[:, None], self.alpha, exact=False)
+            except (Unsure, np.linalg.LinAlgError):
+                return self._in_row_space(X, codes, n_classes, weight, progress)
+        advance(progress, n)
+        return found.coef, d, found.condition, None, mean, level
 
     def _leverage(self, X, weight, inverse, mean):
         """Leverages h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): the share of y_i in the prediction of row i."""
@@ -407,8 +432,15 @@ def target_sums(sums):
 
 
 def _only(X, used):
-    """A Csr with only the used columns, which must include all columns that have entries."""
-    return Csr(X.indptr, np.searchsorted(used, X.indices).astype(np.int32), X.data, len(used))
+    """The used columns of a Csr."""
+    place = np.zeros(X.n_columns, np.int32)
+    place[used] = np.arange(len(used))
+    return Csr(X.indptr, place[X.indices], X.data, len(used))
+
+
+def _used(X):
+    """The columns of a Csr that have entries, in ascending order."""
+    return np.flatnonzero(np.bincount(X.indices[: X.size], minlength=X.n_columns))
 
 
 def _least_norm(root, moment, scale, longest):

@@ -1,5 +1,6 @@
 """The penalised likelihood of logistic regression, as a function of the coefficients of standardised columns."""
 
+import contextlib
 import copy
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ from .._csr import Csr
 from .._threads import aside, ranges
 from .._validation import as_matrix
 from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
-from .scores import linear_scores
+from .row_gram import DenseCentred, Factor
+from .scores import linear_scores, products_with_padded, transposed
 
 kernels = _simd.load("linear_model._likelihood")
 columns = _simd.load("linear_model._elastic_net")
@@ -21,13 +23,21 @@ _FIRST_WORK = 1 << 22
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# A gradient norm below this is taken as a rounding error, even if the objective is small.
+# The same for the products of all rows.
+_PRODUCTS_WORK = 1 << 33
+# A smaller gradient norm is a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
 # Sums use rows that are not centred if the mean of each column is within this number of standard deviations of 0.
 _FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
 
+
+# The largest number of residuals, of all rows and classes, that are stored: 256 MB.
+_RESIDUALS = 1 << 25
+
+# The least share of the trace of a matrix of products that a pivot of its Cholesky factor may have.
+_LEAST_PIVOT = 1e-11
 
 _NONE = np.empty(0)
 
@@ -38,8 +48,10 @@ class Point(NamedTuple):
     theta: np.ndarray  # (K, d + 1), the parameters, with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1), the gradient without the L1 term
-    norm: float  # the norm of the gradient; with an L1 term, of the smallest subgradient
+    gradient: np.ndarray  # (K, d + 1), without the L1 term
+    # Euclidean norm of the gradient, with an L1 term of the shortest subgradient; or a lower bound, as `Likelihood.tol`
+    # allows
+    norm: float
     margin: float  # the least margin of all rows if there is no penalty, else -inf
     curvature: np.ndarray | None  # second derivatives of the kind requested from `evaluate`
 
@@ -48,8 +60,12 @@ class Point(NamedTuple):
 
         The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
         """
-        share = self.objective / np.log(max(2, len(self.theta)))
-        return self.norm <= max(tol * min(1, share), min(tol, _LEAST_TOL))
+        return self.norm <= least_norm(self.objective, len(self.theta), tol)
+
+
+def least_norm(objective, K, tol):
+    """The largest norm of the gradient at which a point with this objective is optimal to `tol`."""
+    return max(tol * min(1, objective / np.log(max(2, K))), min(tol, _LEAST_TOL))
 
 
 class Pass:
@@ -61,16 +77,17 @@ class Pass:
 
     __slots__ = (
         *("d", "ld", "n_classes", "width", "codes", "weights", "bias", "shift", "factor", "W", "curvature", "margins"),
-        *("sums", "grad", "hess"),
+        *("sums", "grad", "hess", "residuals"),
         *("s", "weight", "bend", "z", "zt", "az"),
     )
 
-    def __init__(self, rows, shift, factor, W, bias, curvature=None):
+    def __init__(self, rows, shift, factor, W, bias, curvature=None, residuals=_NONE):
         K, panel = rows.K, kernels.PANEL
         self.d, self.ld, self.n_classes, self.width = rows.d, rows.ld, K, rows.width
         self.codes, self.weights, self.bias = rows.codes, rows.weights, bias
         self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.margins
-        self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(W.shape)
+        self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(_NONE.shape if len(residuals) else W.shape)
+        self.residuals = residuals
         self.hess = np.zeros((rows.n_blocks(curvature), rows.d + 1, rows.ld))
         self.s, self.z = np.empty((K, panel)), np.empty(rows.width if rows.sparse else rows.ld * panel)
         self.weight, self.bend = np.empty((2, panel))
@@ -111,6 +128,8 @@ class Likelihood:
         self.X, self.codes, self.threads = X, codes, threads
         self.weights = _NONE if weights is None else weights
         self.K = 1 if n_classes == 2 else n_classes
+        self._turned = None  # the transpose of X, once it is needed
+        self.tol = None  # a norm may be a lower bound if that is above what this tolerance asks for
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
         self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
@@ -177,7 +196,8 @@ class Likelihood:
         if len(taken) == self.d:
             return self
         other = copy.copy(self)
-        other.X = columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other.X = _columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other._turned = None
         other.mean, other._spread = self.mean[taken], self._spread[taken]
         other._measure()
         other._penalise(self.penalty, self.l1)
@@ -203,7 +223,8 @@ class Likelihood:
     def fits_row_space(self):
         """Whether a `RowSpace` has fewer parameters and the same solution."""
         n = len(self.X)
-        worth = n < self.d and n * n * self.d <= _QR_WORK and self.l1 == 0
+        most = _QR_WORK if len(self.weights) else _PRODUCTS_WORK
+        worth = n < self.d and n * n * self.d <= most and self.l1 == 0
         return worth and not self.sparse and self.penalty > 0 and bool((self.scale < _SAFE).all())
 
     def parameters(self, coef, intercept):
@@ -220,7 +241,11 @@ class Likelihood:
         coef, intercept = self.coefficients(theta)
         return linear_scores(self.X, coef, intercept, self.threads)
 
-    def _norm(self, gradient, theta):
+    def certified(self, point):
+        """A point with its exact norm."""
+        return point._replace(norm=self._norm(point.gradient, point.theta))
+
+    def _norm(self, gradient, theta, _enough=None):
         if self.l1:
             pulled = np.abs(gradient + self.edge * np.sign(theta))
             gradient = np.where(theta == 0, np.maximum(np.abs(gradient) - self.edge, 0), pulled)
@@ -273,32 +298,80 @@ class Likelihood:
             W[:, : self.d] = coef
         else:
             W[:, :D] = theta
+        residuals = np.zeros((len(self.X), self.width) if self._turns and step == 1 else 0)
         passes = self._over_panels(
             kernel,
-            lambda: Pass(self, shift, factor, W, bias, curvature),
+            lambda: Pass(self, shift, factor, W, bias, curvature, residuals),
             self.length * (2 * K + self.length // 2 * n_blocks),
-            n_blocks * D * ld or K * ld,
+            n_blocks * D * ld or (K if len(residuals) else K * ld),
             step,
         )
         total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
         loss = sum(float(part.sums[0]) for part in passes) / total
-        gradient = added(part.grad for part in passes) / total
-        gradient = gradient.T[:K] if self.sparse else gradient[:, :D]
+        if len(residuals):
+            gradient = self._by_column(residuals) / total
+        else:
+            gradient = added(part.grad for part in passes) / total
+            gradient = gradient.T[:K] if self.sparse else gradient[:, :D]
         if plain:
             gradient[:, -1] = self.bias * sum(part.sums[2] for part in passes) / total
         if self.sparse or plain:
             gradient[:, :-1] -= gradient[:, -1:] * self.mean
             gradient[:, :-1] *= self.factor
         gradient = gradient + self.pull * theta
+        objective = loss + 0.5 * float(np.sum(self.pull * theta**2)) + float(np.sum(self.edge * np.abs(theta)))
+        enough = None if self.tol is None else least_norm(objective, K, self.tol)
         return Point(
             theta=theta,
-            objective=loss + 0.5 * float(np.sum(self.pull * theta**2)) + float(np.sum(self.edge * np.abs(theta))),
+            objective=objective,
             loss=loss,
             gradient=gradient,
-            norm=self._norm(gradient, theta),
+            norm=self._norm(gradient, theta, enough),
             margin=min(float(part.sums[1]) for part in passes) if self.margins else -np.inf,
             curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if n_blocks else None,
         )
+
+    @property
+    def _turns(self):
+        """Whether gradients of sparse rows are summed column by column, from the residuals of all rows.
+
+        The gradient is then written once, not once for each entry, and needs no sum for each thread.
+        """
+        n = len(self.X)
+        return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
+
+    def _by_column(self, residuals):
+        """The sums of residuals (n, width) times the values of each column and the intercept's, of shape (K, D)."""
+        if self._turned is None:
+            self._turned = transposed(self.X)
+        sums = np.empty((self.d + 1, self.K))
+        sums[:-1] = products_with_padded(self._turned, residuals, self.K, self.threads)
+        sums[-1] = self.bias * residuals.sum(axis=0)[: self.K]
+        return np.ascontiguousarray(sums.T)
+
+    def rows_in_doubt(self, theta, share, most):
+        """The `RowsInDoubt` at theta that hold all but `share` of the curvature; None if their number exceeds `most`.
+
+        The curvature of a row falls with its loss: that of a row whose class is nearly certain hardly counts.
+        """
+        coef, intercept = Likelihood.coefficients(self, theta)
+        p = linear_scores(self.X, coef, intercept, self.threads)
+        if self.K == 1:
+            p = 0.5 * (1 + np.tanh(0.5 * p))
+            doubt = (p * (1 - p))[:, 0]
+        else:
+            p -= p.max(axis=1, keepdims=True)
+            np.exp(p, out=p)
+            p /= p.sum(axis=1, keepdims=True)
+            doubt = 1 - np.einsum("ik,ik->i", p, p)
+        if len(self.weights):
+            doubt *= self.weights
+        order = np.argsort(doubt)
+        certain = int(np.searchsorted(np.cumsum(doubt[order]), share * doubt.sum()))
+        if len(order) - certain > most:
+            return None
+        rows = np.sort(order[certain:])
+        return RowsInDoubt(self, rows, p[rows])
 
     def _assembled(self, sums, curvature):
         """The second derivatives of f, from the sums of a `Pass`, of which only the upper half of each block is set."""
@@ -397,11 +470,100 @@ class Likelihood:
         return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
 
 
+class RowsInDoubt:
+    """Second derivatives of a dense Likelihood on some of its rows.
+
+    Parameters
+    ----------
+    problem : Likelihood
+    rows : ndarray of int
+        Row numbers.
+    p : ndarray of shape (len(rows), K)
+        Probabilities of the classes; with two classes of the second one.
+    """
+
+    def __init__(self, problem, rows, p):
+        self.pull, self.p = problem.pull, p
+        self.weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
+        self.Z = np.full((len(rows), problem.d + 1), problem.bias)
+        np.subtract(problem.X[rows], problem.mean, out=self.Z[:, :-1])
+        self.Z[:, :-1] *= problem.factor
+
+    def times(self, V):
+        """The second derivatives times V, both of shape (K, D)."""
+        S = self.Z @ V.T
+        if S.shape[1] == 1:
+            S *= self.p * (1 - self.p)
+        else:
+            S *= self.p
+            S -= self.p * S.sum(axis=1, keepdims=True)
+        S *= self.weights[:, None]
+        return S.T @ self.Z + self.pull * V
+
+    def shared(self):
+        """The mean of the diagonal blocks over the classes, of shape (1, D, D)."""
+        bends = self.weights * np.mean(self.p * (1 - self.p), axis=1)
+        return (self.Z.T @ (self.Z * bends[:, None]) + np.diag(self.pull))[None]
+
+    def diagonal(self):
+        """The diagonal blocks of the classes, of shape (K, D, D)."""
+        blocks = np.empty((self.p.shape[1], *self.Z.shape[1:] * 2))
+        for block, p in zip(blocks, self.p.T):
+            used = p * (1 - p) * self.weights
+            rows = np.flatnonzero(used > 1e-4 * used.max(initial=0))
+            Z = self.Z[rows]
+            np.matmul(Z.T, Z * used[rows, None], out=block)
+            block[np.diag_indices(len(block))] += self.pull
+        return blocks
+
+
+class ByProducts:
+    """An orthonormal basis Q = A' L^-T of the span of the rows A = X - 1 mean', with A = LQ'.
+
+    L is the Cholesky factor of AA'. Centred rows of equal weights are orthogonal to the vector of ones, which the
+    matrix then gets an eigenvalue for: the score that this adds is an intercept, and 0 at the optimum.
+    """
+
+    def __init__(self, X, mean, centred):
+        self.A = DenseCentred(X, mean, np.ones(len(X)))
+        gram = self.A.products(exact=True)
+        largest = np.trace(gram)
+        if centred:
+            gram += largest / len(gram) ** 2
+        self.factor = Factor(gram)
+        pivots = self.factor.L.diagonal() ** 2
+        if not pivots.min() > _LEAST_PIVOT * largest:
+            raise np.linalg.LinAlgError
+        self.rows = self.factor.L
+
+    def within(self, coef):
+        """coef Q, of shape (K, n)."""
+        return self.factor.forward(self.A.times(coef.T)).T
+
+    def outside(self, V):
+        """V Q', of shape (K, d)."""
+        return self.A.back(self.factor.backward(V.T)).T
+
+
+class ByDecomposition:
+    """The same as `ByProducts` for any rows, by a QR decomposition."""
+
+    def __init__(self, X, mean):
+        self.Q, R = aside(np.linalg.qr, (X - mean).T)
+        self.rows = np.ascontiguousarray(R.T)
+
+    def within(self, coef):
+        return coef @ self.Q
+
+    def outside(self, V):
+        return V @ self.Q.T
+
+
 class RowSpace(Likelihood):
     """A Likelihood with fewer parameters, for fewer dense rows than columns.
 
-    With a penalty the optimal w is a combination of the centred rows. With their QR decomposition (X - 1 mean')' = Q R,
-    w = Q v has the norm of v, and row i has the score v (column i of R).
+    With a penalty the optimal w is a combination of the centred rows. With an orthonormal basis Q of their span and
+    X - 1 mean' = RQ', w = Q v has the norm of v, and row i has the score v (row i of R).
 
     Parameters
     ----------
@@ -411,11 +573,15 @@ class RowSpace(Likelihood):
 
     def __init__(self, outer, threads):
         self._outer = outer
-        self._Q, R = aside(np.linalg.qr, (outer.X - outer.mean).T)
+        self._basis = None
+        if len(outer.weights) == 0:
+            with contextlib.suppress(np.linalg.LinAlgError):
+                self._basis = ByProducts(outer.X, outer.mean, bool(outer.bias))
+        if self._basis is None:
+            self._basis = ByDecomposition(outer.X, outer.mean)
         n_classes = 2 if outer.K == 1 else outer.K
         weights = outer.weights if len(outer.weights) else None
-        rows = np.ascontiguousarray(R.T)
-        super().__init__(rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
+        super().__init__(self._basis.rows, outer.codes, n_classes, weights, outer.penalty, bool(outer.bias), threads)
         self.n_columns = outer.d
 
     def _penalise(self, penalty, l1=0.0):
@@ -423,24 +589,28 @@ class RowSpace(Likelihood):
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
-        # the norm of a gradient gv by v is |gv Q' / t|, as it is for the columns of X
-        self._metric = self._Q.T @ (self._Q * self._outer.factor[:, None] ** 2)
 
     @property
     def centre(self):
         return self._outer.mean
 
     def parameters(self, coef, intercept):
-        return super().parameters(coef @ self._Q, intercept + coef @ self._outer.mean)
+        return super().parameters(self._basis.within(coef), intercept + coef @ self._outer.mean)
 
     def coefficients(self, theta):
         coef, intercept = super().coefficients(theta)
-        coef = coef @ self._Q.T
+        coef = self._basis.outside(coef)
         return coef, intercept - coef @ self._outer.mean
 
-    def _norm(self, gradient, theta):
-        gv = gradient[:, :-1] * self.scale
-        return float(np.sqrt(max(np.vdot(gv @ self._metric, gv), 0) + np.sum(gradient[:, -1] ** 2)))
+    def _norm(self, gradient, theta, enough=None):
+        # the norm of a gradient gv with respect to v is |gv Q' / t|, as for the columns of X; a lower bound tells that
+        # a point is not optimal
+        factor = self._outer.factor
+        bound = np.hypot(np.linalg.norm(gradient[:, :-1] * self.scale) * factor.min(), np.linalg.norm(gradient[:, -1]))
+        if enough is not None and bound > enough:
+            return float(bound)
+        inside = self._basis.outside(gradient[:, :-1] * self.scale) * factor
+        return float(np.hypot(np.linalg.norm(inside), np.linalg.norm(gradient[:, -1])))
 
 
 def columns_of(X, taken):

@@ -252,8 +252,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
             theta[:, held] -= theta[:, held].mean(axis=0)
         return theta
 
-    def _maximise(self, points, progress):
-        """(the last point, the number of steps over all rows, whether the point separates the rows)."""
+    def _maximise(self, problem, points, progress):
+        """(the last point, number of steps over all rows, whether the point separates the rows)."""
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
@@ -262,13 +262,14 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
                     " separator found is kept (a penalty gives a maximum)",
                     "ConvergenceWarning",
                 )
-                return point, n_iter, True
+                return problem.certified(point), n_iter, True
             found = next(points, None) if n_iter < self.max_iter else None
             if found is None:
                 break
             point, n_iter = found, n_iter + 1
             if progress.advance(1, point.objective):
-                return point, n_iter, False
+                return problem.certified(point), n_iter, False
+        point = problem.certified(point)
         if not point.is_optimal(self.tol):
             why, slow = "rounding allows no further step", ""
             if n_iter == self.max_iter:
@@ -412,9 +413,10 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
             if problem.fits_row_space and model.solver != "gradient":
                 problem = RowSpace(problem, threads)
             points = model._points(problem, model._start(problem))
+        problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
-            point, n_iter, separated = model._maximise(points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # else the coefficients do not change
+            point, n_iter, separated = model._maximise(problem, points, progress)
+        if before is None or not np.array_equal(point.theta, before):  # else they are those of the model before
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 

@@ -19,7 +19,19 @@ _ROUNDING = 1e-13
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
 # Second derivatives are factorised up to this number of columns, and of parameters.
 _MOST_COLUMNS = 1024
-# The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
+# The share of the curvature that truncated Newton's method leaves out at first, and the largest number of values of the
+# rows that it copies.
+_SURE, _DOUBTFUL_NUMBERS = 1e-3, 1 << 22
+# The largest number of multiplications in a product of second derivatives, and the number of such products in a step
+# after which the preconditioner is computed again.
+_CHEAP, _MANY_STEPS = 1 << 22, 25
+# Up to this number of columns conjugate gradients are preconditioned by a block for each class, else by one for all.
+_FEW_COLUMNS = 128
+# The largest number of steps of conjugate gradients to a direction, and the share of the gradient at which they end.
+_CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.05
+# With this number of parameters the history of L-BFGS is read less often.
+_MANY_PARAMETERS = 1 << 16
+# Number of steps until L-BFGS computes second derivatives again; the number then doubles each time.
 _STEPS = 15
 # The most steps towards the optimum of a sample.
 _SAMPLE_STEPS = 100
@@ -61,8 +73,8 @@ def inverted(matrices):
     ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
     while np.max(ridge) < np.inf:  # the loop ends if a matrix holds NaN
         try:
-            half = np.linalg.inv(np.linalg.cholesky(matrices + ridge))
-            return np.swapaxes(half, -1, -2) @ half
+            np.linalg.cholesky(matrices + ridge)  # fails if a matrix is not regular
+            return np.linalg.inv(matrices + ridge)
         except np.linalg.LinAlgError:
             ridge = ridge * 100
     raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
@@ -131,6 +143,143 @@ def _two_loops(gradient, history, precondition):
     return q
 
 
+def truncated_newton(problem, point, tol):
+    """The points of Newton's method, with the second derivatives of the rows whose class is in doubt alone.
+
+    Each step is found by conjugate gradients. It ends early where too many rows are in doubt, or where the gradient
+    falls slowly.
+    """
+    if problem.sparse or not problem.penalty > 0:
+        return
+    D = problem.d + 1
+    share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D)
+    if D > _MOST_COLUMNS or most * D * problem.K > _CHEAP:
+        return
+    precondition, n_steps = None, 0
+    while not point.is_optimal(tol):
+        model = problem.rows_in_doubt(point.theta, share, most)
+        if model is None:
+            return
+        if n_steps > _MANY_STEPS or precondition is None:
+            precondition = inverse_of(model.diagonal() if D <= _FEW_COLUMNS else model.shared())
+        direction, n_steps = conjugate_direction(model.times, point.gradient, precondition)
+        if problem.K > 1:  # a number added to all classes changes no probability, and the penalty wants it to be 0
+            direction -= (point.theta + direction).mean(axis=0)
+        found = move(problem.evaluate, point, direction)
+        if found is None:
+            return
+        slow = found.norm > 0.5 * point.norm
+        point = found
+        yield point
+        if slow:
+            share, n_slow = 0.1 * share, n_slow + 1
+            if n_slow > 3:
+                return
+
+
+def conjugate_direction(times, gradient, precondition):
+    """(about minus the inverse of a matrix times the gradient, number of steps), by preconditioned conjugate gradients.
+
+    times(V) multiplies by the matrix.
+    """
+    direction, rest = np.zeros(gradient.shape), -gradient
+    z = precondition(rest)
+    p, product = z, float(np.vdot(rest, z))
+    first = np.linalg.norm(gradient)
+    n_steps = 0
+    while n_steps < _CONJUGATE_STEPS:
+        n_steps += 1
+        image = times(p)
+        bend = float(np.vdot(p, image))
+        if not (bend > 0 and product > 0):
+            break
+        length = product / bend
+        direction += length * p
+        rest -= length * image
+        if np.linalg.norm(rest) <= _CONJUGATE_SHARE * first:
+            break
+        z = precondition(rest)
+        before, product = product, float(np.vdot(rest, z))
+        p = z + (product / before) * p
+    return (direction if direction.any() else -precondition(gradient)), n_steps
+
+
+class CompactHistory:
+    """The last steps of L-BFGS with few parameters' worth of reads: their products with each other are kept.
+
+    A direction then takes two products of the stored vectors with the gradient and two sums of them; the two loops run
+    over numbers. The vectors are stored in float32, because a direction need not be exact.
+    """
+
+    def __init__(self, size, memory=10):
+        self.S, self.P = np.zeros((2, memory, size), np.float32)  # steps; preconditioned changes of the gradient
+        self.SY, self.YP = np.zeros((2, memory, memory))  # s_i'y_j for a step i before j; y_i' P y_j
+        self.order = []  # slots, from the oldest
+        self.newest = None  # the slot whose products with older ones the next direction computes
+        self.before = None  # products of all slots with the last gradient
+
+    def direction(self, gradient, preconditioned):
+        """Minus the inverse of the curvature times the gradient, of which `preconditioned` is a rough estimate."""
+        if not self.order:
+            return -preconditioned
+        products = self._products(gradient)
+        SY, YP, order = self.SY, self.YP, self.order
+        alpha, rest = np.zeros((2, len(self.S)))
+        for at, i in reversed(list(enumerate(order))):
+            newer = order[at + 1 :]
+            alpha[i] = (products[0, i] - alpha[newer] @ SY[i, newer]) / SY[i, i]
+        last = order[-1]
+        scale = SY[last, last] / YP[last, last]
+        for at, i in enumerate(order):
+            older = order[:at]
+            beta = (scale * (products[1, i] - YP[i] @ alpha) + rest[older] @ SY[older, i]) / SY[i, i]
+            rest[i] = alpha[i] - beta
+        q = preconditioned.ravel() - alpha.astype(np.float32) @ self.P
+        q *= scale
+        q += rest.astype(np.float32) @ self.S
+        np.negative(q, out=q)
+        return q.reshape(gradient.shape)
+
+    def _products(self, gradient):
+        flat = gradient.ravel().astype(np.float32)
+        products = np.array([self.S @ flat, self.P @ flat], float)
+        k = self.newest
+        if k is not None:
+            for i in self.order[:-1]:
+                self.SY[i, k] = products[0, i] - self.before[0, i]
+                self.YP[i, k] = self.YP[k, i] = products[1, i] - self.before[1, i]
+        self.before, self.newest = products, None
+        return products
+
+    def append(self, step, change, preconditioned):
+        """Add a step, the change of the gradient, and that change preconditioned."""
+        product = float(np.vdot(step, change))
+        if not product > 0:
+            return
+        if self.before is None:
+            self.before = np.zeros((2, len(self.S)))
+        k = self.order.pop(0) if len(self.order) == len(self.S) else len(self.order)
+        self.order.append(k)
+        self.newest = k
+        self.S[k], self.P[k] = step.ravel(), preconditioned.ravel()
+        self.SY[k, k], self.YP[k, k] = product, float(np.vdot(change, preconditioned))
+
+
+def compact_lbfgs(evaluate, point, tol, precondition):
+    """The points of `lbfgs` for many parameters, whose history takes more time than its products."""
+    history, preconditioned = CompactHistory(point.theta.size), precondition(point.gradient)
+    while not (point is None or point.is_optimal(tol)):
+        found = move(evaluate, point, history.direction(point.gradient, preconditioned))
+        if found is None and history.order:
+            history = CompactHistory(point.theta.size)
+            continue
+        if found is not None:
+            last, preconditioned = preconditioned, precondition(found.gradient)
+            history.append(found.theta - point.theta, found.gradient - point.gradient, preconditioned - last)
+            yield found
+        point = found
+
+
 def newton_points(problem, theta, tol):
     """The points of Newton's method on all rows, beginning with the start."""
 
@@ -157,16 +306,25 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at theta = 0 all classes have the same block
-    n_steps, history = _STEPS, []
+        kind = "shared"  # at theta = 0 the blocks of all classes are equal
+    is_compact = kind is None and theta.size >= _MANY_PARAMETERS
+    n_steps, history = None if is_compact else _STEPS, []
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
         last = point
-        for found in islice(lbfgs(evaluate, last, tol, inverse_of(curvature), history), n_steps):
+        if is_compact:
+            steps = compact_lbfgs(evaluate, last, tol, inverse_of(curvature))
+        else:
+            steps = lbfgs(evaluate, last, tol, inverse_of(curvature), history)
+        for found in islice(steps, n_steps):
             point = found
             yield point
         if point is last:
             return
+        if every == 1:
+            for found in truncated_newton(problem, point, tol):
+                point, history = found, []
+                yield point
         kind, step = _affordable(problem, every)
         n_steps = None if kind is None else 2 * n_steps
 

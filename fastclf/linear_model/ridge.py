@@ -12,9 +12,9 @@ from .._validation import as_list, require_choice, require_integer, require_numb
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from ..sums.moments import products
-from .elastic_net import entries_by_column, kernels
 from .least_squares import LeastSquaresClassifier, target_columns, target_sums
 from .routed_scores import RoutedScores, routes, with_labels
+from .row_gram import Centred
 from .scores import Coefficients, ScoreClassifier, counted
 
 # An inverse is used if the condition number is at most this: then ten digits of the solution are right.
@@ -26,8 +26,6 @@ _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
 # The number of entries in a block of rows that are made dense, or rotated, at a time.
 _BLOCK_NUMBERS = 1 << 20
-# The number of multiplications in one call of compiled code.
-_CALL_WORK = 1 << 23
 
 
 class RidgeCoefficients(Coefficients):
@@ -87,10 +85,10 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
 
     Notes
     -----
-    Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem is solved from the
-    inverse of X'X + alpha I, or of XX' + alpha I where there are fewer rows than columns; where the product of the
-    norms of that matrix and of its inverse, which bounds its condition, is above 1e5, the solution is that of
-    LeastSquaresClassifier. Unlike scikit-learn's, class_weight='balanced' sees the sample weights.
+    Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem with more rows than
+    columns is solved from the inverse of X'X + alpha I; where the product of the norms of that matrix and of its
+    inverse, which bounds its condition, is above 1e5, the solution is that of LeastSquaresClassifier. Unlike
+    scikit-learn's, class_weight='balanced' sees the sample weights.
 
     Examples
     --------
@@ -147,7 +145,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
     def _solved_fast(self, rows, codes, classes, weight):
         """The attributes of the fit, from an inverse matrix if that is accurate enough."""
         found = None
-        if self.alpha > 0 and not isinstance(rows, Csr):
+        if self.alpha > 0 and not isinstance(rows, Csr) and rows.shape[0] >= rows.shape[1]:
             with np.errstate(all="ignore"):
                 found = self._by_inverse(rows, codes, len(classes), weight)
         if found is None:
@@ -155,28 +153,18 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, X, codes, n_classes, weight):
-        """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
-        n, d = X.shape
+        """(coefficients, intercepts), or None where the condition may be above _CONDITION or numbers are not finite."""
+        n = len(X)
         share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         target = target_columns(codes, n_classes)
         level = share @ target if self.fit_intercept else np.zeros(target.shape[1])
-        if n < d:
-            root = np.sqrt(share * (n if weight is None else weight.sum()))
-            mean = _mean(X, share) if self.fit_intercept else np.zeros(d)
-            A = (np.asarray(X, np.float64) - mean) * root[:, None]
-            matrix = aside(np.matmul, A, A.T)
-            if self.fit_intercept:  # this changes an eigenvalue 0 whose vector the targets lack
-                matrix += np.outer(root, root) * (np.trace(matrix) / n / np.sum(root**2))
-            moment = ((target - level) * root[:, None]).T
-        else:
-            with Progress(n, f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
-                mean, matrix, moment = _moments(X, codes, n_classes, weight, self.fit_intercept, self.n_jobs, progress)
+        with Progress(n, f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
+            mean, matrix, moment = _moments(X, codes, n_classes, weight, self.fit_intercept, self.n_jobs, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
         inverse = _inverse(matrix)
         if inverse is None:
             return None
         coef = moment @ inverse
-        coef = coef @ A if n < d else coef
         intercept = level - coef @ mean
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             return None
@@ -525,20 +513,8 @@ def _centred(rows, centre, root, size=None):
 
 
 def _row_products(rows, centre, root, threads):
-    """A A' for A = root (X - centre); sparse rows stay sparse."""
-    n, d = rows.shape
+    """A A' of A = root (X - centre); sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]
         return aside(np.matmul, A, A.T)
-    starts, numbers, entries = entries_by_column(rows, np.ones(d))
-    products = np.zeros((n, n))
-    for start, stop in ranges(0, d, max(1, _CALL_WORK * d // (1 + rows.size**2 // d) // 8)):
-        kernels.add_row_products(starts, numbers, entries, products, start, stop)
-    off = np.zeros(n)
-    np.add.at(off, rows.row_numbers(), rows.data[: rows.size] * centre[rows.indices[: rows.size]])
-    products -= off[:, None]
-    products -= off
-    products += centre @ centre
-    products *= root[:, None]
-    products *= root
-    return products
+    return Centred(rows, centre, root, threads).products()

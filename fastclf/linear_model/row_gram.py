@@ -1,38 +1,60 @@
-"""Least squares on sparse rows that stay sparse, from the matrix of products of rows, or of columns if they are fewer.
+"""Least squares without the normal equations of all columns: by the products of the rows, or of the columns if fewer.
 
     A = root(s) (X - 1 mean'),    w = A' z with (AA' + alpha I) z = t,    or    (A'A + alpha I) w = A' t
 
-A itself is never stored. The matrix of products has a Cholesky factor. Iterative refinement, with residuals from A,
-reduces the relative error from about the squared condition number of A to about the condition number (Bjorck 1996,
-Numerical methods for least squares problems, 6.6). Where refinement does not converge, because A lacks full rank,
-eigenvectors are used.
+Sparse rows stay sparse: A itself is never stored. With a penalty and many sparse rows, block conjugate gradients solve
+the system for all targets together. Otherwise the matrix of products has a Cholesky factor. Iterative refinement, with
+residuals from A itself, reduces the relative error from about the squared condition number of A to about the condition
+number (Bjorck 1996, Numerical methods for least squares problems, 6.6). Where refinement does not converge, because A
+lacks full rank, the eigenvectors are used.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
 from .._threads import aside
-from .scores import linear_scores
+from ..sums.blocks import over_rows
+from .scores import linear_scores, products_with, transposed
+
+kernels = _simd.load("linear_model._elastic_net")
 
 # The largest number of rows of a matrix of products (1.2 GB). Larger problems are solved by conjugate gradients.
 MOST = 12_000
 
-# Matrices of up to this number of rows are solved by eigenvectors, which also give the rank and the condition number.
+# Matrices of at most this number of rows are solved by their eigenvectors, which also give the rank and the condition,
+# unless a penalty makes their rank certain.
 _FEW = 512
 
-# _DENSE: columns with entries in more than this share of the rows are multiplied as dense columns.
-# _NUMBERS: the number of values that are made dense at a time.
-_DENSE, _NUMBERS = 1 / 32, 1 << 22
+# Columns with entries in more than this share of the rows are multiplied as dense ones, with this number of values at a
+# time.
+_DENSE, _NUMBERS = 1 / 4, 1 << 22
 
-_BLOCK = 256
+# Number of rows of a block of a triangular matrix, and of a block that is copied to the other half of a symmetric one.
+_BLOCK, _MIRRORED = 96, 512
+
+# Products of more multiplications than this are made aside, so that Ctrl-C is obeyed meanwhile.
+_SLOW_WORK = 1 << 26
+
+# Number of values of a block of rows that stays in a cache.
+_CACHED = 1 << 16
 
 # An eigenvalue below _ZERO times the largest one counts as 0. Between _ZERO and _CERTAIN this is uncertain.
 _ZERO, _CERTAIN = 1e-13, 1e-10
 
+# Products that are rounded to float32 are used if the penalty is at least this share of the largest eigenvalue.
+_ROUNDED = 2e-6
+
 _STEPS = 20_000
+
+# The duration of a multiplication with a sparse entry, in multiplications of dense matrices.
+_SPARSE_WORK = 8
+
+# The relative residual at which conjugate gradients end, and the one that their solution must have.
+_END, _ENOUGH = 1e-12, 1e-10
 
 
 class Solution(NamedTuple):
@@ -47,35 +69,37 @@ class Unsure(Exception):
     """Raised if the matrix of products does not determine the rank."""
 
 
-def transposed(X):
-    """The transpose of a Csr."""
-    order = aside(np.argsort, X.indices[: X.size], kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
-    return Csr(indptr, X.row_numbers()[order].astype(np.int32), X.data[: X.size][order], len(X))
-
-
 class Centred:
     """The operator A = root (X - 1 mean') for a Csr X, without storing A."""
+
+    is_rounded = False
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
 
+    @property
+    def shape(self):
+        return self.X.shape
+
     def times(self, W):
         """A W for a W of shape (d, k)."""
-        scores = linear_scores(self.X, W.T, -(self.mean @ W), self.n_jobs)
-        return scores * self.root[:, None]
+        scores = products_with(self.X, W, -(self.mean @ W), self.n_jobs)
+        scores *= self.root[:, None]
+        return scores
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
         R = R * self.root[:, None]
-        return linear_scores(self.turned, R.T, np.zeros(R.shape[1]), self.n_jobs) - np.outer(self.mean, R.sum(axis=0))
+        found = products_with(self.turned, R, np.zeros(R.shape[1]), self.n_jobs)
+        found -= np.outer(self.mean, R.sum(axis=0))
+        return found
 
     def products(self):
         """The matrix AA', or A'A if A has fewer columns than rows."""
         n, d = self.X.shape
         if n <= d:
             middle = linear_scores(self.X, self.mean[None], np.zeros(1), self.n_jobs)[:, 0]
-            gram = products_of(self.X, self.turned)
+            gram = products_of(self.X, self.turned, self.n_jobs)
             gram -= middle
             gram -= middle[:, None]
             gram += self.mean @ self.mean
@@ -83,7 +107,7 @@ class Centred:
             gram *= self.root[:, None]
             return gram
         weighted = Csr(self.X.indptr, self.X.indices, self.X.data * self.root[self.X.row_numbers()], d)
-        gram = products_of(transposed(weighted), weighted)
+        gram = products_of(transposed(weighted), weighted, self.n_jobs)
         sums = linear_scores(self.turned, (self.root**2)[None], np.zeros(1), self.n_jobs)[:, 0]
         total = (self.root**2).sum()
         gram -= np.outer(sums, self.mean)
@@ -91,32 +115,115 @@ class Centred:
         gram += total * np.outer(self.mean, self.mean)
         return gram
 
+    def gradients_limit(self, n_targets):
+        """The number of steps of conjugate gradients that take as long as the products and their factor."""
+        n = min(self.shape)
+        step = 2 * _SPARSE_WORK * self.X.size * n_targets + 4 * n * n_targets**2
+        return max(8, n**3 // 5 // step)
 
-def products_of(X, turned):
+
+class DenseCentred:
+    """The operator A = root (X - 1 mean') for fewer dense rows than columns.
+
+    A is stored in the type of X. The products of float32 rows are computed in float32, and refinement corrects what
+    they lack; other operations make blocks of rows in float64 from X itself.
+    """
+
+    def __init__(self, X, mean, root):
+        self.X, self.mean, self.root = X, mean, root
+        self.is_plain = bool((root == 1).all())
+        self.A = self._centred(X.dtype)
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    @property
+    def is_rounded(self):
+        """Whether A, and the products, are rounded to float32."""
+        return self.A.dtype == np.float32
+
+    def _centred(self, dtype):
+        A = np.empty(self.X.shape, dtype)
+        for rows, block in self._blocks():
+            A[rows] = block
+        return A
+
+    def _blocks(self):
+        """(slice of rows, these rows of A in float64), in order; the next block overwrites the last one."""
+        n, d = self.X.shape
+        size = min(n, max(8, _CACHED // d))
+        scratch = np.empty((size, d))
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            block = scratch[: rows.stop - start]
+            np.subtract(self.X[rows], self.mean, out=block)
+            if not self.is_plain:
+                block *= self.root[rows, None]
+            yield rows, block
+
+    def times(self, W):
+        """A W for a W of shape (d, k)."""
+        if not self.is_rounded:
+            return self._product(self.A, W)
+        found = np.empty((len(self.X), W.shape[1]))
+        for rows, block in self._blocks():
+            np.matmul(block, W, out=found[rows])
+        return found
+
+    def back(self, R):
+        """A' R for an R of shape (n, k)."""
+        if not self.is_rounded:
+            return self._product(self.A.T, R)
+        found = np.zeros((R.shape[1], self.X.shape[1]))
+        for rows, block in self._blocks():
+            found += R[rows].T @ block
+        return found.T
+
+    def _product(self, A, B):
+        return (aside if self.A.size * B.shape[1] > _SLOW_WORK else _called)(np.matmul, A, B)
+
+    def products(self, exact=False):
+        """AA'."""
+        A = self._centred(np.float64) if exact and self.is_rounded else self.A
+        return aside(np.matmul, A, A.T).astype(np.float64, copy=False)
+
+    def gradients_limit(self, _):
+        return 0
+
+
+def _called(function, *arguments):
+    return function(*arguments)
+
+
+def mean_of(X, share):
+    """share @ X in float64, for dense rows."""
+    mean, size = np.zeros(X.shape[1]), max(1, _CACHED // X.shape[1])
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        mean += share[rows] @ X[rows].astype(np.float64, copy=False)
+    return mean
+
+
+def products_of(X, turned, n_jobs=None):
     """XX' in float64, for a Csr X and its transpose."""
     n = len(X)
     gram = np.zeros((n, n))
-    flat, length = gram.reshape(-1), np.diff(turned.indptr)
-    dense = np.flatnonzero(length > max(8, _DENSE * n))
+    length = np.diff(turned.indptr)
+    kept = length <= max(8, _DENSE * n)
+    dense = np.flatnonzero(~kept)
     size = max(1, _NUMBERS // n)
     for start in range(0, len(dense), size):
         block = np.asarray(turned[dense[start : start + size]], np.float64).T.copy()
         aside(_add_square, block, gram)
-    rare = np.flatnonzero((length <= max(8, _DENSE * n)) & (length > 0))
-    ends = np.cumsum(length[rare] ** 2)
-    start = 0
-    while start < len(rare):
-        stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + (1 << 20))))
-        part = turned[rare[start:stop]]
-        counts = length[rare[start:stop]]
-        # list all pairs of entries in the same column
-        left = np.repeat(np.arange(part.size), np.repeat(counts, counts))
-        first = np.repeat(part.indptr[:-1], counts * counts)
-        place = np.arange(len(left)) - np.repeat(np.cumsum(counts * counts) - counts * counts, counts * counts)
-        right = first + place % np.repeat(counts, counts * counts)
-        rows, values = part.indices.astype(np.int64), part.data.astype(np.float64)
-        np.add.at(flat, rows[left] * n + rows[right], values[left] * values[right])
-        start = stop
+    skipped = (~kept).astype(np.int8)
+    work = int((length[kept] ** 2).sum()) // max(1, X.size) + 1
+    over_rows(lambda start, stop: kernels.add_products(X, X.data, turned, skipped, gram, start, stop), X, work, n_jobs)
+    for start in range(0, n, _MIRRORED):
+        rows = slice(start, start + _MIRRORED)
+        gram[: rows.start, rows] = gram[rows, : rows.start].T
+        block = np.tril(gram[rows, rows])
+        gram[rows, rows] = block + np.tril(block, -1).T
     return gram
 
 
@@ -140,11 +247,15 @@ class Factor:
             x[block] = inverse @ (x[block] - self.L[block, : block.start] @ x[: block.start])
         return x
 
-    def solve(self, B):
-        x = self.forward(B)
+    def backward(self, B):
+        """The product of the inverse of L' and B."""
+        x = np.array(B)
         for block, inverse in zip(self.blocks[::-1], self.inverses[::-1]):
             x[block] = inverse.T @ (x[block] - self.L[block.stop :, block].T @ x[block.stop :])
         return x
+
+    def solve(self, B):
+        return self.backward(self.forward(B))
 
 
 class _Eigen:
@@ -169,14 +280,25 @@ def solved(A, target, alpha, exact):
 
     Raises Unsure if refinement does not converge or, unless `exact`, if an eigenvalue leaves the rank uncertain.
     """
-    n, d = A.X.shape
+    n, d = A.shape
+    wide = n <= d
     if min(n, d) > MOST:
         return _by_gradients(A, target, alpha)
+    if wide and alpha > 0 and n > _FEW:
+        found = _by_block_gradients(A, target, alpha)
+        if found is not None:
+            return found
     gram = A.products()
     if not np.isfinite(gram).all():
         return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
     largest = _largest(lambda v: gram @ v, len(gram))
-    if min(n, d) > _FEW:
+    if A.is_rounded:
+        found = _by_factor(A, target, alpha, gram, largest) if alpha > _ROUNDED * largest else None
+        if found is not None:
+            return found
+        gram = A.products(exact=True)
+        largest = _largest(lambda v: gram @ v, len(gram))
+    if min(n, d) > _FEW or (wide and alpha > _CERTAIN * largest):
         found = _by_factor(A, target, alpha, gram, largest)
         if found is not None:
             return found
@@ -191,8 +313,8 @@ def solved(A, target, alpha, exact):
 
 
 def _by_factor(A, target, alpha, gram, largest):
-    """The `Solution` by a Cholesky factor, or None if there is no factor or the solution is not accurate enough."""
-    n, d = A.X.shape
+    """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
+    n, d = A.shape
     wide = n <= d
     lost = 0
     matrix = gram.copy()
@@ -207,7 +329,7 @@ def _by_factor(A, target, alpha, gram, largest):
     except np.linalg.LinAlgError:
         return None
     del matrix
-    smallest = 1 / _largest(factor.solve, len(gram), 0.01)
+    smallest = alpha if wide and alpha > 0 else 1 / _largest(factor.solve, len(gram), 0.01)
     if not smallest > _CERTAIN * 0.1 * largest:
         return None
     w = _refined(A, target, alpha, factor.solve)
@@ -220,12 +342,12 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """The solution w by iterative refinement until steps change nothing; None if that does not converge."""
-    n, d = A.X.shape
+    """w by iterative refinement until a step changes nothing; None if the refinement does not converge."""
+    n, d = A.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
-    for _ in range(12):
-        rest = target - A.times(w)
+    for step_number in range(12):
+        rest = target - A.times(w) if step_number else target
         if wide:
             # as w = A'z, the residual of (AA' + alpha I) z = target is target - A w - alpha z
             step = solve(rest - alpha * z)
@@ -241,26 +363,121 @@ def _refined(A, target, alpha, solve):
             return w
         if change > 0.25 * before:
             return w if change <= 1e-10 * size else None
+        # the next change is expected to be smaller by the same ratio
+        if step_number and change * (change / before) <= 1e-12 * size:
+            return w
         before = change
     return w
 
 
 def _largest(times, n, digits=1e-10):
-    """A lower estimate of the largest eigenvalue of a symmetric matrix, by subspace iteration."""
-    v = np.linalg.qr(np.random.default_rng(0).standard_normal((n, min(n, 4))))[0]
-    value = 0.0
-    for _ in range(60):
-        product = times(v)
-        before, value = value, float(np.linalg.eigvalsh(v.T @ product)[-1])
-        if not abs(value - before) > digits * value:
-            break
-        v = np.linalg.qr(product)[0]
+    """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process."""
+    steps = min(n, 100)
+    Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
+    v = np.random.default_rng(0).standard_normal(n)
+    size = np.linalg.norm(v)
+    for k in range(steps):
+        Q[k] = v / size
+        v = times(Q[k][:, None])[:, 0]
+        T[k, k] = Q[k] @ v
+        for _ in range(2):  # once more, because the first time leaves rounding errors
+            v -= (Q[: k + 1] @ v) @ Q[: k + 1]
+        size = np.linalg.norm(v)
+        ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
+        if ends or k % 8 == 7:
+            before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
+            if ends or not abs(value - before) > digits * value:
+                break
+        T[k, k + 1] = T[k + 1, k] = size
     return value
 
 
+def _by_block_gradients(A, target, alpha):
+    """The Solution for a penalty and fewer rows than columns; None if a Cholesky factor is likely to be faster."""
+    limit = A.gradients_limit(target.shape[1])
+    z, rest = np.zeros(target.shape), target.copy()
+    sizes = np.linalg.norm(target, axis=0)
+    for _ in range(3):  # again from the true residual, which rounding separates from the one of the recursion
+        step = conjugate_block(lambda V: A.times(A.back(V)) + alpha * V, rest, sizes, limit)
+        if step is None:
+            return None
+        z += step
+        w = A.back(z)
+        rest = target - A.times(w) - alpha * z
+        if (np.linalg.norm(rest, axis=0) <= _ENOUGH * sizes).all():
+            largest = _largest(lambda v: A.times(A.back(v)), len(z))
+            return Solution(w.T, A.shape[1], (largest + alpha) / alpha)
+    return None
+
+
+def conjugate_block(times, target, sizes, limit):
+    """An approximate solution Z of M Z = target, for a positive definite M, by block conjugate gradients.
+
+    times(V) is M V. It ends where the residual of each column is at most _END times its `sizes`, and returns None if it
+    is likely not to end within `limit` steps. The directions are orthonormal (Dubrulle 2001, Retooling the method of
+    block conjugate gradients).
+    """
+    Z = np.zeros(target.shape)
+    # the directions span the targets, which may depend on each other
+    values, vectors = np.linalg.eigh(target.T @ target)
+    kept = values > 1e-14 * values[-1]
+    if not kept.any() or not values[-1] > 0:
+        return Z
+    Q, more = _orthonormal(target @ (vectors[:, kept] / np.sqrt(values[kept])))
+    C = more @ (np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+    P, first = Q, None
+    for step in range(1, limit + 1):
+        S = times(P)
+        try:
+            move = np.linalg.solve(P.T @ S, np.eye(P.shape[1]))
+        except np.linalg.LinAlgError:
+            return Z
+        Z += P @ (move @ C)
+        Q, more = _orthonormal(Q - S @ move)
+        C = more @ C
+        left = float((np.linalg.norm(C, axis=0) / np.where(sizes > 0, sizes, 1)).max())
+        if left <= _END:
+            return Z
+        if not np.isfinite(left):
+            return None
+        if step == 8:
+            first = left
+        elif step >= 16 and step % 8 == 0:
+            # steps to the end at the rate from step 8 on
+            rate = np.log(first / left) / (step - 8) if left < first else 0.0
+            if step + np.log(left / _END) / max(rate, 1e-9) > limit:
+                return None
+        P = Q + P @ more.T
+    return None
+
+
+def _orthonormal(W):
+    """(Q, R) with W = QR and orthonormal columns of Q, by Cholesky factors of W'W where these are accurate."""
+    if W.shape[1] == 1:
+        size = np.linalg.norm(W)
+        return W / size if size > 0 else W, np.full((1, 1), size)
+    whole = np.eye(W.shape[1])
+    for _ in range(2):
+        try:
+            R = np.linalg.cholesky(W.T @ W).T
+        except np.linalg.LinAlgError:
+            return _by_qr(W, whole)
+        size = np.abs(R.diagonal())
+        if not size.min() > 1e-5 * size.max():
+            return _by_qr(W, whole)
+        W = W @ np.linalg.inv(R)
+        whole = R @ whole
+    return W, whole
+
+
+def _by_qr(W, whole):
+    Q, R = np.linalg.qr(W)
+    return Q, R @ whole
+
+
 def _by_gradients(A, target, alpha):
-    """The `Solution` by conjugate gradients on the normal equations (CGLS), for all targets together."""
-    n, d = A.X.shape
+    """The Solution by conjugate gradients on the normal equations (CGLS), for all targets together."""
+    n, d = A.shape
     w, rest = np.zeros((d, target.shape[1])), target.copy()
     slope = A.back(rest)
     first = size = (slope**2).sum(axis=0)

@@ -6,13 +6,18 @@ from .. import _simd
 from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, declare, require_shape
+from .._threads import ranges
 from .._validation import require_finite
 from ..sums.blocks import over_rows
 
 kernels = _simd.load("linear_model._scores")
+columns = _simd.load("linear_model._elastic_net")
 
 # Scores that overflow are computed again from rows and weights multiplied by this.
 _SCALE = 2.0**-600
+
+# The number of sparse entries in a call of a kernel that transposes rows.
+_CALL_ENTRIES = 1 << 20
 
 
 def counted(rows, labels, owner):
@@ -47,11 +52,61 @@ def as_dense(coef, dtype=None):
     return np.ascontiguousarray(coef.toarray() if is_sparse(coef) else coef, dtype)
 
 
+def _laid_out(X, coef):
+    """Coefficients in the layout that is faster for X: (d, width), by column, if X has many entries."""
+    K, d = coef.shape
+    if not isinstance(X, Csr) or K == 1 or X.size < d // 4:
+        return coef
+    return _by_column(coef.T)
+
+
+def _by_column(W):
+    """Coefficients (d, K) with columns of zeros up to whole vectors, so that the shape differs from (K, d)."""
+    d, K = W.shape
+    width = -(-K // kernels.LANES) * kernels.LANES
+    padded = np.zeros((d, width + kernels.LANES * (d == K and width == d)))
+    padded[:, :K] = W
+    return padded
+
+
+def products_with(X, W, intercept, n_jobs=None):
+    """X @ W + intercept, of shape (n, K), for a Csr X and a W of shape (d, K). A sum that overflows is not finite."""
+    coef = np.ascontiguousarray(W.T) if W.shape[1] == 1 else _by_column(W)
+    return _products(X, coef, intercept, n_jobs)
+
+
+def products_with_padded(X, W, n_classes, n_jobs=None):
+    """X @ W[:, :n_classes] for a Csr X and a W of shape (d, width), where width is less than d."""
+    return _products(X, W, np.zeros(n_classes), n_jobs)
+
+
+def _products(X, coef, intercept, n_jobs):
+    products = np.empty((len(X), len(intercept)))
+    over_rows(
+        lambda start, stop: kernels.score_sparse(X, X.data, coef, intercept, start, stop, products),
+        X,
+        len(intercept),
+        n_jobs,
+    )
+    return products
+
+
+def transposed(X):
+    """The transpose of a Csr, with values in float64."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
+    ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
+    ones = np.ones(X.n_columns)
+    for start, stop in ranges(0, len(X), max(1, _CALL_ENTRIES * len(X) // (X.size + 1))):
+        columns.by_column(X, X.data, ones, ends, rows, entries, start, stop)
+    return Csr(starts, rows, entries, len(X))
+
+
 def _sums(X, coef, intercept, n_jobs=None):
     """(scores, the number of scores that are not finite)."""
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
-    scores = np.empty((len(X), len(coef)))
-    odd = over_rows(lambda start, stop: kernel(*rows, coef, intercept, start, stop, scores), X, len(coef), n_jobs)
+    n_classes = len(coef)
+    scores, coef = np.empty((len(X), n_classes)), _laid_out(X, coef)
+    odd = over_rows(lambda start, stop: kernel(*rows, coef, intercept, start, stop, scores), X, n_classes, n_jobs)
     return scores, sum(odd)
 
 
@@ -86,11 +141,11 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _parameters(coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
-    codes = np.empty(len(X), np.intp)
+    codes, laid_out = np.empty(len(X), np.intp), _laid_out(X, coef)
 
     def choose(start, stop):
         scratch = np.empty((kernels.TILE_ROWS, len(coef)))
-        return kernel(*rows, coef, intercept, start, stop, codes, scratch)
+        return kernel(*rows, laid_out, intercept, start, stop, codes, scratch)
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)

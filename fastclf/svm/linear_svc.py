@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._csr import as_unchecked_rows
+from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, Value, declare
-from .._threads import Progress, n_threads, run
+from .._threads import Progress, aside, n_threads, run
 from .._validation import (
     as_seed,
     require_choice,
@@ -26,15 +26,18 @@ from .l1_margin import L1Newton
 from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
-# _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Data with more columns
-# but at most this number of rows are reduced by a QR decomposition to as many columns as rows.
-# _QR_NUMBERS: the most matrix entries for that QR decomposition.
+# The largest number of columns for Newton's method, which factorises matrices of that size. Up to this number of rows
+# are replaced by as short rows with the same inner products, if all rows together have at most _QR_NUMBERS numbers.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
-# _BUDGET_SHARE: the search for C ends when the sum of losses is at most the budget, and less than this share below.
-# _MOST_C: the largest C that the search tries.
-# _LARGE_C, _LEAST_FALL: from C = _LARGE_C on, the search ends with an error if ten times C lowers the sum of losses by
-# less than _LEAST_FALL of what is above the budget.
+# The least share of the longest row's square that a pivot of the Cholesky factor of the rows' products may have.
+_LEAST_PIVOT = 1e-10
+
+# For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
+_EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
+
+# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
+# given up where ten times C takes less than a share of what is too much off.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 # Below this number of multiplications the calling thread finds all hyperplanes of data with few rows.
@@ -222,7 +225,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             threads = threads if small.work * len(planes) > _THREAD_WORK else 1
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
-            shared = Shared(self, rows, squares, small, threads_each, progress, seed)
+            reduced = [reduced_rows(rows)] if small is None and has_few_rows(rows) and self.penalty == "l2" else []
+            shared = Shared(self, rows, squares, small, threads_each, progress, seed, reduced)
 
             def find(k):
                 positive = codes == k
@@ -371,6 +375,27 @@ class Shared(NamedTuple):
     threads: int  # the number of threads for one hyperplane
     progress: Progress
     seed: int
+    reduced: list  # for few rows, rows of n numbers with the same inner products; else empty
+
+
+def has_few_rows(X):
+    """Whether the rows are so few that rows of n numbers with the same inner products replace them."""
+    n, d = X.shape
+    sparse = isinstance(X, Csr) and X.size < n * n  # coordinate descent on the entries themselves takes less time
+    return n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS and not sparse
+
+
+def reduced_rows(X):
+    """Rows of n numbers with the same inner products as the n rows of X."""
+    rows = np.asarray(X, np.float64)
+    gram = aside(np.matmul, rows, rows.T)
+    try:
+        found = aside(np.linalg.cholesky, gram)
+    except np.linalg.LinAlgError:
+        found = None
+    if found is None or not found.diagonal().min() ** 2 > _LEAST_PIVOT * gram.diagonal().max():
+        found = aside(np.linalg.qr, rows.T, "r").T
+    return np.ascontiguousarray(found)
 
 
 class Plane:
@@ -384,17 +409,15 @@ class Plane:
     """
 
     def __init__(self, shared, signs, weights):
-        self.model, X, self.squares, self.small, self.threads, self.progress, self.seed = shared
+        self.model, X, self.squares, self.small, self.threads, self.progress, self.seed = shared[:7]
         self.X, self.signs, self.weights = X, signs, weights
         self.called_off, self.n_iter, self.last = False, 0, None
-        n, d = X.shape
         self.sparsifies = self.model.penalty == "l1"
-        self.few_rows = n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS and not self.sparsifies
-        self.newton = self.few_rows or d <= _NEWTON_SIZE
+        self.few_rows = has_few_rows(X) and not self.sparsifies
+        self.newton = self.few_rows or X.shape[1] <= _NEWTON_SIZE
         self.free = not self.model._intercept_is_penalised
         if self.few_rows and self.small is None:
-            # a QR decomposition gives rows with the same inner products, but only n columns
-            self.reduced = np.ascontiguousarray(np.linalg.qr(np.asarray(X, np.float64).T, "r").T)
+            self.reduced = shared.reduced[0]
 
     def at(self, C):
         """A generator: find the hyperplane at C, starting from the hyperplane at the C before."""
@@ -459,11 +482,25 @@ class Plane:
         if not self.few_rows:
             found = yield from solver.solve(Problem(self.X, *parts), start)
         else:
-            reduced = yield from solver.solve(Problem(self.reduced, *parts))
+            reduced = yield from self._solve_reduced(solver, Problem(self.reduced, *parts), rng)
             problem = Problem(self.X, *parts)
             found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, model.tol)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
+
+    def _solve_reduced(self, solver, problem, rng):
+        """A generator that returns the proof of the solution for few rows.
+
+        Epochs of coordinate descent, which are cheap here, come first; the solver replaces them if they are slow.
+        """
+        model = self.model
+        if not self.free and model.tol >= _LEAST_DESCENT_TOL:
+            descent = Descent(model.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
+            found = yield from descent.solve(problem)
+            if found.violation <= model.tol or self.called_off:
+                self.n_iter = descent.n_iter
+                return found
+        return (yield from solver.solve(problem))
 
     def _bias(self, cost):
         """The value of the bias column; the intercept is this value times the column's weight."""

@@ -266,16 +266,32 @@ def by_column(
                 ends[j] += 1
 
 
-def add_row_products(
-    const long long[::1] starts, const int[::1] rows, const double[::1] x, double[:, ::1] products, Py_ssize_t start,
+def add_products(
+    X, const floating[::1] data, turned, const signed char[::1] skipped, double[:, ::1] products, Py_ssize_t start,
     Py_ssize_t stop
 ):
-    """Add the products of rows over columns [start, stop): products[i, l] += x_ij x_lj."""
-    cdef Py_ssize_t j, a, b
+    """Add the products of rows [start, stop) with the rows up to themselves: products[i, l] += x_ij x_lj, for l <= i.
+
+    X is a `Csr` with its `data`, `turned` its transpose in float64. Columns j with `skipped` are left out.
+    """
+    cdef csr_t rows = csr_of(X), columns = csr_of(turned)
+    cdef const double[::1] entries = turned.data
+    cdef Py_ssize_t i, j, e, a
+    cdef double x
     cdef double* row
+    require(skipped.shape[0] == rows.n_columns and columns.n_rows == rows.n_columns)
+    require(products.shape[0] == rows.n_rows and products.shape[1] == rows.n_rows)
     with nogil:
-        for j in range(start, stop):
-            for a in range(starts[j], starts[j + 1]):
-                row = &products[rows[a], 0]
-                for b in range(starts[j], starts[j + 1]):
-                    row[rows[b]] += x[a] * x[b]
+        for i in range(start, stop):
+            row = &products[i, 0]
+            for e in range(rows.indptr[i], rows.indptr[i + 1]):
+                j = rows.indices[e]
+                if skipped[j]:
+                    continue
+                x = data[e]
+                a = columns.indptr[j]
+                while columns.indices[a] <= i:  # the column has row i itself
+                    row[columns.indices[a]] += x * entries[a]
+                    a += 1
+                    if a == columns.indptr[j + 1]:
+                        break

@@ -62,9 +62,10 @@ cdef struct pass_t:
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin, derivative by the intercept]; the last one by `pass_plain` alone
-    double* grad               # the gradient, with the shape of W
-    double* hess               # (blocks, d + 1, ld) the second derivatives
+    double* sums               # [loss, least margin, in pass_plain the derivative by the intercept]
+    double* grad               # same shape as W
+    double* hess               # (blocks, d + 1, ld)
+    double* residuals          # (n, width) or NULL: where r of sparse rows goes, instead of into grad
     # scratch space
     double* s                  # (K, ROWS) the scores, which are replaced by r
     double* weight             # (ROWS,) the weights; 0 beyond the last row
@@ -408,10 +409,69 @@ cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n
         (<vec_d*> y)[v] = fmadd(spread_d(a), (<const vec_d*> x)[v], (<const vec_d*> y)[v])
 
 
+cdef inline Py_ssize_t add_vectors(
+    double* y, const double* W, const csr_t* X, const floating* value, Py_ssize_t i, Py_ssize_t stride,
+    Py_ssize_t width
+) noexcept nogil:
+    """Add the entries of row i times their rows of W to vectors of y, of which there are `width` numbers.
+
+    W has rows of `stride` numbers. Returns the number of vectors.
+    """
+    cdef Py_ssize_t e, n_vectors = 4 if width >= 4 * LANES_D else 2 if width >= 2 * LANES_D else 1
+    cdef const vec_d* w
+    cdef vec_d a, s0, s1, s2, s3
+    s0 = (<vec_d*> y)[0]
+    if n_vectors == 1:
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            s0 = fmadd(spread_d(value[e]), (<const vec_d*> (W + X.indices[e] * stride))[0], s0)
+        (<vec_d*> y)[0] = s0
+        return 1
+    s1 = (<vec_d*> y)[1]
+    if n_vectors == 2:
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            a = spread_d(value[e])
+            w = <const vec_d*> (W + X.indices[e] * stride)
+            s0 = fmadd(a, w[0], s0)
+            s1 = fmadd(a, w[1], s1)
+        (<vec_d*> y)[0] = s0
+        (<vec_d*> y)[1] = s1
+        return 2
+    s2 = (<vec_d*> y)[2]
+    s3 = (<vec_d*> y)[3]
+    for e in range(X.indptr[i], X.indptr[i + 1]):
+        a = spread_d(value[e])
+        w = <const vec_d*> (W + X.indices[e] * stride)
+        s0 = fmadd(a, w[0], s0)
+        s1 = fmadd(a, w[1], s1)
+        s2 = fmadd(a, w[2], s2)
+        s3 = fmadd(a, w[3], s3)
+    (<vec_d*> y)[0] = s0
+    (<vec_d*> y)[1] = s1
+    (<vec_d*> y)[2] = s2
+    (<vec_d*> y)[3] = s3
+    return 4
+
+
+cdef void score_sparse_row(
+    pass_t* p, const csr_t* X, const floating* value, Py_ssize_t i, double* row
+) noexcept nogil:
+    """The scores of row i of X, as `width` numbers."""
+    cdef Py_ssize_t e, v, width = p.width
+    memset(row, 0, width * sizeof(double))
+    add_multiple(row, p.bias, p.W + p.d * width, width)
+    if width == 1:
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            row[0] += value[e] * p.W[X.indices[e]]
+        return
+    v = 0
+    while v < width:
+        v += LANES_D * add_vectors(row + v, p.W + v, X, value, i, width, width - v)
+
+
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """`pass_dense` for sparse rows, which are neither centred nor scaled."""
+    """Add panels start, start + step, ... before stop of sparse rows to the sums, or store their residuals."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -419,10 +479,7 @@ cdef void pass_sparse(
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
         memset(p.s, 0, K * ROWS * sizeof(double))
         for i in range(n_rows):
-            memset(row, 0, width * sizeof(double))
-            add_multiple(row, p.bias, p.W + p.d * width, width)
-            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
-                add_multiple(row, value[e], p.W + X.indices[e] * width, width)
+            score_sparse_row(p, X, value, first + i, row)
             for k in range(K):
                 p.s[k * ROWS + i] = row[k]
         link(p, first, n_rows)
@@ -430,11 +487,15 @@ cdef void pass_sparse(
             add_sparse_curvature(p, X, value, first, n_rows)
         finish_residual(p, first, n_rows)
         for i in range(n_rows):
+            if p.residuals is not NULL:
+                row = p.residuals + (first + i) * width
             for k in range(K):
                 row[k] = p.s[k * ROWS + i]
-            for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
-                add_multiple(p.grad + X.indices[e] * width, value[e], row, width)
-            add_multiple(p.grad + p.d * width, p.bias, row, width)
+            if p.residuals is NULL:
+                for e in range(X.indptr[first + i], X.indptr[first + i + 1]):
+                    add_multiple(p.grad + X.indices[e] * width, value[e], row, width)
+                add_multiple(p.grad + p.d * width, p.bias, row, width)
+        row = p.z
         panel += step
 
 
@@ -474,6 +535,7 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
     p.W, p.curvature, p.margins = doubles(state.W), CURVATURES[state.curvature], state.margins
     p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
     p.s, p.weight, p.bend = doubles(state.s), doubles(state.weight), doubles(state.bend)
+    p.residuals = doubles(state.residuals)
     p.z, p.zt, p.az = doubles(state.z), doubles(state.zt), doubles(state.az)
     return p
 
@@ -498,6 +560,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
     """`dense` for a `Csr` X with its `data`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
+    require(p.residuals is NULL or len(state.residuals) == rows.n_rows)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     with nogil:
         pass_sparse(&p, &rows, value, start, stop, step)

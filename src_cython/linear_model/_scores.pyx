@@ -14,7 +14,7 @@
 from cython cimport floating
 from _csr cimport csr_of, csr_t
 from _model cimport model_t, score_double_f, score_float_f
-from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, sum_d, vec_d, widen
+from _vector cimport LANES_D, fmadd_d, prefetch, require, spread_d, sum_d, vec_d, widen
 from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
@@ -25,6 +25,12 @@ cdef enum:
     AHEAD = 512
 
 TILE_ROWS = ROWS
+LANES = LANES_D
+
+# The shape (d, width) of coefficients that are stored by column.
+cdef struct by_column_t:
+    Py_ssize_t n_classes
+    Py_ssize_t width  # n_classes, rounded up to whole vectors
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -142,14 +148,87 @@ cdef void score_rows(
 cdef void score_sparse_row(
     const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """Scores out[k] of a sparse row of X."""
-    cdef Py_ssize_t k, e
+    """out[k] for a sparse row of X and W of shape (K, d); LANES_D classes at a time, whose sums are separate lanes."""
+    cdef Py_ssize_t k = 0, e, i, d = X.n_columns
     cdef double total
-    for k in range(K):
+    cdef double lanes[LANES_D]
+    cdef const double* w
+    cdef vec_d s
+    while k + LANES_D <= K:
+        s = spread_d(0)
+        for e in range(X.indptr[row], X.indptr[row + 1]):
+            w = W + k * d + X.indices[e]
+            for i in range(LANES_D):
+                lanes[i] = w[i * d]
+            s = s + spread_d(value[e]) * (<vec_d*> lanes)[0]
+        (<vec_d*> lanes)[0] = s
+        for i in range(LANES_D):
+            out[k + i] = lanes[i] + b[k + i]
+        k += LANES_D
+    while k < K:
         total = 0
         for e in range(X.indptr[row], X.indptr[row + 1]):
-            total += value[e] * W[k * X.n_columns + X.indices[e]]
+            total = total + value[e] * W[k * d + X.indices[e]]
         out[k] = total + b[k]
+        k += 1
+
+
+cdef void score_by_columns(
+    const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, by_column_t shape,
+    double* out
+) noexcept nogil:
+    """The same as `score_sparse_row`, with the same sums, for W of shape (d, width)."""
+    cdef Py_ssize_t e, i, v = 0, width = shape.width, n_vectors = width // LANES_D
+    cdef double lanes[4 * LANES_D]
+    cdef const double* w
+    cdef vec_d s0, s1, s2, s3, x
+    while v < n_vectors:
+        s0 = s1 = s2 = s3 = spread_d(0)
+        if v + 4 <= n_vectors:
+            for e in range(X.indptr[row], X.indptr[row + 1]):
+                w = W + X.indices[e] * width + v * LANES_D
+                x = spread_d(value[e])
+                s0 = s0 + x * (<const vec_d*> w)[0]
+                s1 = s1 + x * (<const vec_d*> w)[1]
+                s2 = s2 + x * (<const vec_d*> w)[2]
+                s3 = s3 + x * (<const vec_d*> w)[3]
+        elif v + 2 <= n_vectors:
+            for e in range(X.indptr[row], X.indptr[row + 1]):
+                w = W + X.indices[e] * width + v * LANES_D
+                x = spread_d(value[e])
+                s0 = s0 + x * (<const vec_d*> w)[0]
+                s1 = s1 + x * (<const vec_d*> w)[1]
+        else:
+            for e in range(X.indptr[row], X.indptr[row + 1]):
+                s0 = s0 + spread_d(value[e]) * (<const vec_d*> (W + X.indices[e] * width + v * LANES_D))[0]
+        (<vec_d*> lanes)[0] = s0
+        (<vec_d*> lanes)[1] = s1
+        (<vec_d*> lanes)[2] = s2
+        (<vec_d*> lanes)[3] = s3
+        e = 4 if v + 4 <= n_vectors else 2 if v + 2 <= n_vectors else 1
+        for i in range(v * LANES_D, min(shape.n_classes, (v + e) * LANES_D)):
+            out[i] = lanes[i - v * LANES_D] + b[i]
+        v += e
+
+
+cdef by_column_t shape_of(const csr_t* X, const double[:, ::1] W, const double[::1] b) except *:
+    """The shape of W, with a width of 0 if W is stored by class."""
+    cdef by_column_t shape
+    shape.n_classes, shape.width = b.shape[0], 0
+    if W.shape[0] != b.shape[0] or W.shape[1] != X.n_columns:
+        shape.width = W.shape[1]
+        require(W.shape[0] == X.n_columns and shape.width % LANES_D == 0 and shape.width >= shape.n_classes)
+    return shape
+
+
+cdef inline void score_any(
+    const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, by_column_t shape,
+    double* out
+) noexcept nogil:
+    if shape.width:
+        score_by_columns(X, value, row, W, b, shape, out)
+    else:
+        score_sparse_row(X, value, row, W, b, shape.n_classes, out)
 
 
 cdef inline Py_ssize_t count_odd(const double* scores, Py_ssize_t n) noexcept nogil:
@@ -200,14 +279,15 @@ def score_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """`score` for a `Csr` X with its `data`."""
+    """The same as `score`, for a `Csr` X with its `data`; W is (K, d), or (d, width) if it is stored by column."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
-    cdef Py_ssize_t K = W.shape[0], row, odd = 0
+    cdef Py_ssize_t row, odd = 0
+    cdef by_column_t shape = shape_of(&rows, W, b)
     with nogil:
         for row in range(start, stop):
-            score_sparse_row(&rows, value, row, &W[0, 0], &b[0], K, &out[row, 0])
-        odd = count_odd(&out[start, 0], (stop - start) * K)
+            score_any(&rows, value, row, &W[0, 0], &b[0], shape, &out[row, 0])
+        odd = count_odd(&out[start, 0], (stop - start) * shape.n_classes)
     return odd
 
 
@@ -215,15 +295,16 @@ def choose_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """`choose` for a `Csr` X with its `data`."""
+    """The same as `choose`, for a `Csr` X with its `data`; W is as for `score_sparse`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
-    cdef Py_ssize_t K = W.shape[0], row, odd = 0
+    cdef Py_ssize_t row, odd = 0
+    cdef by_column_t shape = shape_of(&rows, W, b)
     with nogil:
         for row in range(start, stop):
-            score_sparse_row(&rows, value, row, &W[0, 0], &b[0], K, &scratch[0, 0])
-            odd += count_odd(&scratch[0, 0], K)
-            code_out[row] = winner(&scratch[0, 0], K)
+            score_any(&rows, value, row, &W[0, 0], &b[0], shape, &scratch[0, 0])
+            odd += count_odd(&scratch[0, 0], shape.n_classes)
+            code_out[row] = winner(&scratch[0, 0], shape.n_classes)
     return odd
 
 

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from conftest import seconds_to_obey_ctrl_c
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix, random_array
 
 from fastclf import _simd
 from fastclf._csr import as_csr
@@ -177,3 +177,40 @@ def test_a_fit_obeys_ctrl_c_at_once(model):
             print(time.time(), flush=True)
     """
     assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+@pytest.mark.parametrize("n_outputs", [2, 8, 16, 33])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_scores_have_the_same_bits_by_class_and_by_column(rng, dtype, n_outputs):
+    X = as_csr(random_array((50, 400), density=0.1, rng=rng, format="csr", dtype=dtype), "test")
+    coef, intercept = rng.standard_normal((n_outputs, 400)), rng.standard_normal(n_outputs)
+    whole = linear_scores(X, coef, intercept)
+    for i in range(50):  # few entries leave the coefficients as they are
+        np.testing.assert_array_equal(linear_scores(X[i : i + 1], coef, intercept)[0], whole[i])
+    np.testing.assert_allclose(whole, np.asarray(X, np.float64) @ coef.T + intercept, rtol=1e-12, atol=1e-12)
+
+
+def test_as_many_columns_as_classes_are_taken(rng):
+    X = as_csr(random_array((50, 16), density=0.5, rng=rng, format="csr"), "test")
+    coef, intercept = rng.standard_normal((16, 16)), rng.standard_normal(16)
+    expected = np.asarray(X) @ coef.T + intercept
+    np.testing.assert_allclose(linear_scores(X, coef, intercept), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["descending", "shuffled", "twice"])
+@pytest.mark.parametrize("length", [3, 20, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_in_any_order_are_sorted(rng, order, length, dtype):
+    columns = np.concatenate([np.sort(rng.choice(200, length, replace=False))[::-1] for _ in range(7)])
+    if order != "descending":
+        columns = np.concatenate([rng.permutation(part) for part in columns.reshape(7, -1)])
+    if order == "twice":
+        columns[1] = columns[0]
+    data = rng.standard_normal(len(columns)).astype(dtype)
+    given = csr_matrix((data, columns.astype(np.int32), np.arange(8) * length), (7, 200))
+    before = columns.copy()
+    found = as_csr(given, "test")
+    np.testing.assert_array_equal(given.indices, before)
+    np.testing.assert_array_equal(np.asarray(found), given.toarray())
+    for i in range(7):
+        assert (np.diff(found.indices[found.indptr[i] : found.indptr[i + 1]]) > 0).all()

@@ -462,3 +462,52 @@ def test_a_point_of_one_penalty_is_that_of_another(n_classes, shape, rng):
         (moved.curvature, expected.curvature),
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_row_space_by_products_is_that_of_a_decomposition(n_classes, fit_intercept, rng, monkeypatch):
+    X = rng.normal(size=(30, 80)) * np.geomspace(0.1, 10, 80) + 3
+    codes = (np.arange(30) % n_classes).astype(np.int32)
+    fits = [LogisticRegression(tol=1e-10, fit_intercept=fit_intercept).fit(X, codes)]
+    monkeypatch.setattr(likelihood, "_LEAST_PIVOT", np.inf)
+    fits.append(LogisticRegression(tol=1e-10, fit_intercept=fit_intercept).fit(X, codes))
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(fits[0].intercept_, fits[1].intercept_, rtol=1e-6, atol=1e-8)
+
+
+def test_rows_that_occur_twice_have_a_row_space(rng):
+    X = rng.normal(size=(20, 80))
+    X, codes = np.vstack([X, X]), np.r_[np.arange(20) % 2, np.arange(20) % 2]
+    twice, once = LogisticRegression(tol=1e-9).fit(X, codes), LogisticRegression(tol=1e-9, C=2).fit(X[:20], codes[:20])
+    np.testing.assert_allclose(twice.coef_, once.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_second_derivatives_of_rows_in_doubt_are_those_of_the_rows(n_classes, share, rng):
+    X = rng.normal(size=(300, 5)) + np.arange(5)
+    codes, weight = (np.arange(300) % n_classes).astype(np.int32), rng.random(300)
+    problem = likelihood.Likelihood(X, codes, n_classes, weight, 0.1, True, 1)
+    theta = rng.normal(size=problem.shape)
+    model = problem.rows_in_doubt(theta, share, 300)
+    assert problem.rows_in_doubt(theta, share, len(model.p) - 1) is None
+    V, width = rng.normal(size=problem.shape), 1e-6
+    if share == 0:
+        slope = problem.evaluate(theta + width * V).gradient - problem.evaluate(theta - width * V).gradient
+        np.testing.assert_allclose(model.times(V), slope / (2 * width), rtol=1e-5, atol=1e-7)
+        blocks = problem.evaluate(theta, 1, "diagonal").curvature
+        np.testing.assert_allclose(model.diagonal(), blocks, atol=1e-3)
+        np.testing.assert_allclose(model.shared()[0], blocks.mean(axis=0), atol=1e-9)
+    else:
+        assert len(model.p) < 300
+
+
+def test_a_compact_history_ends_at_the_same_optimum(rng, monkeypatch):
+    X = sp.random_array((200, 1100), density=0.03, rng=rng, format="csr")
+    y = rng.integers(0, 3, 200)
+    expected = LogisticRegression(tol=1e-9).fit(X, y)
+    monkeypatch.setattr(minimisers, "_MANY_PARAMETERS", 1)
+    found = LogisticRegression(tol=1e-9).fit(X, y)
+    assert found.gradient_norm_ <= 1e-9
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-6)

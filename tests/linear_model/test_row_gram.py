@@ -6,6 +6,7 @@ from scipy import sparse
 
 from fastclf import LeastSquaresClassifier
 from fastclf._csr import Csr, as_csr
+from fastclf._threads import Progress
 from fastclf.linear_model import least_squares, row_gram
 
 SHAPES = [(60, 300), (300, 60), (40, 41), (30, 30)]
@@ -83,3 +84,40 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
     model = LeastSquaresClassifier().fit(X, [0, 0, 1, 1])
     assert not model.coef_.any()
     assert model.rank_ == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_block_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypatch, n_classes, fit_intercept):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
+    X, y = text(rng, 80, 300, n_classes)
+    used = []
+    real = row_gram.conjugate_block
+    monkeypatch.setattr(row_gram, "conjugate_block", lambda *arguments: used.append(1) or real(*arguments))
+    weight = rng.random(80) + 0.5
+    found = LeastSquaresClassifier(0.1, fit_intercept=fit_intercept).fit(X, y, weight)
+    assert used
+    expected = LeastSquaresClassifier(0.1, fit_intercept=fit_intercept).fit(X.toarray(), y, weight)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())
+    np.testing.assert_allclose(found.condition_, expected.condition_, rtol=1e-6)
+
+
+def test_conjugate_gradients_with_too_few_steps_leave_the_problem_to_a_factor(rng):
+    M = np.diag(np.geomspace(1, 1e8, 200))
+    target = rng.standard_normal((200, 2))
+    assert row_gram.conjugate_block(lambda V: M @ V, target, np.linalg.norm(target, axis=0), 10) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_wide_dense_rows_have_the_weights_of_their_decomposition(rng, dtype, alpha, fit_intercept):
+    X = (rng.standard_normal((60, 200)) * np.geomspace(0.1, 10, 200) + 1).astype(dtype)
+    X[59] = X[0]
+    y, weight = np.arange(60) % 3, rng.random(60) + 0.5
+    model = LeastSquaresClassifier(alpha, fit_intercept=fit_intercept)
+    found = model.fit(X, y, weight).coef_
+    with Progress(60, "test") as progress:
+        expected, *_ = model._in_row_space(X, y, 3, weight, progress)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max() * max(1, 1e-3 / alpha))

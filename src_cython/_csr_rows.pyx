@@ -1,0 +1,98 @@
+# The order of the entries of sparse rows.
+from cython cimport floating
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport qsort
+
+ctypedef fused column_t:
+    int32_t
+    int64_t
+
+# Rows of at most this number of entries are sorted by insertion.
+cdef enum:
+    FEW = 24
+
+cdef struct entry_t:
+    int64_t column
+    int64_t place  # the number of the entry in its row
+
+
+cdef int compare(const void* a, const void* b) noexcept nogil:
+    """By column; entries of the same column keep their order."""
+    cdef const entry_t* x = <const entry_t*> a
+    cdef const entry_t* y = <const entry_t*> b
+    if x.column != y.column:
+        return 1 if x.column > y.column else -1
+    return 1 if x.place > y.place else -1
+
+
+cdef void insert(column_t* column, floating* value, Py_ssize_t n) noexcept nogil:
+    """Sort n entries by insertion."""
+    cdef Py_ssize_t i, j
+    cdef column_t c
+    cdef floating x
+    for i in range(1, n):
+        c = column[i]
+        x = value[i]
+        j = i
+        while j > 0 and column[j - 1] > c:
+            column[j] = column[j - 1]
+            value[j] = value[j - 1]
+            j -= 1
+        column[j] = c
+        value[j] = x
+
+
+cdef void reverse(column_t* column, floating* value, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n // 2):
+        column[i], column[n - 1 - i] = column[n - 1 - i], column[i]
+        value[i], value[n - 1 - i] = value[n - 1 - i], value[i]
+
+
+cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* entries, floating* values) noexcept nogil:
+    """Sort n entries; `entries` and `values` are scratch space for n of them."""
+    cdef Py_ssize_t i
+    cdef bint descends = True, ascends = True
+    for i in range(1, n):
+        descends = descends and column[i] < column[i - 1]
+        ascends = ascends and column[i] >= column[i - 1]
+    if ascends:
+        return
+    if descends:  # products of SciPy's matrices have rows in this order
+        reverse(column, value, n)
+        return
+    if n <= FEW:
+        insert(column, value, n)
+        return
+    for i in range(n):
+        entries[i].column, entries[i].place, values[i] = column[i], i, value[i]
+    qsort(entries, n, sizeof(entry_t), compare)
+    for i in range(n):
+        column[i], value[i] = <column_t> entries[i].column, values[entries[i].place]
+
+
+def sort_rows(
+    const int64_t[::1] indptr, column_t[::1] indices, floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
+    char[::1] scratch
+):
+    """Sort the entries of rows [start, stop) by column, in place; returns whether a column occurs twice in a row.
+
+    Entries of the same column keep their order. scratch: 24 bytes for each entry of the longest row.
+    """
+    cdef Py_ssize_t i, e, longest = scratch.shape[0] // 24
+    cdef bint twice = False
+    cdef entry_t* entries = <entry_t*> &scratch[0]
+    cdef floating* values = <floating*> (entries + longest)
+    for i in range(start, stop):
+        if indptr[i] < 0 or indptr[i + 1] - indptr[i] > longest or indptr[i + 1] > indices.shape[0]:
+            raise ValueError("indptr does not fit the entries")
+    if data.shape[0] < indices.shape[0]:
+        raise ValueError("there are fewer values than columns")
+    with nogil:
+        for i in range(start, stop):
+            e = indptr[i]
+            if indptr[i + 1] > e + 1:
+                sort_row(&indices[e], &data[e], indptr[i + 1] - e, entries, values)
+                for e in range(indptr[i] + 1, indptr[i + 1]):
+                    twice = twice or indices[e] == indices[e - 1]
+    return twice
