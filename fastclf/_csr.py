@@ -185,7 +185,7 @@ def ascends(entries, starts, strictly=True):
 
 
 def _summed(X):
-    """X with ascending columns. Entries of the same row and column are added up in their order."""
+    """X with ascending columns in each row; entries of the same row and column are added in their order."""
     indices, data = X.indices.copy(), X.data.copy()
     scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))

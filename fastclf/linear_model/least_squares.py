@@ -365,7 +365,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         """The results of `_in_row_space`, except L, with a penalty and dense rows, by the products of the rows."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
-        target = _targets(codes, n_classes)
+        target = target_columns(codes, n_classes)
         mean, level, root = np.zeros(d), np.zeros(target.shape[1]), np.sqrt(w)
         with np.errstate(all="ignore"):
             if self.fit_intercept:
@@ -432,7 +432,7 @@ def target_sums(sums):
 
 
 def _only(X, used):
-    """The used columns of a Csr."""
+    """A Csr with only the used columns, which must include all columns that have entries."""
     place = np.zeros(X.n_columns, np.int32)
     place[used] = np.arange(len(used))
     return Csr(X.indptr, place[X.indices], X.data, len(used))

@@ -25,7 +25,7 @@ _ENTRIES = 1 << 20
 _QR_WORK = 1 << 30
 # The same for the products of all rows.
 _PRODUCTS_WORK = 1 << 33
-# A smaller gradient norm is a rounding error, even if the objective is small.
+# A gradient norm below this is taken as a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
 # Sums use rows that are not centred if the mean of each column is within this number of standard deviations of 0.
 _FAR = 100
@@ -48,9 +48,9 @@ class Point(NamedTuple):
     theta: np.ndarray  # (K, d + 1), the parameters, with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1), without the L1 term
-    # Euclidean norm of the gradient, with an L1 term of the shortest subgradient; or a lower bound, as `Likelihood.tol`
-    # allows
+    gradient: np.ndarray  # (K, d + 1), the gradient without the L1 term
+    # the norm of the gradient; with an L1 term, of the smallest subgradient. It is a lower bound if `Likelihood.tol` is
+    # set and the bound shows that the point is not optimal.
     norm: float
     margin: float  # the least margin of all rows if there is no penalty, else -inf
     curvature: np.ndarray | None  # second derivatives of the kind requested from `evaluate`
@@ -196,7 +196,7 @@ class Likelihood:
         if len(taken) == self.d:
             return self
         other = copy.copy(self)
-        other.X = _columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other.X = columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
         other._turned = None
         other.mean, other._spread = self.mean[taken], self._spread[taken]
         other._measure()

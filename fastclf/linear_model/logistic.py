@@ -253,7 +253,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return theta
 
     def _maximise(self, problem, points, progress):
-        """(the last point, number of steps over all rows, whether the point separates the rows)."""
+        """(the last point, the number of steps over all rows, whether the point separates the rows)."""
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
@@ -416,7 +416,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
         problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(problem, points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # else they are those of the model before
+        if before is None or not np.array_equal(point.theta, before):  # else the coefficients do not change
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 

@@ -31,7 +31,7 @@ _FEW_COLUMNS = 128
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.05
 # With this number of parameters the history of L-BFGS is read less often.
 _MANY_PARAMETERS = 1 << 16
-# Number of steps until L-BFGS computes second derivatives again; the number then doubles each time.
+# The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
 # The most steps towards the optimum of a sample.
 _SAMPLE_STEPS = 100
@@ -306,7 +306,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at theta = 0 the blocks of all classes are equal
+        kind = "shared"  # at theta = 0 all classes have the same block
     is_compact = kind is None and theta.size >= _MANY_PARAMETERS
     n_steps, history = None if is_compact else _STEPS, []
     while not point.is_optimal(tol):

@@ -7,7 +7,7 @@ import numpy as np
 from .._csr import Csr, as_rows, as_scipy
 from .._labels import as_labels, class_factors
 from .._state_table import Value, declare
-from .._threads import Progress, aside, n_threads, ranges
+from .._threads import Progress, aside, n_threads
 from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
@@ -153,7 +153,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, X, codes, n_classes, weight):
-        """(coefficients, intercepts), or None where the condition may be above _CONDITION or numbers are not finite."""
+        """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
         n = len(X)
         share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         target = target_columns(codes, n_classes)
@@ -513,7 +513,7 @@ def _centred(rows, centre, root, size=None):
 
 
 def _row_products(rows, centre, root, threads):
-    """A A' of A = root (X - centre); sparse rows stay sparse."""
+    """A A' for A = root (X - centre); sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]
         return aside(np.matmul, A, A.T)

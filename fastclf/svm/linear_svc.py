@@ -26,8 +26,9 @@ from .l1_margin import L1Newton
 from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
-# The largest number of columns for Newton's method, which factorises matrices of that size. Up to this number of rows
-# are replaced by as short rows with the same inner products, if all rows together have at most _QR_NUMBERS numbers.
+# _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Data with more columns
+# but at most this number of rows are reduced to as many columns as rows, with the same inner products.
+# _QR_NUMBERS: the most matrix entries for that reduction.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
 # The least share of the longest row's square that a pivot of the Cholesky factor of the rows' products may have.
@@ -36,8 +37,10 @@ _LEAST_PIVOT = 1e-10
 # For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 
-# The sum of the losses is found to this share of the budget, by C of at most so much. From _LARGE_C on the search is
-# given up where ten times C takes less than a share of what is too much off.
+# _BUDGET_SHARE: the search for C ends when the sum of losses is at most the budget, and less than this share below.
+# _MOST_C: the largest C that the search tries.
+# _LARGE_C, _LEAST_FALL: from C = _LARGE_C on, the search ends with an error if ten times C lowers the sum of losses by
+# less than _LEAST_FALL of what is above the budget.
 _BUDGET_SHARE = 1e-3
 _MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 # Below this number of multiplications the calling thread finds all hyperplanes of data with few rows.

@@ -62,9 +62,9 @@ cdef struct pass_t:
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin, in pass_plain the derivative by the intercept]
-    double* grad               # same shape as W
-    double* hess               # (blocks, d + 1, ld)
+    double* sums               # [loss, least margin, derivative by the intercept]; the last one by `pass_plain` alone
+    double* grad               # the gradient, with the shape of W
+    double* hess               # (blocks, d + 1, ld) the second derivatives
     double* residuals          # (n, width) or NULL: where r of sparse rows goes, instead of into grad
     # scratch space
     double* s                  # (K, ROWS) the scores, which are replaced by r
@@ -471,7 +471,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels start, start + step, ... before stop of sparse rows to the sums, or store their residuals."""
+    """`pass_dense` for sparse rows, which are neither centred nor scaled; it may store residuals instead of grad."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:

@@ -279,7 +279,7 @@ def score_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """The same as `score`, for a `Csr` X with its `data`; W is (K, d), or (d, width) if it is stored by column."""
+    """`score` for a `Csr` X with its `data`; W is (K, d), or (d, width) if it is stored by column."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
@@ -295,7 +295,7 @@ def choose_sparse(
     X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """The same as `choose`, for a `Csr` X with its `data`; W is as for `score_sparse`."""
+    """`choose` for a `Csr` X with its `data`; W is as for `score_sparse`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
