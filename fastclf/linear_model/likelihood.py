@@ -19,6 +19,8 @@ columns = _simd.load("linear_model._elastic_net")
 
 # The number of multiplications in the first call of compiled code, before any call was timed.
 _FIRST_WORK = 1 << 22
+# A block of rows takes at least this number of multiplications for each number of its sums.
+_WORK_PER_NUMBER = 64
 # The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
@@ -410,7 +412,8 @@ class Likelihood:
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
-        bounds = even_bounds(n_steps, min(n_steps, n_blocks(n_steps * work // BLOCK_WORK, doubles)))
+        worth = n_steps * work // max(BLOCK_WORK, _WORK_PER_NUMBER * doubles)
+        bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth, doubles)))
 
         def add(start, stop, state):
             kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
