@@ -18,7 +18,7 @@ from .._csr import Csr
 from .._exceptions import warn
 from .._threads import aside
 from ..sums.blocks import over_rows
-from .scores import linear_scores, products_with, transposed
+from .scores import by_column, linear_scores, products_with, products_with_padded, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
 
@@ -76,6 +76,7 @@ class Centred:
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
+        self.middle = None  # X mean, once it is needed
 
     @property
     def shape(self):
@@ -92,6 +93,24 @@ class Centred:
         R = R * self.root[:, None]
         found = products_with(self.turned, R, np.zeros(R.shape[1]), self.n_jobs)
         found -= np.outer(self.mean, R.sum(axis=0))
+        return found
+
+    def square_times(self, V):
+        """AA' V for a V of shape (n, k), without a centred array of d rows."""
+        K = V.shape[1]
+        U = by_column(V * self.root[:, None])
+        width = U.shape[1]
+        if K == 1 or width >= min(self.shape):
+            return self.times(self.back(V))
+        if self.middle is None:
+            self.middle = products_with(self.X, self.mean[:, None], np.zeros(1), self.n_jobs)
+        W = products_with_padded(self.turned, U, width, self.n_jobs)
+        found = products_with_padded(self.X, W, width, self.n_jobs)[:, :K]
+        U = U[:, :K]
+        total = U.sum(axis=0)
+        found += (self.mean @ self.mean) * total - self.middle[:, 0] @ U
+        found -= self.middle * total
+        found *= self.root[:, None]
         return found
 
     def products(self):
@@ -398,14 +417,14 @@ def _by_block_gradients(A, target, alpha):
     z, rest = np.zeros(target.shape), target.copy()
     sizes = np.linalg.norm(target, axis=0)
     for _ in range(3):  # again from the true residual, which rounding separates from the one of the recursion
-        step = conjugate_block(lambda V: A.times(A.back(V)) + alpha * V, rest, sizes, limit)
+        step = conjugate_block(lambda V: A.square_times(V) + alpha * V, rest, sizes, limit)
         if step is None:
             return None
         z += step
         w = A.back(z)
         rest = target - A.times(w) - alpha * z
         if (np.linalg.norm(rest, axis=0) <= _ENOUGH * sizes).all():
-            largest = _largest(lambda v: A.times(A.back(v)), len(z))
+            largest = _largest(A.square_times, len(z))
             return Solution(w.T, A.shape[1], (largest + alpha) / alpha)
     return None
 

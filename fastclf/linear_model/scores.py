@@ -57,10 +57,10 @@ def _laid_out(X, coef):
     K, d = coef.shape
     if not isinstance(X, Csr) or K == 1 or X.size < d // 4:
         return coef
-    return _by_column(coef.T)
+    return by_column(coef.T)
 
 
-def _by_column(W):
+def by_column(W):
     """Coefficients (d, K) with columns of zeros up to whole vectors, so that the shape differs from (K, d)."""
     d, K = W.shape
     width = -(-K // kernels.LANES) * kernels.LANES
@@ -71,12 +71,12 @@ def _by_column(W):
 
 def products_with(X, W, intercept, n_jobs=None):
     """X @ W + intercept, of shape (n, K), for a Csr X and a W of shape (d, K). A sum that overflows is not finite."""
-    coef = np.ascontiguousarray(W.T) if W.shape[1] == 1 else _by_column(W)
+    coef = np.ascontiguousarray(W.T) if W.shape[1] == 1 else by_column(W)
     return _products(X, coef, intercept, n_jobs)
 
 
 def products_with_padded(X, W, n_classes, n_jobs=None):
-    """X @ W[:, :n_classes] for a Csr X and a W of shape (d, width), where width is less than d."""
+    """X @ W[:, :n_classes] for a Csr X and a W of shape (d, width), where width is less than d, and n_classes not d."""
     return _products(X, W, np.zeros(n_classes), n_jobs)
 
 

@@ -30,6 +30,8 @@ def test_products_are_those_of_dense_rows(rng, shape, monkeypatch):
     centred = row_gram.Centred(rows, mean, root, 1)
     products = A @ A.T if shape[0] <= shape[1] else A.T @ A
     np.testing.assert_allclose(centred.products(), products, atol=1e-10 * np.abs(products).max())
+    V = rng.random((shape[0], 3))
+    np.testing.assert_allclose(centred.square_times(V), A @ (A.T @ V), atol=1e-10 * np.abs(products).max())
     W = rng.random((shape[1], 3))
     np.testing.assert_allclose(centred.times(W), A @ W, rtol=1e-10)
     np.testing.assert_allclose(centred.back(A @ W), A.T @ (A @ W), atol=1e-10 * np.abs(A.T @ (A @ W)).max())
