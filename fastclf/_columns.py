@@ -7,7 +7,7 @@ import numpy as np
 
 from ._validation import as_array, feature_names, require_matrix
 
-# The number of microseconds of a day.
+# The length of a day in microseconds.
 _DAY = 86_400e6
 
 
@@ -47,7 +47,7 @@ def _vector(column, name):
 
 
 def _as_column(column, j):
-    """Convert column j to an array; returns (array, mask of the missing values, or None)."""
+    """A pair: the column as an array, and a mask of its missing values or None."""
     if column.dtype.kind in "mM":
         column = np.where(
             np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / _DAY
@@ -78,7 +78,7 @@ def _as_column(column, j):
 
 
 def _as_moments(values, missing, j):
-    """An array of datetime64 from Python's dates; dates with a time zone are converted to UTC."""
+    """Python's dates and datetimes as an array of datetime64; those with a time zone are converted to UTC."""
     moments = []
     for value, gone in zip(values, missing):
         if not gone and not isinstance(value, datetime.date):

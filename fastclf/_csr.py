@@ -101,7 +101,7 @@ class Csr(DeclaredState):
 
 
 class Matrix(Instance):
-    """An entry in a table of state: a Csr or array of shape (n, d), where n and d are names of sizes."""
+    """The type of an attribute in a table of state: a Csr or array of shape (n, d), where n and d are names of sizes."""
 
     def __init__(self, n, d):
         super().__init__(Csr, n, d)
@@ -178,7 +178,8 @@ def ascends(entries, starts, strictly=True):
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        drops[starts[first:last] - (start + 1)] = False  # a list's first entry may be anything
+        # the first entry of a list may be below the last entry of the list before
+        drops[starts[first:last] - (start + 1)] = False
         if drops.any():
             return False
     return True

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def is_leave_one_out(fold):
-    """Whether each fold i has row i alone."""
+    """Whether fold i consists of row i alone, for every i."""
     return np.array_equal(fold, np.arange(len(fold)))
 
 

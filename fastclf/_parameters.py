@@ -61,7 +61,7 @@ _SCALARS = (type(None), str, Real, np.bool_)
 
 @functools.cache
 def _checked(cls):
-    """For a class: (the names of boolean parameters, a dict of the types of parameters that are numbers or strings)."""
+    """A pair for a class: the names of its boolean parameters, and a dict of the types of its numbers and strings."""
     ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
     parameters = inspect.signature(ours.__init__).parameters.values()
     switches = [each.name for each in parameters if isinstance(each.default, bool)]

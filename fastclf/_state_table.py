@@ -44,7 +44,7 @@ def has(name):
 
 
 def or_none(entry):
-    """An entry for an attribute that may also be None."""
+    """An entry of a table of state, for an attribute that may also be None."""
     entry.optional = True
     return entry
 

@@ -27,9 +27,11 @@ cdef enum:
 
 cdef enum:
     FASTCLF_OK = 0
-    FASTCLF_BAD_MODEL = 1  # the model has no such method
-    FASTCLF_BAD_SIZE = 2   # a size or an index is out of its range: k above the number of rows that can be found, n < 0
-    FASTCLF_BAD_VALUE = 3  # NaN, infinity, or another number that the estimator refuses, or a sum that overflows
+    FASTCLF_BAD_MODEL = 1  # status: the model has no method for this call
+    # status: a size or an index is out of range, such as n < 0, or k above the number of rows that can be found
+    FASTCLF_BAD_SIZE = 2
+    # status: an input is NaN, infinite or another number that the estimator refuses, or a sum overflows
+    FASTCLF_BAD_VALUE = 3
 
 cdef enum:
     FASTCLF_NEIGHBORS = 1
@@ -55,8 +57,9 @@ cdef void release(fastclf_model* model) noexcept nogil
 
 cdef int kind(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_features(const fastclf_model* model) noexcept nogil
-cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # the number of columns of scores
-cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil    # 0: the model is no classifier
+cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # the number of scores of a row
+# the number of classes; 0: the model is no classifier
+cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # the number of rows that `nearest` can find
 # The scratch space in bytes for a call with n rows and, for `nearest`, k neighbours; more than 32 rows need no more.
 cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_t k) noexcept nogil

@@ -24,7 +24,7 @@ _UNITLESS = (
     "PoissonNB",
 )
 
-# The classifiers that get sparse features if categories make more than _MANY_LEVELS columns of zeros and ones.
+# The classifiers that are given sparse features if there are more than _MANY_LEVELS columns of zeros and ones.
 _TAKE_SPARSE = (
     "KNeighborsClassifier",
     "LeastSquaresClassifier",
@@ -61,7 +61,7 @@ class Table:
             columns = range(columns.shape[1])  # the columns of a Csr are not separated
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
-        self.open_ended = False  # whether columns that are missing at the end are zeros, as in a LIBSVM text
+        self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text
 
     @classmethod
     def of(cls, X, wanted=None):
@@ -432,7 +432,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return self.model_.predict(features)
 
     def _models_have(self, method):
-        """Whether both the parameter `model` and the fitted model have a method."""
+        """Whether both the parameter `model` and the fitted model have a certain method."""
         return hasattr(self._model(), method) and hasattr(getattr(self, "model_", self._model()), method)
 
     @only_if(lambda model: model._models_have("decision_function"))

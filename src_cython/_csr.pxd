@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t, int64_t
 cdef struct csr_t:
     Py_ssize_t n_rows
     Py_ssize_t n_columns
-    const int64_t* indptr   # (n_rows + 1,) row i has the entries indptr[i] to indptr[i + 1]
-    const int32_t* indices  # the column of each entry; NULL if there are no entries
+    const int64_t* indptr   # (n_rows + 1,) row i of the sparse matrix has the entries indptr[i] to indptr[i + 1] - 1
+    const int32_t* indices  # the column number of each entry of a sparse matrix; NULL if there are no entries
 
 
 cdef inline csr_t csr_of(object X) except *:

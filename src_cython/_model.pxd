@@ -19,8 +19,8 @@ ctypedef struct raw_search_t:
     const double* query          # (n, n_features) the queries
     Py_ssize_t n                 # the number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
     Py_ssize_t k                 # the number of neighbours of each query
-    double* distance             # (n, k) written: the distances of the neighbours, ascending
-    Py_ssize_t* index            # (n, k) written: the row numbers of the neighbours
+    double* distance             # (n, k) written: the distances from each query to its neighbours, ascending
+    Py_ssize_t* index            # (n, k) written: the row numbers of each query's neighbours
     char* scratch                # scratch space of at least `scratch_size` bytes (`capi.pyx`)
 
 ctypedef int (*search_f)(const model_t*, const raw_search_t*) noexcept nogil
@@ -66,18 +66,18 @@ ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 ctypedef struct dual_t:
     Py_ssize_t n
     const double* y              # (n,) labels, -1 or 1
-    const double* C              # (n,) upper bounds of a
-    double* alpha                # (n,) a, which a step changes
-    double* grad                 # (n,) the gradient Qa - 1, which a step changes
+    const double* C              # (n,) C_i, the upper bound of each a_i
+    double* alpha                # (n,) the variables a; a step of the solver changes them
+    double* grad                 # (n,) the gradient Qa - 1 of the objective; a step of the solver changes it
 
 ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
 ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
 ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
 
-# The codes of n queries for a filter. `filter_t` of `neighbors/_code_lists.pxd` explains the fields; the arrays after
-# `code` are (n,).
+# The codes of n queries for a filter. `filter_t` of `neighbors/_code_lists.pxd` explains the fields; each array after
+# `code` has n entries.
 ctypedef struct query_codes_t:
-    unsigned char* code          # (n rounded up to a multiple of 4, width) the codes
+    unsigned char* code          # (n rounded up to a multiple of 4, width) the code of each query, `width` bytes
     double* base
     double* slack
     double* length
@@ -93,11 +93,11 @@ ctypedef struct neighbors_t:
     Py_ssize_t n_rows
     Py_ssize_t n_findable
     bint narrow                  # whether X is float32
-    const void* X                # (n_rows, n_features) the rows, float32 or float64
+    const void* X                # (n_rows, n_features) the rows to search, float32 or float64
     const void* metrics          # a metrics_t of `neighbors/_search.pxd`, on the C heap
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
     # the next fields are those of a filter; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them
-    Py_ssize_t width             # the bytes of a row's code; 0: the index is no filter
+    Py_ssize_t width             # the number of bytes of a row's code; 0: the index is no filter
     const unsigned char* code
     const int* half
     const float* slack
@@ -108,7 +108,8 @@ ctypedef struct neighbors_t:
     const float* axes
     const float* axes_t
     encode_f encode
-    search_f scan                # the search by a scan, for queries that codes do not speed up
+    # the function that compares queries with every row; it is called if codes would save no time
+    search_f scan
     # the next fields are the arrays of a kd-tree, which `fastclf/neighbors/kdtree.py` explains
     const void* panels
     const void* boxes
@@ -117,30 +118,34 @@ ctypedef struct neighbors_t:
 ctypedef void (*normalise_f)(double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint) noexcept nogil
 
 ctypedef struct linear_t:
-    const double* coef           # (n_outputs, n_features) coefficients
-    const double* intercept      # (n_outputs,) intercepts
+    const double* coef           # (n_outputs, n_features) the coefficients of a linear model
+    const double* intercept      # (n_outputs,) the intercepts of a linear model
 
 ctypedef struct bayes_t:
-    Py_ssize_t width             # the number of classes, rounded up to whole vectors
-    const double* begin          # (n_outputs,) the start values of the sums over the features of a row
-    const double* zero           # (width,) an array of zeros
-    const double* constant       # (width,) constant terms of the Gaussians, or NULL
-    const double* mean           # (n_features, width) means of the Gaussians, or NULL
-    const double* weight         # (n_features, width) factors of squares or values; for categories (n_entries, width)
-    const int64_t* first         # (n_features + 1,) where the entries of each feature begin in `weight`; or NULL
+    Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
+    # (n_outputs,) for each class the constant to which the terms of the row's features are added
+    const double* begin
+    const double* zero           # (width,) zeros
+    const double* constant       # (width,) for each class the sum of the Gaussians' constant terms; NULL: no Gaussians
+    const double* mean           # (n_features, width) the mean of each feature in each class; NULL: no Gaussians
+    # (n_features, width) the coefficient of each feature's square or value; for categories (n_entries, width): log
+    # probabilities
+    const double* weight
+    # (n_features + 1,) the row of `weight` at which each feature's categories begin; NULL: features are numbers
+    const int64_t* first
     bint binary                  # whether values above the threshold become 1, and other values 0
     double threshold
-    bint nonnegative             # whether negative values are refused
+    bint nonnegative             # whether negative feature values are refused
     const double* impossible     # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; or NULL
     const double* wanted         # (n_features, width) 1 if the value 0 makes the class impossible, else 0; or NULL
-    const double* n_wanted       # (n_outputs,) the number of ones of each class in `wanted`
+    const double* n_wanted       # (n_outputs,) for each class the number of ones in `wanted`
     normalise_f normalise
 
 ctypedef struct tree_t:
     const int64_t* steps
     const uint64_t* subsets      # sets of categories, as `tree/_descend.pyx` describes them
-    const double* value          # (n_nodes, n_outputs) the prediction of each node
-    const int32_t* best          # (n_nodes,) the class of each node
+    const double* value          # (n_nodes, n_outputs) the tree's prediction in each node
+    const int32_t* best          # (n_nodes,) the predicted class of each node
     apply_float_f apply_float
     apply_double_f apply_double
 
@@ -149,18 +154,18 @@ ctypedef struct machine_t:
     int degree
     double gamma, coef0
     Py_ssize_t n_support
-    const double* support        # (n_support, n_features) the support vectors, class by class
-    const int64_t* starts        # (n_classes + 1,) the index of the first support vector of each class, and n_support
+    const double* support        # (n_support, n_features) the support vectors of a kernel machine, sorted by class
+    const int64_t* starts        # (n_classes + 1,) the index of each class's first support vector, then n_support
     const double* coef           # (n_classes - 1, n_support) coefficients of the support vectors, as in libsvm
-    const double* intercept      # (n_outputs,) an intercept for each pair of classes
+    const double* intercept      # (n_outputs,) the intercept of the decision function of each pair of classes
 
 ctypedef struct model_t:
     int64_t references
     void* owner                  # a Python object that keeps the model's arrays alive
     int kind
     Py_ssize_t n_features
-    Py_ssize_t n_outputs         # the number of columns of the scores; 1 for a regressor with one output
-    Py_ssize_t n_classes         # 0: the model is no classifier
+    Py_ssize_t n_outputs         # the number of scores of a row; 1 for a regressor with one output
+    Py_ssize_t n_classes         # the number of classes; 0: the model is no classifier
     search_f search
     score_float_f score_float
     score_double_f score_double

@@ -437,7 +437,8 @@ cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # this function only reads alpha and grad
+    # the function that is called only reads alpha and grad
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_first(&problem, i, violation)
 
 
@@ -446,7 +447,8 @@ cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)  # this function only reads alpha and grad
+    # the function that is called only reads alpha and grad
+    cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_second(&problem, i, K_i, diagonal, j)
 
 

@@ -385,7 +385,7 @@ def _search(metric, n_rows, k):
 
 
 def _vote(model):
-    """A C expression for the weight of neighbour i's vote."""
+    """A C expression for the weight of neighbour i's vote in k-NN."""
     return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
 
 

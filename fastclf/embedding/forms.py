@@ -23,8 +23,8 @@ from ..tree.base import DecisionTree
 class Linear(NamedTuple):
     """Scores X @ coef.T + intercept. The class with the largest score wins; a single score decides by its sign."""
 
-    coef: np.ndarray  # (n_outputs, n_features) float64
-    intercept: np.ndarray  # (n_outputs,) float64
+    coef: np.ndarray  # (n_outputs, n_features), float64: the coefficients of each output
+    intercept: np.ndarray  # (n_outputs,), float64: the intercept of each output
 
 
 class Bayes(NamedTuple):
@@ -35,11 +35,11 @@ class Bayes(NamedTuple):
     tables:    entry number x_j of the column's table; the last entry is for all unknown categories
     """
 
-    begin: np.ndarray  # (n_classes,) float64
-    weight: np.ndarray | None = None  # (n_classes, n_features) float64
-    mean: np.ndarray | None = None  # (n_classes, n_features) float64, for squares
-    constant: np.ndarray | None = None  # (n_classes,) float64, for squares
-    tables: list | None = None  # a float64 array (n_classes, n_categories + 1) for each column
+    begin: np.ndarray  # (n_classes,), float64: the constant term of each class
+    weight: np.ndarray | None = None  # (n_classes, n_features), float64: the factors of squares or products
+    mean: np.ndarray | None = None  # (n_classes, n_features), float64: the means in the squares
+    constant: np.ndarray | None = None  # (n_classes,), float64: a further constant term of each class, for squares
+    tables: list | None = None  # for each column a float64 array (n_classes, n_categories + 1) of log probabilities
     threshold: float | None = None
     nonnegative: bool = False  # whether negative values of x are refused
     impossible: np.ndarray | None = None  # (n_classes, n_features): True if a value above 0 makes the class impossible
@@ -56,26 +56,27 @@ class Machine(NamedTuple):
     gamma: float
     coef0: float
     degree: int
-    support: np.ndarray  # (n_support, n_features) float64, class by class
-    starts: np.ndarray  # (n_classes + 1,) int64: the index of the first support vector of each class, then n_support
-    coef: np.ndarray  # (n_classes - 1, n_support) float64
-    intercept: np.ndarray  # (n_pairs,) float64
+    support: np.ndarray  # (n_support, n_features), float64: the support vectors, sorted by class
+    starts: np.ndarray  # (n_classes + 1,), int64: the index of each class's first support vector, then n_support
+    # (n_classes - 1, n_support), float64: for each support vector, its coefficients against the other classes
+    coef: np.ndarray
+    intercept: np.ndarray  # (n_pairs,), float64: the intercept for each pair of classes
 
 
 class TreeNodes(NamedTuple):
     """The nodes of a tree in pre-order: a node's left child is the next node; a leaf is its own right child."""
 
-    steps: np.ndarray  # the nodes as `tree/_descend.pyx` describes them; categories are codes
-    subsets: np.ndarray  # sets of categories as `tree/_descend.pyx` describes them
-    value: np.ndarray  # (n_nodes, n_classes or n_outputs) float64
-    best: np.ndarray | None  # (n_nodes,) int32: the class of each node
+    steps: np.ndarray  # each node's threshold, feature and right child, as `tree/_descend.pyx` describes them
+    subsets: np.ndarray  # for splits by categories: the sets that go left, as `tree/_descend.pyx` describes them
+    value: np.ndarray  # (n_nodes, n_classes or n_outputs), float64: the prediction of each node
+    best: np.ndarray | None  # (n_nodes,), int32: the predicted class of each node; None for regression
 
 
 class Rows(NamedTuple):
     """Rows and an index to search them."""
 
-    index: object  # an index of `neighbors/`, such as Scan, Filter or Tree
-    allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all may
+    index: object  # an index of the rows from `neighbors/`, such as Scan, Filter or Tree
+    allowed: np.ndarray | None  # (n_rows,), uint8: 1 for each row that may be found; None: all rows may be found
 
     @property
     def is_filter(self):

@@ -202,10 +202,11 @@ def _search_addresses(form):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    form: Bayes  # its weight has the shape (n_features, width) or, for tables one after another, (n_entries, width)
-    first: np.ndarray | None  # (n_features + 1,) int64: the first entry of each table, then the number of all entries
-    n_wanted: np.ndarray | None  # (n_classes,) float64: the number of True values in each row of `wanted`
-    zero: np.ndarray  # (width,) float64 zeros
+    form: Bayes  # `weight` in it has the shape (n_features, width) or, for tables one after another, (n_entries, width)
+    # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
+    first: np.ndarray | None
+    n_wanted: np.ndarray | None  # (n_classes,), float64: the number of True values in each row of `wanted`
+    zero: np.ndarray  # (width,), float64: zeros
 
 
 def _bayes_in_lanes(form):

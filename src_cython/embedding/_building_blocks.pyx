@@ -17,7 +17,9 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    MOST_BITS = 63  # an item has 64 bits; with one to spare, no rank is that of missing values
+    # the most bits for row, class and rank in an item of 64 bits; the spare bit keeps every rank below that of missing
+    # values
+    MOST_BITS = 63
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
@@ -138,7 +140,7 @@ cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Choose the row i, or -1 if no y alpha may rise, and compute the largest violation of the KKT conditions."""
+    """Choose the row i of a step, -1 if no y alpha may rise, and compute the largest violation of the KKT conditions."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -156,7 +158,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """Choose the row j, or -1 if no pair improves the objective; K_i is row i of the kernel matrix."""
+    """Choose the row j of a step, -1 if no pair improves the objective; K_i: row i of the kernel matrix."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1

@@ -28,7 +28,7 @@ cdef void* address(array) except? NULL:
 
 
 cdef int fill_neighbors(model_t* m, form, functions) except -1:
-    """Fill in a model from Rows, with the functions of their index."""
+    """Fill in a model from `Rows` (training rows and their index), with the search functions of the index."""
     cdef metrics_t* metrics = <metrics_t*> calloc(1, sizeof(metrics_t))
     if metrics == NULL:
         raise MemoryError
@@ -75,7 +75,7 @@ cdef int fill_filter(model_t* m, index, functions) except -1:
 
 
 cdef int fill_bayes(model_t* m, lanes, functions) except -1:
-    """Fill in a model from BayesInLanes."""
+    """Fill in a naive Bayes model from a `BayesInLanes`."""
     form = lanes.form
     m.bayes.width = len(lanes.zero)
     m.bayes.begin = <const double*> address(form.begin)
@@ -95,7 +95,7 @@ cdef int fill_bayes(model_t* m, lanes, functions) except -1:
 
 
 cdef int fill_machine(model_t* m, form) except -1:
-    """Fill in a model from a Machine."""
+    """Fill in a kernel machine from a `Machine`."""
     m.machine.kernel = form.kernel
     m.machine.degree = form.degree
     m.machine.gamma = form.gamma
@@ -152,5 +152,5 @@ def make(kind, n_features, n_outputs, n_classes, form, functions):
 
 
 def pointer(capsule):
-    """The model's address."""
+    """The address of the struct `model_t` of the model."""
     return <size_t> PyCapsule_GetPointer(capsule, MODEL)
