@@ -199,14 +199,14 @@ class PrunedTree(Estimator):
         return Progress(n * (self.cv if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
 
     def _fold_risks(self, folds, alphas, data):
-        """(error, standard error of the error) for each alpha, from the `FoldErrors` of all folds."""
+        """Pairs (error, standard error of the error), one for each alpha, from the `FoldErrors` of all folds."""
         return fold_risks(folds, alphas, data.total_weight(), len(data))
 
     def _fold_seed(self):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (lists, total weight, left-out rows or None) for the tree of all rows, with 'cv' then for each fold."""
+        """Yield (lists, total weight, left-out rows or None): for all rows and, with ccp_alpha='cv', for each fold's train rows."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
@@ -303,7 +303,7 @@ class DecisionTree(PrunedTree):
         return self._asked(X) if check_input else X
 
     def _limits(self, criterion, data):
-        """The checked parameters, as `Limits`."""
+        """The parameters that limit growth, checked, as `Limits`."""
         n, d = len(data), data.X.shape[1]
         require_choice("splitter", self.splitter, ["best", "random"])
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
@@ -354,12 +354,12 @@ class DecisionTree(PrunedTree):
             return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
 
     def _grown(self, lists, data, limits, threads, progress):
-        """Yield (`Grown`, left-out rows or None) for the tree of all rows, then with 'cv' for the tree of each fold."""
+        """Yield (`Grown`, left-out rows or None): for all rows and, with ccp_alpha='cv', for each fold's train rows."""
         for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The `Judged` of a `Grown`, which is consumed; left_out: the rows that the tree was not grown on, or None."""
+        """The `Judged` of a `Grown`, whose blocks are used up; left_out: the rows that the tree was not grown on, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -370,7 +370,7 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether lists may leave out rows of a common value, as `_plain_split.pxd` has a loop for the criterion."""
+        """Whether lists may leave out the rows of a common value: the criterion is one of `_plain_split.pxd`."""
         if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
@@ -429,7 +429,7 @@ class DecisionTree(PrunedTree):
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
-        """The risk of each node for pruning, or None if it is the impurity."""
+        """The risk of each node for pruning; None: the risk is the impurity."""
         return
 
     def _asked(self, X):
@@ -483,7 +483,7 @@ class DecisionTree(PrunedTree):
 
 
 def _losses(nodes, rows, data, rule):
-    """The `losses` of a `Judged`, for rows that its tree was not grown on."""
+    """The `losses` of a `Judged`: those of a tree's predictions for rows that the tree was not grown on."""
     predicted = rule.predictions(nodes)
     sums = np.zeros((2, len(predicted)))
     for place, node in visits(nodes, data.X[rows if data.rows is None else data.rows[rows]]):

@@ -6,7 +6,7 @@ from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
-# The beginnings of names of categorical types in pandas, polars and pyarrow.
+# The first words of the names of categorical types in pandas, polars and pyarrow.
 _CATEGORICAL = ("category", "Categorical", "Enum", "dictionary")
 
 

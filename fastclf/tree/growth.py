@@ -17,14 +17,15 @@ FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# The most nodes in one array; more nodes are put into more arrays.
+# The largest number of nodes in an array; a part with more nodes has more arrays.
 _BLOCK = 1 << 12
 
 # A node with at least this number of cells is split by all threads together, each of which searches some features. The
 # subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# The same limit if there is a single thread; there it only bounds the time between two checks for Ctrl-C.
+# The limit in place of _MANY_CELLS if there is a single thread, or if features are drawn at random; its only purpose is
+# to bound the time between two checks for Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
 # The number of cells that are searched between two checks for Ctrl-C: at first, and at most.
@@ -37,7 +38,7 @@ _COST = {"absolute_error": 32, "poisson": 4}
 class Limits(NamedTuple):
     """The parameters that limit growth and the search for splits."""
 
-    criterion: int  # the index of the criterion in CRITERIA
+    criterion: int  # the index of the splitting criterion in CRITERIA
     max_depth: int
     min_split: int
     min_leaf: int
@@ -45,8 +46,9 @@ class Limits(NamedTuple):
     min_decrease: float
     max_features: int
     seed: int
-    monotonic: np.ndarray | None  # (n_features,), int8: -1, 0 or 1 for each feature; or None
-    drawn: bool = False  # whether a node tries a single random cut of each feature
+    # (n_features,), int8: 1: predictions must not fall with the feature; -1: not rise; 0: free
+    monotonic: np.ndarray | None
+    drawn: bool = False  # whether a node tries a single random threshold of each feature
 
 
 class Scratch:
@@ -74,8 +76,8 @@ class Scratch:
 class Grown(NamedTuple):
     """The nodes of a grown tree, in the format of compiled code."""
 
-    blocks: list  # list of (nodes, numbers), as in `Part`; together in pre-order
-    subsets: np.ndarray  # subsets of categories, as in `Part`
+    blocks: list  # pairs (nodes, numbers) of arrays, as in `Part`; one after another, they have the nodes in pre-order
+    subsets: np.ndarray  # for splits by categories: the subsets that go left, in the format of `Part.subsets`
 
     @property
     def n_nodes(self):

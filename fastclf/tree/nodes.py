@@ -19,7 +19,8 @@ _ROWS = 1 << 14
 # With fewer rows than this, a second thread costs more than it saves.
 _FEW_ROWS = 1 << 13
 
-# Bits above the feature's number in a step; the same as in `_descend.pyx`.
+# Two bits of the int32 `feature` of a step, above the feature's number: missing values go left; the split is by a
+# subset of categories. `_descend.pyx` has the same bits.
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
@@ -120,7 +121,8 @@ def split_steps(nodes):
 
 # The arrays of a fitted tree, as an entry of an estimator's table of state; the estimator declares the size n_values.
 NODES = Dict(
-    steps=Array("int64", "n_nodes", 2, least=1),  # for each node a `step_t` of `_descend.pyx`
+    # for each node a struct `step_t` of `_descend.pyx`: threshold, feature, right child
+    steps=Array("int64", "n_nodes", 2, least=1),
     subsets=Array("uint64", None, least=1),
     impurity=Array("float64", "n_nodes"),
     n_node_samples=Array("int64", "n_nodes"),

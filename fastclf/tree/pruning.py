@@ -13,7 +13,7 @@ _SAME = 1e-12
 # An alpha that is so large that only the root remains.
 _BEYOND = 1e300
 
-# The number of (row, node) pairs in a block of `visits`; a quarter of the number of nodes if that is larger.
+# The number of (row, node) pairs in a block that `visits` yields; a quarter of the number of nodes if that is larger.
 _VISITS = 1 << 13
 
 
@@ -30,7 +30,7 @@ class PruningPath(dict):
 class Links(NamedTuple):
     """The alphas at which the nodes of a tree become leaves."""
 
-    # (n_nodes,): the least alpha at which a node is a leaf, if it is still in the tree; infinite for leaves
+    # (n_nodes,): the least ccp_alpha for which pruning makes the node a leaf; infinite for the leaves of the whole tree
     alpha: np.ndarray
     path: PruningPath
 
@@ -80,20 +80,20 @@ class Judged(NamedTuple):
     """A finished tree with the risks and losses for pruning."""
 
     nodes: dict  # the arrays of the nodes, with the names in `nodes.NODES`
-    risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None for its impurity
+    risk: np.ndarray | None  # (n_nodes,), float64: the risk of each node; None: the risk is the impurity
     # (2, n_nodes), float64: for each node, the sum of the costs of its prediction over the left-out rows that pass it,
-    # and
-    # the sum of the squared costs; None if no rows were left out
+    # and the sum of the squared costs; None if no rows were left out
     losses: np.ndarray | None
 
 
 class FoldErrors(NamedTuple):
     """The errors of a fold's tree on its left-out rows; a node adds its loss for alphas from `low` to below `high`."""
 
-    low: np.ndarray  # (k,), float64, alphas from which k nodes are leaves of the tree
-    high: np.ndarray  # (k,), float64, alphas from which these nodes are removed
-    loss: np.ndarray  # (k,), float64, the sums of costs, as in `Judged`
-    square: np.ndarray  # (k,), float64, the sums of squared costs
+    low: np.ndarray  # (k,), float64: for each of k nodes, the least ccp_alpha for which it is a leaf
+    high: np.ndarray  # (k,), float64: for each of the k nodes, the least ccp_alpha for which it is removed
+    # (k,), float64: for each of the k nodes, the sum of the costs of its prediction over left-out rows
+    loss: np.ndarray
+    square: np.ndarray  # (k,), float64: for each of the k nodes, the sum of the squared costs
 
     @classmethod
     def of(cls, tree):

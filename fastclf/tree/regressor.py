@@ -143,7 +143,8 @@ class _NumberRule(Rule):
         """The values of nodes in the units of y. A pure node predicts y exactly, unless a bound forbids that."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)  # such a node has one of its rows in BELOW
+        # for a pure node, the column BELOW has the number of one of its rows
+        pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])
             pure &= (unbounded == value)[:, 0]

@@ -18,9 +18,10 @@ _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 class Target(NamedTuple):
     """The target of a tree: classes or numbers."""
 
-    codes: np.ndarray | None  # (n,), int32: the class of each row, if there is a single output
-    y: np.ndarray | None  # (n, n_outputs), float64: numbers, or indices of classes among the classes of all outputs
-    first_value: np.ndarray  # (n_outputs + 1,), int32: the index of the first value of each output
+    codes: np.ndarray | None  # (n,), int32: the class of each row; None if there are several outputs or numbers
+    y: np.ndarray | None  # (n, n_outputs), float64: the targets; class c of output o is the number first_value[o] + c
+    # (n_outputs + 1,), int32: the index of each output's first value among the values of a node
+    first_value: np.ndarray
 
     @property
     def n_values(self):
@@ -40,11 +41,13 @@ NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 class Training(NamedTuple):
     """The data of a fit: the rows of X with weight above 0, and their targets."""
 
-    X: np.ndarray  # float32 or float64; rows of weight 0 included; codes for categories
-    rows: np.ndarray | None  # (n,), intp: the rows with weight above 0; None: all rows
-    target: Target  # the targets of these n rows
-    weight: np.ndarray | None  # (n,), float64, the weights of these rows; None if all are 1
-    n_codes: np.ndarray | None  # (n_features,), int32: the number of categories, 0 for numbers; None if all are numbers
+    # (all rows, n_features), float32 or float64: the features; also rows of weight 0; categories are codes
+    X: np.ndarray
+    rows: np.ndarray | None  # (n,), intp: the numbers of the rows with weight above 0; None: all rows
+    target: Target  # the targets of the n rows with weight above 0
+    weight: np.ndarray | None  # (n,), float64: the weights of the rows with weight above 0; None: all weights are 1
+    # (n_features,), int32: the number of each feature's categories, 0 for numbers; None: all features are numbers
+    n_codes: np.ndarray | None
 
     def __len__(self):
         return len(self.X) if self.rows is None else len(self.rows)
@@ -89,7 +92,8 @@ class Sorted:
         self.rank_shift = _rank_shift(n, self.row_bits, data.target)
         self.items = np.empty((d + leave_out, n), np.uint64)
         self.common = np.empty((2, d), np.int32) if leave_out else None
-        width = (32 if d < 128 else 256) // data.X.itemsize  # a larger width is faster, but needs more memory
+        # the number of columns read at a time: a larger number is faster, but needs more memory
+        width = (32 if d < 128 else 256) // data.X.itemsize
 
         def work(columns):
             values = np.empty((width, n), data.X.dtype)
@@ -114,7 +118,8 @@ class Sorted:
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            self.lacking &= self.common[0] < 0  # the last item of a short list has its length
+            # the last item of a short list stores the length of the list, not a missing value
+            self.lacking &= self.common[0] < 0
 
     def like(self, n_rows, target):
         """A copy for n_rows of the rows and another target, with new items that are not yet filled."""
@@ -187,7 +192,7 @@ class Orders(NamedTuple):
     """The orders of some rows, as a selection from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # (n,), the numbers of the rows, ascending
+    rows: np.ndarray  # (n,), the row numbers, ascending
 
     def lists(self, target, threads):
         """The `Sorted` of these rows, for a target."""
@@ -195,7 +200,7 @@ class Orders(NamedTuple):
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The number of bits below the rank in an item; ValueError if row, class and rank do not fit into 64 bits."""
+    """The number of bits below the rank in an item; ValueError if row, class and rank together exceed 64 bits."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:

@@ -140,7 +140,7 @@ cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Choose the row i of a step, -1 if no y alpha may rise, and compute the largest violation of the KKT conditions."""
+    """Choose the row i of a step, -1 if no y alpha may rise, and compute the largest violation of KKT conditions."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1

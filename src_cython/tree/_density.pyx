@@ -34,20 +34,20 @@ cdef enum:
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # VOLUME and ENDS are columns of `boxes`; at ENDS the lower ends begin, then the upper ends follow
+    VOLUME = 0  # columns of `boxes`: VOLUME, then from ENDS on the lower ends of a box and after them the upper ends
     ENDS = 1
     ROWS = 0  # ROWS to VOLUME_OUT are columns of `numbers`
     RISK = 1
     VOLUME_OUT = 2
 
 ctypedef struct cutting_t:  # the state of the split of the node on top of the stack
-    bint open  # whether a split has begun
+    bint open  # whether the split of the node has begun
     bint found  # whether the search has ended with a cut
-    Py_ssize_t feature  # the feature whose list is searched or partitioned
-    Py_ssize_t place  # the number of rows on the left of the next cut of this feature
+    Py_ssize_t feature  # the feature whose list is being searched or partitioned
+    Py_ssize_t place  # the number of rows that the next cut of this feature sends to the left
     Py_ssize_t best_feature
     best_t best
-    double threshold  # the threshold of the best cut
+    double threshold  # the threshold of the best cut so far
 
 ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     int32_t* nodes

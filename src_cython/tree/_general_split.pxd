@@ -33,15 +33,15 @@ from tree._growth cimport (
 )
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
-ctypedef struct order_t:  # the rows of a node in an order; a cut sends the first rows to the left
-    const uint64_t* items  # (number of rows of the node,), the items in this order
+ctypedef struct order_t:  # the rows of a node in some order, which a cut divides: the first rows go to the left
+    const uint64_t* items  # (number of rows of the node,), the rows' items in this order
     Py_ssize_t feature
-    Py_ssize_t first, last  # the least and the largest number of rows that a cut may send to the left
+    Py_ssize_t first, last  # first, last: the least and the largest number of rows that a cut may send to the left
 
-ctypedef struct best_t:  # the best cut found so far in an order
-    double score  # the rounded score of the cut
-    double bar  # a lower score cannot be the best after rounding
-    Py_ssize_t cut  # the number of rows on the left, or -1 if there is no cut
+ctypedef struct best_t:  # the best cut of an order so far
+    double score  # the score of the best cut, rounded
+    double bar  # a cut with a score below this cannot become the best after rounding
+    Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
 
 
 cdef inline double rounded(double score) noexcept nogil:
@@ -130,7 +130,7 @@ cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssi
 cdef inline double class_score(
     const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
 ) noexcept nogil:
-    """The term of one side in the score. The weights of its classes are multiples of `unit`."""
+    """The score's term for one side, whose class weights are given as multiples of `unit`."""
     cdef double score = 0, most, class_weight
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
@@ -194,7 +194,7 @@ cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, 
 
 
 cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept nogil:
-    """The scale of sums of w (y - m), which are at most n standard deviations in size, by Cauchy's inequality."""
+    """A power of 2 that scales w (y - m) to whole numbers; a sum is at most weight times deviation, by Cauchy."""
     cdef double most = 0
     cdef Py_ssize_t o
     if g.criterion == POISSON:

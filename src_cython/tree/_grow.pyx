@@ -24,11 +24,14 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    FEATURE = 0  # FEATURE to MISSING: columns of `nodes`; the feature is -1 for a leaf, -2 - i for the place of part i
+    # FEATURE to MISSING: columns of `nodes`. The feature is -1 for a leaf, -2 - i where part i takes the place of the
+    # node
+    FEATURE = 0
     SIZE = 1
-    BELOW = 2  # the row with the largest value on the left, or the index of the subset; for a leaf any row
-    ABOVE = 3  # the row with the smallest value on the right
-    MISSING = 4  # the side of missing values: 1 left, 0 right; -1 if the node has none
+    # column of the row with the largest value on the left, or of the subset's index; for a leaf any of its rows
+    BELOW = 2
+    ABOVE = 3  # column of the row with the smallest value on the right
+    MISSING = 4  # column of the side of missing values: 1 left, 0 right; -1 if no row of the node has one
     NODE_INTS = 5
     START = 0  # START to CONSTANT are columns of `stack`
     STOP = 1
@@ -51,7 +54,8 @@ ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    Py_ssize_t most_nodes, most_waiting, most_words  # a part is full when a count exceeds its limit
+    # n_nodes, n_waiting and n_words must not exceed these limits; beyond them the part must be extended
+    Py_ssize_t most_nodes, most_waiting, most_words
     Py_ssize_t width  # the number of columns of `numbers` and of `waiting`
     scratch_t scratch
 
@@ -288,7 +292,8 @@ cdef void mark_short(
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)  # the place of the omitted rows
+    # the place in the list where the omitted rows would be
+    cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)
     cdef bint common_left = s.cut > common  # whether the omitted rows go left
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]

@@ -16,54 +16,68 @@ cdef enum:
 # A list has one item for each row, in the order of one feature (`_presort.pyx` describes an item). The lists of a node
 # are ranges of the same arrays: the node has the rows of items[f * n + start] to items[f * n + stop - 1].
 ctypedef struct growth_t:
-    uint64_t* items  # (n_features, n); with short lists (n_features + 1, n), where the last list has all rows
+    # (n_features, n): the sorted list of each feature; with short lists (n_features + 1, n), where the last list has
+    # all rows
+    uint64_t* items
     Py_ssize_t n, n_features
-    uint64_t row_mask, class_mask, missing  # masks of an item's row and class; the rank of NaN
+    # row_mask, class_mask: the bits of an item for the row and, after a shift, the class; missing: the rank of NaN
+    uint64_t row_mask, class_mask, missing
     int row_bits, rank_shift
-    const int32_t* common  # (n_features,): the rank that a short list leaves out; -1: full list; NULL: all are full
-    const int32_t* common_row  # (n_features,): for each short list a row with the value that it leaves out
-    uint8_t* side  # (n,): 1 if the row goes left; written when its node is split
+    # (n_features,): for each feature the rank that its short list leaves out; -1: full list; NULL: all lists are full
+    const int32_t* common
+    # (n_features,): for each short list, the number of one row with the value that the list leaves out
+    const int32_t* common_row
+    uint8_t* side  # (n,): 1 if the row goes to the left child; written when the row's node is split
     # fields of the target:
     int criterion
-    Py_ssize_t n_values, n_outputs  # each output has the weights of its classes, or one number, as values
-    const double* y  # (n, n_outputs): numbers, or indices of classes among all values; NULL: items have the classes
-    const double* weight  # (n,): the weights of the rows; NULL: all 1
-    const int32_t* first_value  # (n_outputs + 1,): the index of the first value of each output
-    const double* table  # (n + 1,): t of `_plain_split.pxd`, for entropy without weights; else NULL
+    # n_values: the number of values of a node, which are for each output its class weights or its predicted number
+    Py_ssize_t n_values, n_outputs
+    # (n, n_outputs): the targets; class c of output o is first_value[o] + c; NULL: items have the classes
+    const double* y
+    const double* weight  # (n,): the weights of the rows; NULL: all weights are 1
+    const int32_t* first_value  # (n_outputs + 1,): the index of each output's first value among the values of a node
+    const double* table  # (n + 1,): t(i) = i log2 i in fixed point, for entropy without weights; else NULL
     # fields of the features:
-    const int32_t* n_codes  # (n_features,): the number of categories, 0 for numbers; NULL: all are numbers
-    const int8_t* monotonic  # (n_features,): -1, 0 or 1; NULL: no constraints
-    Py_ssize_t most_words  # the number of words of the largest subset of categories
+    # (n_features,): the number of each feature's categories, 0 for numbers; NULL: all features are numbers
+    const int32_t* n_codes
+    # (n_features,): 1: predictions must not fall with the feature; -1: not rise; 0: free; NULL: all free
+    const int8_t* monotonic
+    Py_ssize_t most_words  # the number of 64-bit words of the largest subset of categories
     # fields of the limits:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
-    bint drawn  # whether a node tries a single random cut of each feature, between values of X
-    const float* x_single  # (all rows, n_features): X if it is float32, else NULL
-    const double* x_double  # X if it is float64, else NULL
-    const Py_ssize_t* x_rows  # (n,): the row of X of each row of the tree; NULL: the same row
+    bint drawn  # whether a node tries a single random threshold of each feature, drawn between values of X
+    const float* x_single  # (all rows, n_features): X if its type is float32, else NULL
+    const double* x_double  # (all rows, n_features): X if its type is float64, else NULL
+    const Py_ssize_t* x_rows  # (n,): the row number in X of each row of the tree; NULL: the same numbers
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
-    Py_ssize_t list  # a feature whose list has the rows of the node in [start, stop)
+    Py_ssize_t list  # a feature whose list, in the range [start, stop), has the rows of the node
     Py_ssize_t n_constant  # the number of features known to be constant in the node
     bint leaf  # whether the node cannot be split by any feature
-    uint64_t path  # a hash of the path from the root; it seeds random draws of the node
+    uint64_t path  # a hash of the path from the root to the node, the seed of the node's random draws
     double weight, impurity
-    double scale  # a power of 2; sums of scale (y - mean) are of whole numbers, so that no order of rows changes a bit
-    Py_ssize_t odd_row  # the row whose whole number is reduced by `total`, so that the sum over all rows is 0
-    int64_t total  # the sum of these numbers over all rows, or of scaled weights; set by `_plain_split.read_total`
-    double* values  # (n_values,); with `monotonic` two more, the bounds of the prediction
+    # a power of 2; scale (y - mean) is truncated to a whole number, so that no order of rows changes a bit of a sum
+    double scale
+    # the row whose truncated scale (y - mean) is reduced by `total`, so that the sum over the node's rows is 0
+    Py_ssize_t odd_row
+    # the sum over the node's rows of truncated scale (y - mean) or, in `_general_split.pxd`, of scaled weights
+    int64_t total
+    # (n_values,): the node's class weights or predicted numbers; with monotonic constraints, two bounds follow
+    double* values
 
-ctypedef struct group_t:  # the rows of one category
+ctypedef struct group_t:  # the rows of a node in one category: their mean response, and their range in an order
     double mean
     Py_ssize_t start, stop
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
-    double* sides  # (2 n_values,): sums of values over both sides of a cut
-    uint64_t* items  # (number of rows of the node,): items in another order
-    group_t* groups  # (largest number of categories of a feature + 1,); the last is for missing values
-    double* losses  # (7 times the number of rows of the node,): losses of all cuts; for absolute errors only
+    double* sides  # (2 n_values,): the sums of the target's values over the two sides of a cut
+    uint64_t* items  # (number of rows of the node,): the rows' items in another order
+    # (largest number of categories of a feature + 1,): the rows of each category, then the rows of missing values
+    group_t* groups
+    double* losses  # (7 times the number of rows of the node,): the losses of all cuts; used for absolute errors only
 
 
 cdef inline Py_ssize_t row_of(const growth_t* g, uint64_t item) noexcept nogil:

@@ -8,7 +8,7 @@ ctypedef struct heap_t:
     double* keys
     double* weights
     Py_ssize_t n
-    double weight, total  # the sum of weights, and the sum of weight times key
+    double weight, total  # weight: the sum of the weights in the heap; total: the sum of weight times key
 
 ctypedef struct median_t:
     heap_t low, high

@@ -57,20 +57,20 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v is the order of categories by the mean of value v
-    FEW = 32  # in a list of at most FEW rows no common value is looked for
+    BY_RESPONSE = 2  # BY_RESPONSE + v: categories in the order of their mean response, the mean of value v
+    FEW = 32  # lists of at most this number of rows are not searched for a common value
     BLOCK = 64
-    EXACT = 1 << 26  # with fewer rows, products of two counts are exact as doubles
+    EXACT = 1 << 26  # with fewer rows than this, a product of two counts is exact as a double
 
 ctypedef struct split_t:
     double score
-    Py_ssize_t feature, cut  # feature: -1 if there is no split; cut: the number of rows on the left
-    Py_ssize_t how  # the order that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
+    Py_ssize_t feature, cut  # feature: -1 if there is no split; cut: the number of rows that go left
+    Py_ssize_t how  # the order of the rows that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
 
 ctypedef struct end_t:  # the rows at one end of a list, which are read from the end on
     const uint64_t* items  # the first item that is read
-    Py_ssize_t count  # the number of rows; the row after them has a different value
-    Py_ssize_t first, last  # the least and the largest number of these rows that may be one side of a cut
+    Py_ssize_t count  # the number of rows at this end; the next row, if there is one, has another value
+    Py_ssize_t first, last  # first, last: the least and the largest number of these rows that may be one side of a cut
 
 # The direction in which rows are read. Of equal scores the smaller threshold wins: the first one if rows are read
 # upwards, the last one if they are read downwards.
@@ -114,7 +114,7 @@ cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether `size` rows from `start` on, and the row after them, have the same value, so that there is no cut."""
+    """Whether the `size` rows from `start` on, and the row after them, all have the same value, so that no cut is there."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
@@ -186,8 +186,9 @@ cdef inline void read_gini(
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, stop = min(end.count, end.last), i, k, c
-    cdef double squares = 0, cross = 0  # the sum of n_c^2 over classes, and the sum of l_c n_c
-    cdef int64_t left = 0  # the sum of l_c^2 over classes
+    # squares: the sum of n_c^2 over classes c; cross: the sum of l_c n_c; n_c, l_c: rows in the node and on the left
+    cdef double squares = 0, cross = 0
+    cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
     cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others: counts of alternate rows
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
@@ -299,7 +300,8 @@ cdef inline void read_squares(
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef double least = noise(node), unit = 1 / node.scale
-    cdef int64_t total = 0  # the other side has -total, so both ends give a cut the same bits
+    # the sum over the rows so far; the other side has -total, so that a cut gets the same bits from both ends
+    cdef int64_t total = 0
     cdef uint64_t item, next_item = end.items[0]
     for k in range(1, min(end.count - 1, end.last) + 1):
         item = next_item

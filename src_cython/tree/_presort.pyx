@@ -25,10 +25,10 @@ from _vector cimport prefetch
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
-    AHEAD = 16  # rows of X that are prefetched ahead, since each row is in another page of memory
+    AHEAD = 16  # the number of rows by which reads of X are prefetched, since each row is in another page of memory
     SHORT = 48  # up to this length, a run of equal upper halves is sorted by insertion, not by digits
 
-    READ = 0  # the passes in their order; READ reads a block of columns, each of which is then sorted
+    READ = 0  # READ to RANKS are passes, in their order; READ reads a block of columns, each of which is then sorted
     COUNT = 1  # this pass counts the rows with a common value
     LIST = 2  # this pass lists keys and rows, except rows with the common value
     DIGITS = 3  # this pass counts the occurrences of each digit
@@ -39,33 +39,37 @@ cdef enum:
     LOWER = 8  # this pass sorts by the lower halves, for float64
     RANKS = 9  # this pass replaces the keys by ranks
 
-cdef uint32_t FIRST = <uint32_t> 1 << 31  # a bit above all row numbers
+# the bit, above all row numbers, that `pack` sets for the first row of each distinct value
+cdef uint32_t FIRST = <uint32_t> 1 << 31
 
-ctypedef struct sorting_t:  # the state of the sort of columns [column, stop)
+ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) of X
     # fields that are set once:
-    Py_ssize_t n, d, stop  # the numbers of rows and of columns of X, and the end of the columns to sort
-    Py_ssize_t width  # the number of columns that are read at a time
-    Py_ssize_t least  # a value is common if more rows than this have it
-    const Py_ssize_t* rows  # (n,): the rows of X; NULL: all rows
+    # n, d: the numbers of rows and of columns of X; stop: the end of the range of columns to sort
+    Py_ssize_t n, d, stop
+    Py_ssize_t width  # the number of columns that are read from X at a time
+    Py_ssize_t least  # a value is common if more than this number of rows have it
+    const Py_ssize_t* rows  # (n,): the row numbers in X of the rows to sort; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
-    const int32_t* n_codes  # (d,): the number of categories, 0 for numbers; NULL: all are numbers
-    int32_t* common  # (2, d): as `common` and `common_row` of `growth_t`; NULL: all lists are full
-    uint64_t* items  # (d, n): the lists
-    uint64_t* scratch  # (n,): scratch space
-    uint32_t* counts  # (3, DIGIT): the counts of three digits
+    const int32_t* n_codes  # (d,): the number of each column's categories, 0 for numbers; NULL: all columns are numbers
+    int32_t* common  # (2, d): the arrays `common` and `common_row` of `growth_t`; NULL: all lists are full
+    uint64_t* items  # (d, n): the sorted list of each column
+    uint64_t* scratch  # (n,): scratch space for the items of one list
+    uint32_t* counts  # (3, DIGIT): for each of three digits, the number of keys with each value of the digit
     growth_t g  # a growth_t for the layout of an item; its other fields are not used
     # fields that change:
-    Py_ssize_t block, block_end  # the range of the columns that were read last
+    Py_ssize_t block, block_end  # the columns [block, block_end) are those read from X last
     Py_ssize_t column  # the column that is being sorted
     int step  # the current pass
-    Py_ssize_t place, todo  # the number of rows done in this pass, and in the whole pass
-    Py_ssize_t length, n_equal  # the length of the list, and the number of rows with the common value
+    # place: the number of rows that the current pass has processed; todo: the number that it has to process
+    Py_ssize_t place, todo
+    # length: the number of items of the list; n_equal: the number of rows with the common value
+    Py_ssize_t length, n_equal
     bint lacks  # whether the column has a missing value
     double value  # the common value, if `repeated`
-    bint repeated  # whether a sample of the column has a value more than once
-    uint64_t* source  # the items before a sort by a digit
-    uint64_t* target  # the items after a sort by a digit
-    uint64_t last, n_ranks  # the last key, and the number of ranks so far
+    bint repeated  # whether a sample of the column's values has a value more than once
+    uint64_t* source  # the items before they are sorted by a digit
+    uint64_t* target  # the items after they are sorted by a digit
+    uint64_t last, n_ranks  # last: the key of the item before; n_ranks: the number of ranks so far
     bint waiting  # whether all keys so far are below the common value
 
 
@@ -460,12 +464,13 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
                 common[0, f] = n_below
 
 
-ctypedef struct chosen_t:  # a selection of rows from a packed list
-    const uint32_t* packed  # (length,): the rows in the order of the column, as written by `pack`
+ctypedef struct chosen_t:  # a selection of rows, and a packed list to read them from
+    const uint32_t* packed  # (length,): the rows in the order of a column, as `pack` writes them
     Py_ssize_t length
-    const int64_t* tags  # for each row the bits of its item below the rank; -1: not selected
-    Py_ssize_t n_chosen, n_rows  # the number of selected rows, and of all rows
-    int64_t common  # the number of distinct values below the one left out; -1: full list
+    const int64_t* tags  # (n_rows,): for each row the bits of its item below the rank; -1: the row is not selected
+    Py_ssize_t n_chosen, n_rows  # n_chosen: the number of selected rows; n_rows: the number of all rows
+    # the number of distinct values below the common value that a short list leaves out; -1: the list is full
+    int64_t common
     bint categorical
 
 
@@ -501,7 +506,7 @@ cdef Py_ssize_t unpack_list(
 cdef int32_t row_like(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The number, in its tag, of the first selected row with this value in column x; 0 if there is none."""
+    """The new row number of the first selected row with this value in the column x; 0 if there is none."""
     cdef Py_ssize_t i
     for i in range(c.n_rows):
         if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:

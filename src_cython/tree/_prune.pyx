@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
-    """The root of the union of two skew heaps with the roots a and b; -1 stands for an empty heap."""
+    """The root of the union of two skew heaps with the roots a and b; -1 is an empty heap."""
     cdef int32_t root = -1
     cdef int32_t* place = &root
     while a >= 0 and b >= 0:
@@ -77,7 +77,7 @@ def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
 
 def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,
           int32_t[:, ::1] heaps):
-    """Write alpha and fewer of each node; heaps: scratch space of shape (3, n_nodes)."""
+    """Write, for each node, alpha and the number of leaves that pruning there removes; heaps: scratch (3, n_nodes)."""
     with nogil:
         weakest_links(
             &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
