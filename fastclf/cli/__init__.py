@@ -91,7 +91,7 @@ def _tell(what, message):
 class _Parser(argparse.ArgumentParser):
     """A parser that names the choice or option that is most like an unknown one."""
 
-    commands = None  # of the main parser: the action that has the parsers of the commands
+    commands = None  # in the main parser: the action of argparse that has the parsers of the commands
 
     def error(self, message):
         word, known = "", []

@@ -8,8 +8,9 @@ import numpy as np
 from ..table import Table, is_number, texts
 from .text_formats import DECIMAL_COMMA
 
-# A column of texts is an id if it has more than this number of different texts, and more than this share of its entries
-# is different. It is a column of numbers if at least the same share of its entries is numbers.
+# A column of texts is an id if it has more than _LEAST_TEXTS different texts, and more than the share _MOST of its
+# texts are different. It is a column of numbers, with faults, if at least the share _MOST of more than _LEAST_TEXTS
+# texts is numbers.
 _LEAST_TEXTS = 20
 _MOST = 0.9
 
@@ -67,7 +68,7 @@ def parts_wanted(table, names):
 
 
 def _as_numbers(column):
-    """(numbers in place of texts, a note about them), or the column itself and None."""
+    """A pair: the numbers in place of a column of texts, and a note about them; or the column itself and None."""
     given = [text for text in column.tolist() if text is not None]
     if given and all(map(_THOUSANDS.fullmatch, given)):
         return _floats(column, lambda text: float(text.replace(",", ""))), "numbers with a comma after the thousands"
@@ -129,7 +130,7 @@ def ids(table, kept=()):
 
 
 def _why_id(column):
-    """Why a column numbers or names the rows, in words, or None if it does not."""
+    """The reason, in words, why a column is only an id of the rows; None if it is not."""
     n = len(column)
     if n <= _LEAST_TEXTS:
         return None

@@ -13,7 +13,7 @@ from .methods import listed, make, offered
 from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
 from .pictures import add_picture, check_picture
 
-# A method is told to be slow after this time in seconds, if all methods before it took less together.
+# A message tells that a method is slow after this number of seconds, or later if the methods before took longer.
 _SLOW = 10
 
 # The methods to compare, as (shown name, method, parameters); methods that this build lacks are skipped.
@@ -125,7 +125,7 @@ def compare(models, data, how, verbose=0):
 
 @contextmanager
 def _told_if_slow(progress, name, before):
-    """Tell, while the body runs, that it takes longer than the work before it, which took that many seconds."""
+    """Print a message if the body runs longer than _SLOW seconds and the `before` seconds of all methods before it."""
     limit = max(_SLOW, before)
     line = f"{name}: running for {limit:.0f} s, longer than all methods before it; Ctrl-C shows what is finished"
     timer = threading.Timer(limit, progress.write, [line])

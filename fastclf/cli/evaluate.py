@@ -108,7 +108,7 @@ def _scoring(model, data, n_folds):
 
 
 def _tested(args, model, data, costs):
-    """Test a method, fitted to DATA, on test rows."""
+    """A report on a method, fitted to the rows of DATA, for the rows of a test file."""
     test = Data(args, args.test, like=data)
     with blame(data.name):
         classifier = data.classifier(model).fit(data.X, data.y)
@@ -117,7 +117,7 @@ def _tested(args, model, data, costs):
 
 
 def _try_trained(args):
-    """Test a fitted model on the rows of DATA."""
+    """A report on a saved model for the rows of DATA."""
     from .train import read_new
 
     if args.set or args.test is not None:

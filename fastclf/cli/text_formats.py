@@ -80,14 +80,14 @@ def _guessed(file, reading):
     file.seek(0)
     marks = [
         mark for mark in ";\t|," if first and mark in first[0]
-    ]  # the comma, which may be a decimal one, is the last
+    ]  # the comma comes last, because it may be a decimal comma
     regular = [mark for mark in marks if len({line.count(mark) for line in first}) == 1]
     separator = reading.separator or next(iter([*regular, *sorted(marks)]), ",")
     return reading._replace(separator=separator, decimal=reading.decimal or ("." if separator == "," else ","))
 
 
 def _lines(file, reading):
-    """(names or None, an iterator over (number, cells) of the remaining lines)."""
+    """A pair: the names of the columns or None, and an iterator over (number, cells) of the remaining lines."""
     rows = csv.reader(file, delimiter=reading.separator, skipinitialspace=True)
     lines = ((rows.line_num, line) for line in rows if line)
     first = next(lines, None)

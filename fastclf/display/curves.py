@@ -327,7 +327,7 @@ class PruningDisplay(ValidationCurveDisplay):
             :, 0
         ]
         last = -1.0
-        for i in np.argsort(-values):  # labels of small trees have priority, as these lie far apart
+        for i in np.argsort(-values):  # where labels would overlap, those of large alphas, hence small trees, are shown
             if last < 0 or last - place[i] > 0.06:
                 last = place[i]
                 style = {"ha": "center", "va": "bottom", "fontsize": "small", "textcoords": "offset points"}

@@ -22,7 +22,7 @@ BLOCK = 256
 # A block of at most this number of multiplications, which takes 1 ms, is computed by the calling thread alone.
 _THREAD_WORK = 1 << 23
 
-# The number of multiplications in the first range of a thread.
+# The number of multiplications in the first range of rows that a thread computes.
 _RANGE_WORK = 1 << 24
 
 # Rows are packed as dense rows if more than this share of their values, in the columns that one of them uses, is not 0.
@@ -118,7 +118,7 @@ class Rows:
             self._measure(X, sparse)
 
     def _measure(self, X, sparse):
-        """Compute the squared lengths of the rows."""
+        """Compute the squared length |x|^2 of each row."""
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
             rows = X[start:stop]

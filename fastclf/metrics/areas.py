@@ -13,12 +13,12 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 
 def _indicators(y_true, classes):
-    """A matrix of bools with a column for each class: whether a row has this label."""
+    """A matrix of bools, rows by classes: whether the row has the class's label."""
     return y_true[:, None] == classes
 
 
 def _read(y_true, y_score, sample_weight):
-    """The checked arguments, as (labels or indicators, scores, weights or None)."""
+    """The arguments of a metric after checks, as (labels or indicators, scores, weights or None)."""
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     return y_true, score, as_sample_weight(sample_weight, len(score))
@@ -165,7 +165,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean area over all pairs of classes: on the rows of the two classes, by the scores of either class."""
+    """The mean over all pairs of classes of the area on the rows of the two classes, by the scores of either class."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)

@@ -228,7 +228,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """The ratio value(right, total) of each class, or its average over the classes."""
+        """The ratio value(right, total) for each class, or the average of these ratios over the classes."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)

@@ -14,10 +14,10 @@ AVERAGES = (None, "micro", "macro", "weighted", "samples")
 class Counts(NamedTuple):
     """Counts for each label, or for each row of indicators: integers, or float64 if the rows have weights."""
 
-    right: np.ndarray  # the weight of the rows that have the label and are predicted to have it
-    true: np.ndarray  # the weight of the rows that have the label
-    predicted: np.ndarray  # the weight of the rows that are predicted to have the label
-    total: object  # the weight of all rows; for counts of a row, its weight times the number of labels
+    right: np.ndarray  # for each label, the total weight of the rows that have the label and are predicted to have it
+    true: np.ndarray  # for each label, the total weight of the rows that have the label
+    predicted: np.ndarray  # for each label, the total weight of the rows that are predicted to have the label
+    total: object  # the weight of all rows; if counts are by row, the row's weight times the number of labels
 
     def together(self):
         """The counts summed over all labels, each of shape (1,)."""

@@ -12,9 +12,9 @@ from .targets import as_scores, as_targets, documented, positive_label, require_
 class Scored(NamedTuple):
     """The rows that a metric of scores compares."""
 
-    positive: np.ndarray  # (n_samples,) bool
-    score: np.ndarray  # (n_samples,) float64
-    weight: np.ndarray | None  # (n_samples,) float64; None: all are 1
+    positive: np.ndarray  # (n_samples,) bool: whether the row has the positive label
+    score: np.ndarray  # (n_samples,) float64: the predicted score of the positive label
+    weight: np.ndarray | None  # (n_samples,) float64: the weight of each row; None: all weights are 1
 
 
 def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label):
@@ -67,7 +67,7 @@ def count_by_threshold(rows):
 
 
 def _share(part, name, rate):
-    """Cumulative counts divided by their last entry, the total; NaN, with a warning, if the total is 0."""
+    """The cumulative counts divided by the last of them, the total; NaN, with a warning, if the total is 0."""
     if part[-1] > 0:
         return part / part[-1]
     warn(
@@ -160,7 +160,7 @@ def roc_points(rows, drop_intermediate):
 
 
 def _where_right_changes(right):
-    """Mask of both end points, and of points whose number of true positives differs from a neighbouring point's."""
+    """A mask of a curve's points: both ends, and points with another number of true positives than a neighbour."""
     changes = np.diff(right) != 0
     return np.concatenate([[True], changes[:-1] | changes[1:], [True]]) if len(right) > 2 else slice(None)
 

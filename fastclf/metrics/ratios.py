@@ -128,7 +128,7 @@ def precision_recall_fscore_support(
 
 # Arguments: the public functions below pass all of theirs on.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
-    """The result of `precision_recall_fscore_support` called `name`, without warnings about the other results."""
+    """The array `name` of `precision_recall_fscore_support`, without warnings about the other arrays."""
     found = precision_recall_fscore_support(
         y_true,
         y_pred,

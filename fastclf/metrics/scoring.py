@@ -27,7 +27,8 @@ class Scorer(NamedTuple):
 
     kind: str
     function: object
-    by_row: object = None  # None, or a function: the mean of by_row(y, predictions) is the metric
+    # a function for metrics that are the mean of by_row(y, predictions) over rows; otherwise None
+    by_row: object = None
 
     @property
     def wants_answers(self):
@@ -55,7 +56,7 @@ def _of_probabilities(loss, sign=-1, **options):
 
 
 def _of_second(area):
-    """A Scorer of area(y, scores): with two labels, of the scores and the indicator of the second one."""
+    """A Scorer of area(y, scores); with two labels, y is whether the row has the second label."""
 
     def function(y, scores, labels, **weight):
         return area(y == labels[-1], scores, **weight) if len(labels) == 2 else area(y, scores, **weight)
@@ -188,7 +189,7 @@ class Part(NamedTuple):
     X: object  # the rows in a form that estimators take
     y: object  # the targets in a form that estimators take, or None
     targets: np.ndarray | None  # the targets as an array, or None
-    params: dict | None = None  # further arguments for a scorer that is a function of the user's
+    params: dict | None = None  # further arguments for a scorer that is the user's function
 
 
 def judge_folds(scorers, y, tests, answers, labels):
@@ -231,7 +232,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
 
 
 def _figure(scorer, part, answers, labels, model, tables):
-    """The score by one scorer; `tables` keeps ContingencyTables for the next scorer."""
+    """The score of a fitted model by one scorer; `tables` keeps ContingencyTables for the next scorer."""
     kind, function, _ = scorer
     if kind in ("table", "table of what occurs"):
         if kind not in tables:

@@ -80,7 +80,7 @@ def validation_curve(
 
 
 def _both_sides(results):
-    """(train scores, test scores) by the first scorer, two arrays of shape (n_results, n_folds)."""
+    """Arrays (n_results, n_folds) of the train scores and of the test scores by the first scorer."""
     name = next(key[5:] for key in results[0] if key.startswith("test_"))
     return tuple(np.array([result[f"{side}_{name}"] for result in results]) for side in ("train", "test"))
 

@@ -69,7 +69,7 @@ def side_sizes(n, test_size, train_size, default):
 
 
 class _Drawn(Splitter):
-    """A splitter that draws rows anew for each split."""
+    """A splitter that draws each split's rows independently of the other splits."""
 
     _default = 0.1  # the default share of the test rows
 

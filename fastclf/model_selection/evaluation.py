@@ -118,9 +118,9 @@ class Request:
     error_score: object = np.nan
     random_state: object = None
     repeats: int = 1
-    train_scores: bool = False  # whether the train rows are scored, too
-    keep_models: bool = False  # whether the fitted models are kept
-    keep_answers: bool = False  # whether the predictions of classifiers are kept, for a contingency table
+    train_scores: bool = False  # whether the train rows are scored in addition to the test rows
+    keep_models: bool = False  # whether the result keeps the fitted models
+    keep_answers: bool = False  # whether the result keeps the predictions of classifiers, for a contingency table
     score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 
 
@@ -131,8 +131,8 @@ class FoldResult(NamedTuple):
     score_time: float
     scores: dict
     train_scores: dict | None
-    answers: np.ndarray | None  # predictions of a classifier, if they are kept
-    model: object  # the model, if it is kept
+    answers: np.ndarray | None  # the predictions of a classifier for the fold's test rows; None if they are not kept
+    model: object  # the fitted model; None if it is not kept
 
 
 class CandidateResults:
@@ -140,9 +140,10 @@ class CandidateResults:
 
     def __init__(self, evaluation, candidates):
         self.evaluation, self.candidates = evaluation, candidates
-        self.by_fold = {}  # {number of the fold: a FoldResult for each parameter value}
+        self.by_fold = {}  # {fold number: a FoldResult for each parameter value}
         self.failures = []  # the exceptions of failed fits
-        self.shortcut = None  # None, or (seconds per fold, predictions for each parameter value)
+        # None, or what the estimator's shortcut found: (seconds per fold, predictions for each parameter value)
+        self.shortcut = None
 
     @property
     def folds(self):
@@ -291,7 +292,8 @@ class Evaluation:
     def _fold_worker(self, results, threads, progress):
         """A generator function of the number of a fold, which fits and scores all models and stores the results."""
         lock, shared = threading.Lock(), {}
-        if self.folds.pairs is None:  # shared columns want ascending rows, which pairs from users may lack
+        # columns sorted for all folds need ascending train rows, but a user's train-test pairs may have any order
+        if self.folds.pairs is None:
             rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
             shared = shared_columns([result.candidates for result in results], rows, threads)
 
@@ -359,7 +361,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers after `settled`; unchanged if rows have no target, or several."""
+        """The scorers of `settled`; the unchanged scorers if rows have no target, or several."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):
@@ -383,7 +385,7 @@ class Evaluation:
         except Exception:
             if self.error_score == "raise":
                 raise
-            return False  # separate fits show which of them fails
+            return False  # the shortcut failed; single fits will show which of them fails
         if answers is None:
             return False
         result.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers

@@ -10,14 +10,14 @@ from .._validation import require_choice
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 
-# The direction in which each parameter makes a model simpler.
+# For each parameter, whether a larger or a smaller value makes the model simpler.
 _SIMPLER = dict.fromkeys(
     ["alpha", "ccp_alpha", "min_impurity_decrease", "min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf"]
     + ["n_neighbors", "shrink_threshold", "var_smoothing"],
     "larger",
 ) | dict.fromkeys(["C", "bins", "degree", "gamma", "max_depth", "max_features", "max_leaf_nodes"], "smaller")
 
-# Mean scores whose relative difference is below this number are equal but for the rounding of their sums.
+# Mean scores whose relative difference is below this number are regarded as equal, because sums are rounded.
 _ROUNDING = 1e-12
 
 
@@ -85,7 +85,7 @@ class Tuning(dict):
         self.outer = self.outer_params = self.estimator = None
 
     def _fill(self, kept):
-        """Fill in scikit-learn's keys; `kept` has a mask for each combination: the folds that count."""
+        """Add the keys of scikit-learn's `cv_results_`; kept[i]: a mask of the folds of combination i that count."""
         results = self.results
         for key in results[0]:
             if key == "estimator":
@@ -327,7 +327,7 @@ def tune(
 
 
 class _Chooser:
-    """`tune` as an estimator, for the outer folds."""
+    """An estimator whose `fit` calls `tune`, to be evaluated on the outer folds of nested cross-validation."""
 
     def __init__(self, estimator, param_grid, options):
         self.estimator, self.param_grid, self.options = estimator, param_grid, options
@@ -344,7 +344,7 @@ class _Chooser:
     def fit(self, X, y=None, tuned_groups=None, **params):
         self.found_ = tune(self.estimator, self.param_grid, X, y, groups=tuned_groups, params=params, **self.options)
         if self.found_.interrupted:
-            raise KeyboardInterrupt  # the exception ends the outer folds, too
+            raise KeyboardInterrupt  # the exception interrupts the outer folds, too
         self.fitted_ = self.found_.estimator
         return self
 

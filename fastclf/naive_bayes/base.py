@@ -20,7 +20,7 @@ from .._validation import (
 from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
 from .joints import add_linear, decide, normalise, require_positive
 
-# For at most this number of folds, the fits without a fold come from merged sums, with two merges for each fold.
+# The largest number of folds for which the fits without a fold come from merged sums, with two merges for each fold.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
@@ -131,14 +131,14 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """(codes, weight, classes); classes: None, or an array of all labels that may occur in y."""
+        """(codes, weight, classes) of the rows of a fit; `classes`: None, or all labels that may occur in y."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """(rows, codes, weight, classes); more: whether the rows must have the columns of an earlier fit."""
+        """(rows, codes, weight, classes), all checked; more: whether X must have the columns of an earlier fit."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
@@ -284,7 +284,7 @@ class NaiveBayesBase(Classifier):
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
 
-# With force_alpha=False a smaller alpha is replaced by this, as in scikit-learn.
+# The smoothing parameter alpha is at least this number with force_alpha=False, as in scikit-learn.
 _LEAST_ALPHA = 1e-10
 
 
@@ -363,7 +363,7 @@ class DiscreteBayes(NaiveBayesBase):
         return {"feature_count_": sums}
 
     def _joint(self, X):
-        """The log joints log P(x, class), from the `Linear` of a subclass."""
+        """The log joints log P(x, class) of rows, from the `Linear` that a subclass makes."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)

@@ -30,10 +30,10 @@ from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import Linear, add_gaussian, add_linear
 
-# The number of columns that are copied to a matrix at a time.
+# The number of columns of a table that are copied to a matrix at a time.
 _BLOCK = 8
 
-# The number of rows that are processed at a time.
+# The number of rows whose densities are computed at a time.
 _ROWS = 1 << 11
 
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
@@ -96,7 +96,7 @@ def log_share(part, whole):
 class Distribution:
     """The base of distributions. A subclass that does not allow all values has a method is_bad(x)."""
 
-    wanted = ""  # the end of the message about a bad value; empty if all values are allowed
+    wanted = ""  # the end of the message about a value that the distribution refuses; empty if no value is refused
     left = None
 
     @classmethod

@@ -46,9 +46,9 @@ class Linear(NamedTuple):
     A class is impossible for rows that have a 0 in one of the columns marked in `always`.
     """
 
-    coef: np.ndarray  # (n_classes, n_features), float64, the coefficients
-    constant: np.ndarray | float = 0.0  # (n_classes,), float64, the constant terms
-    always: np.ndarray | None = None  # (n_classes, n_features), bool: whether the column is never 0 in the class
+    coef: np.ndarray  # (n_classes, n_features), float64: the coefficient of each feature for each class
+    constant: np.ndarray | float = 0.0  # (n_classes,), float64: the constant term of each class
+    always: np.ndarray | None = None  # (n_classes, n_features), bool: whether the feature is never 0 in the class
 
 
 def add_linear(joint, X, form, n_jobs, threshold=None):

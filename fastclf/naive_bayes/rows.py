@@ -32,7 +32,7 @@ _SPARSE = ("bernoulli", "multinomial", "poisson")
 # The number of rows whose log densities are added at a time.
 _ROWS = 1 << 12
 
-# Sparse rows are left out in blocks of this number of entries.
+# The number of entries in a block of sparse rows, for leave-one-out predictions.
 _NUMBERS = 1 << 20
 
 
@@ -216,7 +216,7 @@ class SparseRows(Rows):
         return entries
 
     def _sums(self, codes, weight, n_classes, options):
-        """(weight of the rows, sums of the columns), for each class."""
+        """A pair: the weight of each class's rows, and the sums of the columns over these rows."""
         count = class_counts(codes, weight, n_classes)[:, None]
         return count, column_sums(self.rows, codes, weight, n_classes, options.n_jobs)
 
@@ -280,7 +280,7 @@ class SparseRows(Rows):
             joint[np.arange(start, stop), codes[rows]] = prior[rows] + left
 
     def _left(self, count, sums, codes, weight, options):
-        """The log density of each row in its own class, from the class's sums minus the row."""
+        """The log density of each row in its own class when the row is subtracted from the class's sums."""
         rows, alpha, w = self.rows, options.alpha, ones_or(weight, codes)
         row, column, x = rows.row_numbers(), rows.indices[: rows.size], rows.data[: rows.size].astype(np.float64)
         rest = count[codes, 0] - w

@@ -42,7 +42,7 @@ class FunctionFeatures(FeatureMap):
         self._take(locals())
 
     def _phi(self):
-        """The list of functions, or None for the coordinates."""
+        """The list of the user's functions; None: the features are the columns of X."""
         if self.functions is None:
             return None
         functions = as_list(self.functions, "functions")

@@ -8,19 +8,19 @@ from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
 
-# The largest number of blocks.
+# The largest number of blocks into which the rows of a sum are divided.
 _BLOCKS = 64
 
 # The largest number of values in the sums of all blocks together, if there is more than one block.
 _PARTIAL_NUMBERS = 1 << 23
 
-# A block should have at least this number of multiplications.
+# Rows are divided into fewer blocks if a block would have less than this number of multiplications.
 BLOCK_WORK = 1 << 18
 
 # Work of at most this number of multiplications, 1 ms, is done by a single call on the calling thread.
 _THREAD_WORK = 1 << 21
 
-# The number of multiplications in the first range of a thread.
+# The number of multiplications in the first range of rows that a thread processes.
 _RANGE_WORK = 1 << 24
 
 

@@ -13,16 +13,16 @@ kernels = _simd.load("sums._class_sums")
 # The dtypes that kernels read without conversion; bools are read as uint8.
 _NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
 
-# Spans are blocks of rows, which are summed separately. A span has at most this number of rows.
+# The largest number of rows in a span. A span is a block of rows that is summed by itself.
 _SPAN_ROWS = 1 << 13
 
-# A span has at most this number of entries of X.
+# The largest number of entries of X in a span, a block of rows that is summed by itself.
 _SPAN = 1 << 20
 
-# The sums of all spans together have at most this number of values.
+# The largest number of values in the sums of all spans together. Spans are blocks of rows, each summed by itself.
 _SUMS = 1 << 23
 
-# An X with fewer entries than this is summed on one thread.
+# An X with fewer entries than this is summed on the calling thread.
 _THREAD_WORK = 1 << 18
 
 # Kernels take this empty array as weights if every row has the weight 1.

@@ -11,10 +11,10 @@ from .class_sums import kernels as class_sums
 
 kernels = _simd.load("sums._moments")
 
-# The smallest number of rows of a block in a sum of products.
+# The smallest number of rows in a block, in a sum of products of columns.
 _BLOCK_ROWS = 1024
 
-# The largest number of entries of X in a first range. At most this number of values of sparse rows is made dense at a
+# The largest number of entries of X in the first range of rows, and of values of sparse rows that are made dense at a
 # time.
 _RANGE_NUMBERS = 1 << 20
 

@@ -206,7 +206,7 @@ class PrunedTree(Estimator):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (lists, total weight, left-out rows or None): for all rows and, with ccp_alpha='cv', for each fold's train rows."""
+        """Yield (lists, total weight, left-out rows or None): for all rows, then for each fold if folds are wanted."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
@@ -359,7 +359,7 @@ class DecisionTree(PrunedTree):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The `Judged` of a `Grown`, whose blocks are used up; left_out: the rows that the tree was not grown on, or None."""
+        """The `Judged` of a `Grown`, whose blocks are used up; left_out: the rows not in the tree, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)

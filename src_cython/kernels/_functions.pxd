@@ -75,7 +75,7 @@ ctypedef struct kernel_t:
 
 
 cdef inline vec exp_at_most_0(vec x) noexcept nogil:
-    """exp(min(x, 0)) in every lane."""
+    """exp(min(x, 0)) in every lane of a vector."""
     if vec is vec_f:
         return exp_of_negative_f(-larger(-x, x - x))
     else:
@@ -92,7 +92,7 @@ cdef inline vec tanh_of(vec x) noexcept nogil:
 
 
 cdef inline vec power(vec x, int degree) noexcept nogil:
-    """x^degree in every lane, by repeated squaring."""
+    """x^degree in every lane of a vector, by repeated squaring."""
     cdef vec result = x - x + 1
     while degree:
         if degree & 1:

@@ -3,12 +3,15 @@
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef struct matrix_t:
-    const float* single      # the n d numbers of dense rows or the entries of sparse rows; NULL if these are doubles
-    const double* double_    # the n d numbers of dense rows or the entries of sparse rows; NULL if these are floats
-    const int64_t* indptr    # (n + 1,): sparse row i has the entries indptr[i] to indptr[i + 1]; NULL: rows are dense
-    const int32_t* index     # the column of each entry of sparse rows
-    const double* norm       # (n,): |x|^2 of each row
-    Py_ssize_t d             # the number of columns
+    # the n d numbers of a dense matrix or the entries of a sparse one, if of type float; NULL if of type double
+    const float* single
+    # the n d numbers of a dense matrix or the entries of a sparse one, if of type double; NULL if of type float
+    const double* double_
+    # (n + 1,): sparse row i has the entries indptr[i] to indptr[i + 1] - 1; NULL: the matrix is dense
+    const int64_t* indptr
+    const int32_t* index     # the column number of each entry of a sparse matrix
+    const double* norm       # (n,): the squared length |x|^2 of each row
+    Py_ssize_t d             # the number of columns of the matrix
 
 
 cdef inline matrix_t as_matrix(X):

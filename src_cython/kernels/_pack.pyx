@@ -55,13 +55,15 @@ cdef void pack_list(
 
 # The arrays by which a `Packed` of `fastclf/kernels/values.py` packs rows of a matrix; kernels write `index` alone.
 ctypedef struct packing_t:
-    const int64_t* rows      # (n_rows,): the numbers of the rows in the matrix
+    const int64_t* rows      # (n_rows,): the numbers, in the matrix, of the rows to pack
     Py_ssize_t n_rows
-    const int32_t* line      # (n_columns,): the line of each column, or -1
-    const int32_t* column    # (n_lines,): the column of each line
+    # (n_columns,): the line of each column of the matrix; -1: the column is 0 in all packed rows
+    const int32_t* line
+    const int32_t* column    # (n_lines,): the column of the matrix to which each line belongs
     Py_ssize_t n_lines
-    const int64_t* begins    # (n_rows + 1,): the list of row i has the values begins[i] to begins[i + 1]
-    int32_t* index           # (begins[n_rows] + 1,): the line of each value of the lists; NULL: rows become dense
+    const int64_t* begins    # (n_rows + 1,): row i has the values begins[i] to begins[i + 1] - 1 in its list
+    # (begins[n_rows] + 1,): the line of each value in the lists; NULL: rows are packed as dense rows
+    int32_t* index
 
 
 cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, real* values) noexcept nogil:

@@ -16,12 +16,15 @@ cdef enum:
 # The lines are the columns in which one of the rows is not 0.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
-    const int32_t* line      # (n_columns,): the line of each column of the matrix, or -1
-    const int32_t* column    # (n_lines,): the column of each line
-    const void* values       # float or double: the values of all lists (line, value), or dense rows (n_rows, n_lines)
-    const int64_t* indptr    # (n_rows + 1,): the list of row i has the values indptr[i] to indptr[i + 1]; NULL: dense
-    const int32_t* index     # the line of each value of the lists
-    const double* norm       # (n_rows,): |z|^2 of each row
+    # (n_columns,): the line of each column of the matrix; -1: the column is 0 in all packed rows
+    const int32_t* line
+    const int32_t* column    # (n_lines,): the column of the matrix to which each line belongs
+    # float or double: the values of sparse rows, stored as lists (line, value), or dense rows (n_rows, n_lines)
+    const void* values
+    # (n_rows + 1,): row i has the values indptr[i] to indptr[i + 1] - 1 in its list; NULL: packed rows are dense
+    const int64_t* indptr
+    const int32_t* index     # the line of each value in the lists of sparse rows
+    const double* norm       # (n_rows,): the squared length |z|^2 of each packed row
 
 
 cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:

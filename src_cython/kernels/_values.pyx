@@ -29,32 +29,36 @@ ctypedef struct block_t:
     kernel_t kernel
     matrix_t X                 # the matrix that has the rows x
     packed_t Z                 # the packed rows z
-    const int64_t* rows        # (n_rows,): the number in Z of each row of the block
+    const int64_t* rows        # (n_rows,): the number, among the packed rows, of each row of the block
     Py_ssize_t n_rows
-    const int64_t* columns     # the row number in X of each column of the block; NULL: column i is row i
+    # (n_columns,): the row number in X of each column of the block; NULL: column i belongs to row i of X
+    const int64_t* columns
 
 # Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing is kept
 # in these arrays between two calls, but the panel must then be zeros.
 ctypedef struct scratch_t:
-    void* panel                # (n_lines + 1, WIDE), float or double: rows side by side; zeros between two calls
-    void* values               # (n_rows + 1, WIDE), the panel's type: values between packed rows and the panel
-    void* source               # (n_rows,): the address of the values between each packed row and the panel
-    int64_t* new_rows          # (n_rows,): the packed rows whose values are not in the cache
-    double* tile               # (WIDE,): the sums for the rows of one panel
+    void* panel                # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; zeros between two calls
+    # (n_rows + 1, WIDE), float or double: kernel values of the packed rows with the rows x of the panel
+    void* values
+    void* source               # (n_rows,): the address of each packed row's kernel values with the rows x of the panel
+    int64_t* new_rows          # (n_rows,): the numbers of the packed rows whose kernel values are not in the cache
+    double* tile               # (WIDE,): the sums of `add` for the rows x of one panel
 
 # Pointers to the arrays of a `Cached` of `fastclf/kernels/values.py`, a cache of values for the rows of a block.
 ctypedef struct cached_t:
-    char* table                # (n_slots, width): values for the columns of the block; kernels write missing values
+    # (n_slots, width): kernel values of a row z with all columns of the block; kernels fill in missing values
+    char* table
     Py_ssize_t width
     const int64_t* slot        # (n_rows,): the slot, a row of `table`, of each row of the block; negative: no slot
-    const unsigned char* ready  # (n_rows,): 1 if the slot has the row's values already; NULL: there is no cache
+    # (n_rows,): 1 if the slot of the row already has its kernel values; NULL: there is no cache
+    const unsigned char* ready
 
 # `add` computes the sums f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i) for each of n outputs o.
 ctypedef struct sums_t:
-    const double* coef         # (n, n_rows): the coefficients of the block's rows
-    double* f                  # (n, ld): the sums, which are changed
-    Py_ssize_t n               # the number of outputs
-    Py_ssize_t ld              # two rows of f begin this number of doubles apart
+    const double* coef         # (n, n_rows): the coefficient of each row of the block in each output
+    double* f                  # (n, ld): the sums f[o, i] for each output o and row x_i; `add` adds to them
+    Py_ssize_t n               # the number n of outputs
+    Py_ssize_t ld              # the distance between the starts of two rows of f, in doubles
 
 
 cdef inline void meet_sparse(

@@ -25,29 +25,34 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef struct gaussians_t:
     Py_ssize_t d
     Py_ssize_t n_classes
-    Py_ssize_t widest        # the column with the largest sum of squares over all rows
-    double smoothing         # epsilon divided by the largest variance
+    Py_ssize_t widest        # the column with the largest sum of squares about the mean, over all rows
+    double smoothing         # epsilon, which is added to variances, divided by the largest variance of a column
     double epsilon
-    double steepest          # the largest 1 / v of any class and column
-    const double* count      # (n_classes + 1,) the number of rows; the last entry is for all classes together
-    const double* mean       # (n_classes + 1, d) means; the last row is for all classes together
-    const double* squares    # (n_classes + 1, d) sums of squares about the mean; the last row likewise
-    const double* log_prior  # (2, n_classes) log priors with all rows, and without one row of the class
-    const double* inverse    # (n_classes, d) 1 / v for each class and column
-    const double* sums       # (n_classes, 3) the sum of log v, the sum of 1 / v, the largest 1 / v
-    Py_ssize_t width         # n_classes, rounded up to whole vectors
-    const double* A          # (d, width) the A of the head
-    const double* B          # (d, width) the B of the head
-    const double* base       # (width,) the base of the head
-    const double* top        # (n_classes,) the log joint at the mean of the class
-    double highest           # the largest entry of top
-    double off               # a bound of the absolute rounding error of a log joint; a relative error comes on top
+    double steepest          # the largest 1 / variance of any class and column
+    const double* count      # (n_classes + 1,) the number of rows of each class, then of all rows
+    const double* mean       # (n_classes + 1, d) the mean of each column in each class, then over all rows
+    # (n_classes + 1, d) each column's sum of squares about the mean, in each class, then over all rows
+    const double* squares
+    # (2, n_classes) the log prior of each class, with all rows and without one row of the class
+    const double* log_prior
+    const double* inverse    # (n_classes, d) 1 / v, where v is the variance of the column in the class
+    # (n_classes, 3) for each class the sum over columns of log v, the sum of 1 / v, and the largest 1 / v
+    const double* sums
+    Py_ssize_t width         # the number of classes, rounded up to a multiple of a SIMD vector's length
+    # (d, width) A = 1 / v, the quadratic coefficients in the log joints (see the top of this file)
+    const double* A
+    # (d, width) B = -2 (mean - centre) / v, the linear coefficients in the log joints (see the top of this file)
+    const double* B
+    const double* base       # (width,) the constant term of each class's log joint (see the top of this file)
+    const double* top        # (n_classes,) for each class the log joint at its mean, the highest possible one
+    double highest           # the largest log joint at the mean of any class
+    double off               # a bound of the absolute rounding error of a log joint; a relative error must be added
 
 
-# The results, which begin with row 0.
+# The results for the rows of a call; the first entry of an array is for row 0 of X.
 cdef struct left_out_t:
-    int32_t* code   # the predicted class
-    uint8_t* lost   # whether too few digits remain for a prediction
+    int32_t* code   # the predicted class of each row
+    uint8_t* lost   # for each row, whether too few digits remain for a prediction
 
 
 cdef inline void leave_out_rows(
@@ -136,7 +141,7 @@ cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_
 
 
 cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
-    """The best class for row x of class c by the fit without x; sets `lost` if too few digits remain."""
+    """The predicted class of row x, of class c, by the fit without x; sets `lost` if too few digits remain."""
     cdef Py_ssize_t d = g.d, all = g.n_classes, k
     cdef int32_t found = 0
     cdef double n, score, best = -INFINITY, left, delta

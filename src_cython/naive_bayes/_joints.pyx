@@ -22,13 +22,13 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 LANES = LANES_D
 
 
-# The log joints to which a call adds, for rows start to stop.
+# Rows start to stop of an array of log joints, to which a call adds terms.
 cdef struct joints_t:
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t n_classes
-    Py_ssize_t width   # n_classes, rounded up to whole vectors
-    double* joint      # (rows, n_classes), beginning with row 0
+    Py_ssize_t width   # the number of classes, rounded up to a multiple of a SIMD vector's length
+    double* joint      # (rows, n_classes) the log joints, from row 0 of X on
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
@@ -148,14 +148,14 @@ cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexc
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
 
-# A sum of normal densities with standard deviation h, centred at the cells.
+# The density of a numeric column in one class: a mean of m normal densities, centred at the cells, weighted by counts.
 cdef struct density_t:
-    const double* cell   # (m,), the cells, ascending
-    const double* count  # (m,), the number of values in each cell, above 0
+    const double* cell   # (m,) the centres of the normal densities, ascending
+    const double* count  # (m,) the count of training values in each cell, above 0
     Py_ssize_t m
     double h
-    double slack         # the slack of the reach: log(the largest count) + log(m) + 42
-    double constant      # the logarithm of the divisor of the sum
+    double slack         # log(the largest count) + log(m) + 42; it sets the distance beyond which cells are skipped
+    double constant      # the logarithm of the number by which the sum of densities is divided
 
 
 # log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant

@@ -12,16 +12,16 @@ from _numbers cimport FLOAT, number, real, row_of, rows_of, rows_t
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 1024  # rows are prefetched this number of values ahead
+    AHEAD = 1024  # rows are prefetched this distance ahead, counted in values
     LINE = 64  # the number of bytes of a cache line
 
 
-# The rows that a call sums, with their classes and weights.
+# The rows that a call sums, with the arrays of their classes and weights.
 cdef struct labelled_t:
     Py_ssize_t start
     Py_ssize_t stop
-    const int32_t* code    # the class of each row, from row 0
-    const double* weight   # the weight of each row, from row 0; NULL: all weights are 1
+    const int32_t* code    # (n,) the class of each row of X, from row 0 on
+    const double* weight   # (n,) the weight of each row of X, from row 0 on; NULL: all weights are 1
 
 
 cdef inline labelled_t labelled(
@@ -49,11 +49,12 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 # Rows are added four at a time to a class, so that the sums are read and written once for four rows; up to three rows
 # of a class wait for a fourth.
 cdef struct moments_t:
-    double* count       # (classes,) the sum of weights; 0: the shift of the class is not set yet
-    double* shift       # (classes, d) the first row of each class
+    # (classes,) the sum of the weights of each class's rows; 0: the shift of the class is not set yet
+    double* count
+    double* shift       # (classes, d) the shift of each class: its first row in the span
     double* sums        # (classes, d) the sum of w (x - shift) of each class
     double* squares     # (classes, d) the sum of w (x - shift)^2 of each class
-    int64_t* waiting    # (classes, 4) the number of rows that wait for a fourth, and their row numbers
+    int64_t* waiting    # (classes, 4) for each class, the number of rows that wait for a fourth, and their row numbers
 
 
 cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:

@@ -17,11 +17,11 @@ from fastclf._aligned import aligned
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # a row is prefetched this number of values ahead
+    AHEAD = 512  # a row is prefetched this distance ahead, counted in values
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
     PANEL_ROWS = 48  # the number of rows of a panel, which are shifted and copied together
 
-TILE = max(WIDE, 4)  # the width of the Gram matrix is a multiple of TILE
+TILE = max(WIDE, 4)  # the number of columns of the Gram matrix is rounded up to a multiple of TILE
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:

@@ -114,7 +114,7 @@ cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether the `size` rows from `start` on, and the row after them, all have the same value, so that no cut is there."""
+    """Whether the `size` rows from `start` on, and the row after them, have the same value, so no cut is there."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
