@@ -16,7 +16,7 @@ class Labels(NamedTuple):
     weight: np.ndarray | None  # float64: the weight of each row, zeros included; None: all weights are 1
 
     def spread(self, n_samples, dtype, missing=0):
-        """The codes of all rows; rows of weight 0 have the code `missing`."""
+        """The class codes of all rows; rows of weight 0 have the code `missing`."""
         if self.rows is None:
             return self.codes.astype(dtype, copy=False)
         codes = np.full(n_samples, missing, dtype)

@@ -30,7 +30,7 @@ def n_cpus():
     """The number of CPUs that this process may use, by its affinity and the quota of its cgroup."""
     try:
         count = len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows lack this function
+    except AttributeError:  # macOS and Windows lack os.sched_getaffinity
         count = os.cpu_count() or 1
     return max(1, min(count, _quota()))
 

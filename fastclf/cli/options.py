@@ -251,7 +251,7 @@ class Data:
 
 
 def _refined(args, table):
-    """The table with numbers in place of texts that stand for numbers or dates, which a line for each column tells."""
+    """The table with numbers in place of texts that stand for numbers or dates; a printed line tells of each."""
     as_texts, parts = (
         [find_column(column, table.names, table.shape[1]) for column in columns]
         for columns in (args.categorical, args.date_parts)

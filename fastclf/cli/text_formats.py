@@ -18,7 +18,7 @@ LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$
 _QUOTED = re.compile(r'"[^"]*"')
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 
-# Number of lines by which the mark between cells is guessed.
+# The number of lines from which the separator of cells is guessed.
 _FIRST_LINES = 20
 
 # The number of lines of a .csv that are converted to columns at a time.

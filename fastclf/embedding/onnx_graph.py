@@ -12,7 +12,7 @@ _OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
 
 
 class _Graph:
-    """Nodes and constants, referred to by the names of their outputs."""
+    """An ONNX graph in the making: its nodes and constants, referred to by the names of their outputs."""
 
     def __init__(self):
         self.nodes, self.constants = [], []
@@ -111,7 +111,7 @@ def _products(graph, form):
 
 
 def _entries(graph, form):
-    """Add a sum of table entries, one for each column's category; a last entry is for unknown categories."""
+    """Add the sum, over columns, of the table entry of the column's category; the last entry is for unknown ones."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
     known = graph.add("Min", "X", sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
@@ -156,7 +156,7 @@ def _machine(graph, form):
 
 
 def _tree(graph, form):
-    """Add the descent to the number of a leaf, by ONNX's operator for trees, and a table of the leaves' values."""
+    """Add the descent of rows to their leaves, by ONNX's operator for trees, and a table of the leaves' values."""
     steps = split_steps(form._asdict())
     if steps.by_subset.any():
         raise TypeError("model splits by categories, for which ONNX has no operator; export_c has it")

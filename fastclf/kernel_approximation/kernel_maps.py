@@ -19,7 +19,7 @@ _PARAMETERS = ("gamma", "coef0", "degree")
 
 
 class _RandomMap(FeatureMap):
-    """A map whose columns have no meaningful names."""
+    """A random feature map, whose output columns have no meaningful names."""
 
     _as_rows = staticmethod(as_rows)
 

@@ -187,8 +187,9 @@ class Block(NamedTuple):
     kernel: Kernel
     X: Rows
     Z: Packed
-    rows: np.ndarray  # (n_rows,), int64: the number in Z of each row of the block
-    columns: np.ndarray | None = None  # (n_columns,), int64: the number in X of each column; None: all rows of X
+    rows: np.ndarray  # (n_rows,), int64: the number, among the packed rows Z, of each row of the block
+    # (n_columns,), int64: the row number in X of each column of the block; None: all rows of X
+    columns: np.ndarray | None = None
 
     @property
     def n_columns(self):

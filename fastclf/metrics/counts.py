@@ -31,7 +31,7 @@ def places_among(known, labels):
 
 
 def _require_columns(labels, n):
-    """The column numbers in `labels`, for n columns of indicators."""
+    """The user's `labels` as column numbers, after a check against the n columns of indicators."""
     columns = as_array(labels, "labels")
     low, high = columns.min(initial=0), columns.max(initial=0)
     if low < 0 or high >= n:

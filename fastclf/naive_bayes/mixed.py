@@ -171,7 +171,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return chosen, groups
 
     def _assigned(self, table, codes, rows):
-        """The table with distributions and factors; "auto" is decided by the listed rows alone."""
+        """The table with the distribution of each column; "auto" is decided by the listed rows alone."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)

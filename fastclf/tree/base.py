@@ -340,7 +340,7 @@ class DecisionTree(PrunedTree):
         return as_features(X, name, categories), categories
 
     def _grow(self, data, rule, orders):
-        """The fitted attributes of the grown and pruned tree; orders: the `Orders` of the columns of X, or None."""
+        """The fitted attributes of the grown and pruned tree; orders: X's sorted columns, an `Orders`, or None."""
         threads = n_threads(self.n_jobs)
         limits = self._limits(rule.criterion, data)
         with self._fit_progress(len(data)) as progress:

@@ -110,7 +110,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return sum(len(labels) for labels in self._labels)
 
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
-        """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
+        """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])

@@ -114,7 +114,7 @@ class NodeText:
         return text.replace("\n ", self.marks.line_end)
 
     def _extremes(self):
-        """(least, largest) of the numbers that set colours, predictions or -impurity for several outputs, or None."""
+        """The least and the largest number behind the nodes' colours, predictions or -impurity; None for classes."""
         tree = self.tree
         shown = -tree.impurity if tree.n_outputs > 1 else tree.value
         if tree.n_outputs == 1 and self.of_labels:

@@ -93,7 +93,7 @@ class FoldErrors(NamedTuple):
     high: np.ndarray  # (k,), float64: for each of the k nodes, the least ccp_alpha for which it is removed
     # (k,), float64: for each of the k nodes, the sum of the costs of its prediction over left-out rows
     loss: np.ndarray
-    square: np.ndarray  # (k,), float64: for each of the k nodes, the sum of the squared costs
+    square: np.ndarray  # (k,), float64: for each of the k nodes, the sum of the squared costs of its prediction
 
     @classmethod
     def of(cls, tree):

@@ -85,7 +85,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return self.n_outputs_
 
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
-        """Fit the tree; orders: the `Orders` of the columns of X, or None; used if X has numbers only."""
+        """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
         matrix, categories = self._features(X)

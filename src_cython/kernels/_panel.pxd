@@ -10,7 +10,7 @@ from kernels._matrix cimport matrix_t
 from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 
 cdef enum:
-    HALF = 4        # the number of vectors in a line of half a panel
+    HALF = 4        # half a panel has this number of vectors for each column
 
 # Pointers to the arrays of a `Packed` of `fastclf/kernels/values.py`, packed rows z; kernels only read these arrays.
 # The lines are the columns in which one of the rows is not 0.

@@ -169,7 +169,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
 cdef inline double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
-    """The largest M' over columns, of all rows together; sets `lost` if an M' loses more than half of its digits."""
+    """The largest M' (top of this file) over columns, of all rows; sets `lost` if one loses over half of its digits."""
     cdef Py_ssize_t j = 0
     cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
     cdef vec_d u, v, high = spread_d(0), low = spread_d(0)

@@ -88,7 +88,7 @@ cdef class Growth:
 
 
 cdef inline double risk(double n, double total) noexcept nogil:
-    """R(t) for the volume 1; if there is a single row in all, which cannot be left out, the second term is 1."""
+    """R(t), the risk of a node of volume 1 (see the top of this file); for a total of 1, the second term is 1."""
     return n * n / (total * total) - (2 * n * (n - 1) / (total * (total - 1)) if total > 1 else 1)
 
 

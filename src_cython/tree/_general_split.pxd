@@ -59,7 +59,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """A score of squares below this is a rounding error and counts as 0, so that splits without gain tie."""
+    """A score for squared error below this is a rounding error and counts as 0, so that splits without gain tie."""
     return 1e-22 * node.impurity
 
 

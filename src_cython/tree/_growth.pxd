@@ -28,7 +28,7 @@ ctypedef struct growth_t:
     # (n_features,): for each short list, the number of one row with the value that the list leaves out
     const int32_t* common_row
     uint8_t* side  # (n,): 1 if the row goes to the left child; written when the row's node is split
-    # fields of the target:
+    # the criterion and the target:
     int criterion
     # n_values: the number of values of a node, which are for each output its class weights or its predicted number
     Py_ssize_t n_values, n_outputs
@@ -37,13 +37,13 @@ ctypedef struct growth_t:
     const double* weight  # (n,): the weights of the rows; NULL: all weights are 1
     const int32_t* first_value  # (n_outputs + 1,): the index of each output's first value among the values of a node
     const double* table  # (n + 1,): t(i) = i log2 i in fixed point, for entropy without weights; else NULL
-    # fields of the features:
+    # what is known about the features:
     # (n_features,): the number of each feature's categories, 0 for numbers; NULL: all features are numbers
     const int32_t* n_codes
     # (n_features,): 1: predictions must not fall with the feature; -1: not rise; 0: free; NULL: all free
     const int8_t* monotonic
     Py_ssize_t most_words  # the number of 64-bit words of the largest subset of categories
-    # fields of the limits:
+    # the parameters that limit growth:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed

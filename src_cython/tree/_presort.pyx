@@ -65,12 +65,12 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # length: the number of items of the list; n_equal: the number of rows with the common value
     Py_ssize_t length, n_equal
     bint lacks  # whether the column has a missing value
-    double value  # the common value, if `repeated`
+    double value  # the common value of the column, if `repeated`
     bint repeated  # whether a sample of the column's values has a value more than once
     uint64_t* source  # the items before they are sorted by a digit
     uint64_t* target  # the items after they are sorted by a digit
     uint64_t last, n_ranks  # last: the key of the item before; n_ranks: the number of ranks so far
-    bint waiting  # whether all keys so far are below the common value
+    bint waiting  # whether all keys of the column so far are below the common value
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
