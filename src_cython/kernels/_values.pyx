@@ -28,7 +28,7 @@ WIDE_D = 2 * HALF * LANES_D
 ctypedef struct block_t:
     kernel_t kernel
     matrix_t X                 # the matrix that has the rows x
-    packed_t Z                 # the packed rows z
+    packed_t Z                 # the packed rows z of the block
     const int64_t* rows        # (n_rows,): the number, among the packed rows, of each row of the block
     Py_ssize_t n_rows
     # (n_columns,): the row number in X of each column of the block; NULL: column i belongs to row i of X

@@ -160,7 +160,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         else:
             score += distance_without(g, k, x, n, held, left, lost)
         score = g.log_prior[held * g.n_classes + k] - 0.5 * score
-        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # the first of equal classes wins
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of classes with equal log joints the first wins
             best = score
             found = k
     return found

@@ -78,7 +78,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
             waiting[0] += 1
             waiting[waiting[0]] = i
         else:
-            waiting[0] = i  # this is the fourth row, and three wait for it
+            waiting[0] = i  # row i is the fourth row of its class, for which three rows wait
             add_four(X, waiting, 4, rows.weight, m, k, scratch)
             waiting[0] = 0
 
@@ -163,7 +163,7 @@ cdef inline void add_row(
 cdef void sum_sparse_columns(
     const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
-    """Do as `sum_columns` does for sparse rows; the threshold is at least 0, so that only entries can exceed it."""
+    """`sum_columns` for sparse rows; the threshold is at least 0, so that only stored entries can exceed it."""
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s

@@ -48,7 +48,7 @@ cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
 
 
 cdef inline void median_start(median_t* m, double* scratch, Py_ssize_t n) noexcept nogil:
-    """Begin without numbers; scratch: space for 4 n doubles, for up to n numbers."""
+    """Start a running median without numbers; scratch: space for 4 n doubles, for up to n numbers."""
     m.low.keys, m.low.weights, m.high.keys, m.high.weights = scratch, scratch + n, scratch + 2 * n, scratch + 3 * n
     m.low.n = m.high.n = 0
     m.low.weight = m.high.weight = m.low.total = m.high.total = 0
