@@ -46,7 +46,8 @@ def join():
             continue
         # scikit-learn requires its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)
-        if name == "BaseEstimator":  # its method adds `set_fit_request` and similar methods to a new class
+        # BaseEstimator's `__init_subclass__` adds `set_fit_request` and similar methods to a new class
+        if name == "BaseEstimator":
             for each in [cls, *_below(cls)]:
                 base.__init_subclass__.__func__(each)
 

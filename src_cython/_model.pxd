@@ -125,7 +125,7 @@ ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
     # (n_outputs,) for each class the constant to which the terms of the row's features are added
     const double* begin
-    const double* zero           # (width,) zeros
+    const double* zero           # (width,) zeros, which kernels take as constant terms if there are none
     const double* constant       # (width,) for each class the sum of the Gaussians' constant terms; NULL: no Gaussians
     const double* mean           # (n_features, width) the mean of each feature in each class; NULL: no Gaussians
     # (n_features, width) the coefficient of each feature's square or value; for categories (n_entries, width): log

@@ -46,7 +46,8 @@ def main(argv=None):
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # commands check column names
+        # commands check the names of columns themselves
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # this warning is for developers
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:

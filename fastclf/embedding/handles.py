@@ -206,7 +206,7 @@ class BayesInLanes(NamedTuple):
     # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
     first: np.ndarray | None
     n_wanted: np.ndarray | None  # (n_classes,), float64: the number of True values in each row of `wanted`
-    zero: np.ndarray  # (width,), float64: zeros
+    zero: np.ndarray  # (width,), float64: zeros, which kernels take as constant terms if there are none
 
 
 def _bayes_in_lanes(form):

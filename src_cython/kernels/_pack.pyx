@@ -57,12 +57,12 @@ cdef void pack_list(
 ctypedef struct packing_t:
     const int64_t* rows      # (n_rows,): the numbers, in the matrix, of the rows to pack
     Py_ssize_t n_rows
-    # (n_columns,): the line of each column of the matrix; -1: the column is 0 in all packed rows
+    # (n_columns,): the line of a panel for each column of the matrix; -1: the column is 0 in all packed rows
     const int32_t* line
-    const int32_t* column    # (n_lines,): the column of the matrix to which each line belongs
+    const int32_t* column    # (n_lines,): the column of the matrix that each line of a panel has
     Py_ssize_t n_lines
     const int64_t* begins    # (n_rows + 1,): row i has the values begins[i] to begins[i + 1] - 1 in its list
-    # (begins[n_rows] + 1,): the line of each value in the lists; NULL: rows are packed as dense rows
+    # (begins[n_rows] + 1,): the line of a panel for each value in the lists; NULL: rows are packed as dense rows
     int32_t* index
 
 

@@ -16,14 +16,14 @@ cdef enum:
 # The lines are the columns in which one of the rows is not 0.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
-    # (n_columns,): the line of each column of the matrix; -1: the column is 0 in all packed rows
+    # (n_columns,): the line of the panel for each column of the matrix; -1: the column is 0 in all packed rows
     const int32_t* line
-    const int32_t* column    # (n_lines,): the column of the matrix to which each line belongs
+    const int32_t* column    # (n_lines,): the column of the matrix that each line of the panel has
     # float or double: the values of sparse rows, stored as lists (line, value), or dense rows (n_rows, n_lines)
     const void* values
     # (n_rows + 1,): row i has the values indptr[i] to indptr[i + 1] - 1 in its list; NULL: packed rows are dense
     const int64_t* indptr
-    const int32_t* index     # the line of each value in the lists of sparse rows
+    const int32_t* index     # the line of the panel for each value in the lists of sparse rows
     const double* norm       # (n_rows,): the squared length |z|^2 of each packed row
 
 

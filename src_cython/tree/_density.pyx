@@ -42,7 +42,7 @@ cdef enum:
 
 ctypedef struct cutting_t:  # the state of the split of the node on top of the stack
     bint open  # whether the split of the node has begun
-    bint found  # whether the search has ended with a cut
+    bint found  # whether the search for the best split has ended and has found one
     Py_ssize_t feature  # the feature whose list is being searched or partitioned
     Py_ssize_t place  # the number of rows that the next cut of this feature sends to the left
     Py_ssize_t best_feature

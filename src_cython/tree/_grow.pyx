@@ -294,7 +294,7 @@ cdef void mark_short(
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
     # the place in the list where the omitted rows would be
     cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)
-    cdef bint common_left = s.cut > common  # whether the omitted rows go left
+    cdef bint common_left = s.cut > common  # whether the rows that the short list omits go left
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]
     if first > common or not common_left:
