@@ -90,7 +90,7 @@ def on_snapshots(cls):
 
 
 def _in_words(error, method):
-    """A MemoryError that names the method that needed the memory; Python's and NumPy's errors do not name it."""
+    """A MemoryError with the name of the method that needed the memory; Python's and NumPy's errors lack the name."""
     told = type(error) is MemoryError and error.args
     return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
 

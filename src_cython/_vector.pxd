@@ -55,7 +55,7 @@ ctypedef fused vec:
 
 
 cdef inline vec spread(const vec* a, Py_ssize_t i) noexcept nogil:
-    """A vector with the number of index i of the array `a` in every lane."""
+    """A vector with a[i] in every lane."""
     if vec is vec_f:
         return spread_f((<const float*> a)[i])
     else:

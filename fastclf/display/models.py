@@ -192,7 +192,7 @@ class TreeDisplay:
         return cls(estimator, max_depth=max_depth, feature_names=feature_names, class_names=class_names).plot(ax)
 
     def _placed(self):
-        """The places {node: (x, depth)} of a drawn tree: leaves side by side, inner nodes midway above their children."""
+        """The places {node: (x, depth)} of a drawn tree: leaves side by side, inner nodes midway above children."""
         tree = self.estimator.tree_
         limit = self.max_depth if self.max_depth is not None else tree.node_count
         place, next_x = {}, 0

@@ -37,8 +37,10 @@ class Bayes(NamedTuple):
 
     begin: np.ndarray  # (n_classes,), float64: the constant term of each class
     weight: np.ndarray | None = None  # (n_classes, n_features), float64: the factors of squares or products
-    mean: np.ndarray | None = None  # (n_classes, n_features), float64: the means in the squares
-    constant: np.ndarray | None = None  # (n_classes,), float64: a further constant term of each class, for squares
+    # (n_classes, n_features), float64: the mean of each feature in each class, if the terms are squares
+    mean: np.ndarray | None = None
+    # (n_classes,), float64: a further constant term of each class, if the terms are squares
+    constant: np.ndarray | None = None
     tables: list | None = None  # for each column a float64 array (n_classes, n_categories + 1) of log probabilities
     threshold: float | None = None
     nonnegative: bool = False  # whether negative values of x are refused
