@@ -53,7 +53,7 @@ def as_array(X, name):
         return np.asarray(X) if isinstance(X, np.matrix) else X  # columns of np.matrix would be matrices
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # a table of pyarrow
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # X is a table of pyarrow
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]

@@ -379,7 +379,7 @@ class TableClassifier(Classifier, shortcuts=True):
 
     @staticmethod
     def _matrix(X, categories, names):
-        """The matrix of numbers and category indices of X; an array of numbers is returned itself."""
+        """The matrix of numbers and category indices of X; an array of numbers is returned unchanged."""
         table = Table.of(X, names)
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names)

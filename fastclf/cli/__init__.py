@@ -48,7 +48,8 @@ def main(argv=None):
     with warnings.catch_warnings():
         # commands check the names of columns themselves
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        warnings.filterwarnings("ignore", "self.within_class_std_dev_")  # this warning is for developers
+        # a warning of a nearest centroid fit about its attribute, of no use to users of the command
+        warnings.filterwarnings("ignore", "self.within_class_std_dev_")
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
             with blame("the kernels can't be loaded"):

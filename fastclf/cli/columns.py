@@ -23,7 +23,7 @@ _OTHER_DATES = {
 }
 _DAY = 86400.0
 
-# Name of a part of a date: the part of a datetime64 array of seconds.
+# For the name of each part of a date, a function that computes the part from an array of datetime64 in seconds.
 _PARTS = {
     "year": lambda moment: moment.astype("M8[Y]").astype(np.int64) + 1970,
     "month": lambda moment: moment.astype("M8[M]").astype(np.int64) % 12 + 1,

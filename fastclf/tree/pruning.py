@@ -90,7 +90,7 @@ class FoldErrors(NamedTuple):
     """The errors of a fold's tree on its left-out rows; a node adds its loss for alphas from `low` to below `high`."""
 
     low: np.ndarray  # (k,), float64: for each of k nodes, the least ccp_alpha for which it is a leaf
-    high: np.ndarray  # (k,), float64: for each of the k nodes, the least ccp_alpha for which it is removed
+    high: np.ndarray  # (k,), float64: for each of the k nodes, the least ccp_alpha for which a node above it is a leaf
     # (k,), float64: for each of the k nodes, the sum of the costs of its prediction over left-out rows
     loss: np.ndarray
     square: np.ndarray  # (k,), float64: for each of the k nodes, the sum of the squared costs of its prediction
