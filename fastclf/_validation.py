@@ -364,6 +364,22 @@ def require_numbers(name, value, kinds):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
 
 
+def require_strings(names, name):
+    """Names, all of which must be strings."""
+    for each in names:
+        if not isinstance(each, str):
+            raise TypeError(f"{name} has {described(each)}; strings are wanted")
+    return names
+
+
+def require_truth(name, value):
+    """value as a bool; arrays of several entries, which Python calls neither true nor false, are refused."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {described(value)}; True or False is wanted") from None
+
+
 def require_choice(name, value, choices):
     """The value, which must be one of the strings in `choices`."""
     if not isinstance(value, str) or value not in choices:

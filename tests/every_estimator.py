@@ -89,9 +89,9 @@ def asked(model):
 METHODS = ("predict", "predict_proba", "decision_function", "transform", "kneighbors", "score_samples", "apply")
 
 
-def answer(model, method):
-    """The arrays in the result of a method."""
-    answer = getattr(model, method)(asked(model))
+def answer(model, method, rows=None):
+    """The arrays in the result of a method, for these rows or those of `asked`."""
+    answer = getattr(model, method)(asked(model) if rows is None else rows)
     return list(answer) if isinstance(answer, tuple) else [answer]
 
 

@@ -6,17 +6,22 @@ import types
 
 import numpy as np
 import pytest
-from every_estimator import ESTIMATORS, FITTED, MIXED, X, asked
+from every_estimator import ESTIMATORS, FITTED, MIXED, X, Y, asked
 from forge import assemble, parts
-from fuzz import ALL_METHODS, JUNK, is_sentence, place
+from fuzz import ALL_METHODS
+from sentences import JUNK, is_sentence, place
 
-from fastclf import SVC, GaussianNB, NaiveBayes, NearestNeighbors, Perceptron, load, save
+import fastclf
+from fastclf import SVC, GaussianNB, NaiveBayes, NearestNeighbors, Perceptron, display, load, save
 from fastclf._validation import encode_labels
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
 # Parameters without junk: the given number of threads is started, and progress is printed.
 UNTRIED = ("n_jobs", "verbose")
+
+# Methods about the settings of the estimator, not about what it has fitted.
+ONESELF = ("get_params", "set_params", "set_output")
 
 
 def called(function, *args):
@@ -60,7 +65,7 @@ def test_every_public_method_works_on_a_snapshot(name):
         member = member.fget if isinstance(member, property) else member
         if isinstance(member, types.FunctionType) and not attribute.startswith("_"):
             theirs = str(getattr(member, "__module__", "")).startswith("sklearn.")
-            assert theirs or hasattr(member, "__wrapped__") or attribute in ("get_params", "set_params"), attribute
+            assert theirs or hasattr(member, "__wrapped__") or attribute in ONESELF, attribute
 
 
 def test_what_is_assigned_before_a_fit_is_not_read():
@@ -167,3 +172,34 @@ def test_forged_names_and_classes_are_refused(tmp_path):
     model.classes_ = model.classes_[::-1].copy()
     with pytest.raises(ValueError, match="classes_ has entries that do not ascend"):
         model.predict_proba(X[:2])
+
+
+CALLS = {
+    "ax is": lambda: display.RocCurveDisplay.from_predictions(Y == "no", X[:, 0], ax=np.zeros(2)),
+    "which has no cost_complexity_pruning_path": lambda: display.PruningDisplay.from_estimator(SVC(), X, Y),
+    "which has no predict": lambda: display.ConfusionMatrixDisplay.from_estimator(SVC, X, Y),
+    "X is no array of numbers": lambda: display.DecisionBoundaryDisplay.from_estimator(GaussianNB(), "", Y),
+    "densities is 3": lambda: fastclf.BayesClassifier([0.5, 0.5], 3),
+    "zero_division is": lambda: fastclf.f1_score(Y, Y, pos_label="yes", zero_division=np.zeros(2)),
+    "target_names is 1.0": lambda: fastclf.classification_report(Y, Y, target_names=1.0),
+    "warn_for is 1.0": lambda: fastclf.precision_recall_fscore_support(Y, Y, warn_for=1.0),
+    "at least one row": lambda: fastclf.log_loss([0], np.zeros((0, 2)), labels=[0, 1]),
+    "rows are 3": lambda: fastclf.train_test_split(3),
+    "inconsistent numbers of samples": lambda: list(fastclf.StratifiedKFold(2).split(X, Y[:10])),
+    "shares is no array": lambda: fastclf.train_validation_test_split(X, shares="x"),
+    "one is 1": lambda: fastclf.paired_comparison(1, 2),
+    "pairs of indices": lambda: fastclf.majority_error(Y, [[1]]),
+    "a C identifier": lambda: fastclf.export_c(FITTED["LinearSVC"](), "model.c", name=b"model"),
+    "params is 3": lambda: fastclf.cross_validate(GaussianNB(), X, Y, params=3),
+    "True or False": lambda: fastclf.cross_validate(GaussianNB(), X, Y, shortcuts=np.zeros(2)),
+    "method has": lambda: fastclf.cross_val_predict(GaussianNB(), X, Y, method=np.zeros(2)),
+    "param_grid has 3": lambda: fastclf.tune(GaussianNB(), {3: [1]}, X, Y),
+    "simpler is 3": lambda: fastclf.tune(GaussianNB(), {"var_smoothing": [0.1]}, X, Y, simpler=3),
+}
+
+
+@pytest.mark.parametrize("said", CALLS)
+def test_functions_refuse_junk_in_a_sentence(said):
+    with pytest.raises((ValueError, TypeError), match=said) as caught:
+        CALLS[said]()
+    assert is_sentence(caught.value)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from .._validation import require_strings
 from ..metrics.areas import precision_area
 from ..metrics.contingency import ContingencyTable, contingency_table
 from ..metrics.curves import auc, precision_recall_points, read_scored, roc_curve
-from .drawing import axes, finish, scores_of_two
+from .drawing import axes, finish, require_method, scores_of_two
 
 
 class ConfusionMatrixDisplay:
@@ -37,6 +38,7 @@ class ConfusionMatrixDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None):
         """Draw the predictions of a fitted classifier for rows X with the labels y."""
+        require_method(estimator, "predict")
         return cls.from_predictions(y, estimator.predict(X), sample_weight=sample_weight, ax=ax)
 
     @classmethod
@@ -110,10 +112,10 @@ class RocCurveDisplay(_TwoClassCurve):
 
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self."""
-        first = ax is None or not ax.lines
         ax = axes(ax)
+        first = not ax.lines
         area = "" if self.roc_auc is None else f"area {self.roc_auc:.4f}"
-        label = ", ".join(part for part in (self.name, area) if part)
+        label = ", ".join(str(part) for part in (self.name, area) if part)
         if first:
             ax.plot([0, 1], [0, 1], linestyle="--", color="0.6", label="chance, area 0.5")
         [self.line_] = ax.plot(self.fpr, self.tpr, drawstyle="default", label=label or None)
@@ -165,10 +167,10 @@ class PrecisionRecallDisplay(_TwoClassCurve):
 
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self."""
-        first = ax is None or not ax.lines
         ax = axes(ax)
+        first = not ax.lines
         area = "" if self.average_precision is None else f"average precision {self.average_precision:.4f}"
-        label = ", ".join(part for part in (self.name, area) if part)
+        label = ", ".join(str(part) for part in (self.name, area) if part)
         if first and self.prevalence is not None:
             ax.axhline(self.prevalence, linestyle="--", color="0.6", label=f"chance {self.prevalence:.4f}")
         [self.line_] = ax.plot(self.recall, self.precision, drawstyle="steps-post", label=label or None)
@@ -239,6 +241,7 @@ class ValidationCurveDisplay:
         from ..model_selection.curves import validation_curve
         from ..model_selection.tuning import tune
 
+        require_strings([param_name], "param_name")
         found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
         errors = None
         if train:
@@ -309,6 +312,7 @@ class PruningDisplay(ValidationCurveDisplay):
     @classmethod
     def from_estimator(cls, estimator, X, y, *, n_alphas=50, train=True, ax=None, **options):
         """Draw the errors for at most `n_alphas` alphas, each between two alphas where the tree of all rows changes."""
+        require_method(estimator, "cost_complexity_pruning_path")
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
         # the geometric middle of each interval of alphas with the same subtree (Breiman et al. 1984)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._validation import described
+
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
 
 
@@ -16,6 +18,8 @@ def axes(ax=None, size=(5.5, 4.5)):
     """`ax`, or the axes of a new figure."""
     need_matplotlib()
     if ax is not None:
+        if not hasattr(ax, "get_figure"):
+            raise TypeError(f"ax is {described(ax)}; axes of matplotlib are wanted")
         return ax
     import matplotlib.pyplot as plt
 
@@ -36,8 +40,17 @@ def colours(n):
     return [matplotlib.colormaps["turbo"](i / (n - 1))[:3] for i in range(n)]
 
 
+def require_method(estimator, method):
+    """Refuse an object without this method or attribute, and a class, whose methods have no object."""
+    if isinstance(estimator, type) or not hasattr(estimator, method):
+        raise TypeError(
+            f"estimator is {described(estimator)}, which has no {method}; a fitted estimator with {method} is wanted"
+        )
+
+
 def scores_of_two(estimator, X):
     """(the scores of the rows for the second of two classes, the classes)."""
+    require_method(estimator, "classes_")
     classes = estimator.classes_
     if len(classes) != 2:
         raise ValueError(f"estimator tells {len(classes)} classes apart; two are wanted for this picture")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import as_array, encode_labels, require_integer
+from .._validation import as_array, as_float64, encode_labels, require_integer
 from .drawing import axes, colours, finish
 
 
@@ -47,7 +47,7 @@ class DecisionBoundaryDisplay:
 
         Labels y colour the rows.
         """
-        rows = np.asarray(as_array(X, "X"), float)
+        rows = as_float64(X, "X")
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise ValueError(f"X has shape {rows.shape}; two features are wanted for a picture of the plane")
         low, high = rows.min(axis=0), rows.max(axis=0)

@@ -3,6 +3,7 @@
 import inspect
 import sys
 
+from .._sklearn_bases import join
 from .scores import LinearClassifier
 
 
@@ -23,6 +24,7 @@ class RoutedScores(LinearClassifier):
         """scikit-learn's MetadataRouter for this estimator."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+        join()  # whatever made this estimator before scikit-learn was loaded
         scores = MethodMapping().add(caller="fit", callee="score")
         if self._hands_on_score:
             scores.add(caller="score", callee="score")

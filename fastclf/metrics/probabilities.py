@@ -18,6 +18,8 @@ from .targets import (
 
 
 def _require_probabilities(proba):
+    if proba.size == 0:
+        raise ValueError(f"y_prob has shape {proba.shape}; at least one row is wanted")
     if proba.max() > 1 + 1e-9:
         raise ValueError(f"y_prob contains values greater than 1: {proba.max()}; probabilities are wanted")
     if proba.min() < 0:
@@ -163,7 +165,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
 
 def _over_shares(loss, y_true, y_proba, labels, sample_weight):
     """1 - loss / (loss of a constant prediction: the share of each label as its probability)."""
-    if len(y_proba) < 2:
+    if y_proba.ndim > 0 and len(y_proba) < 2:
         warn("D^2 score is not well-defined with less than two samples.", "UndefinedMetricWarning")
         return float("nan")
     codes, proba, weight = read_probabilities(y_true, y_proba, labels, sample_weight)

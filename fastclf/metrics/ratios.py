@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, described, require_integer, require_number
+from .._validation import as_array, as_list, described, require_integer, require_number, require_strings, require_truth
 from .counts import count_for_average, count_indicators, count_labels
 from .targets import as_target_pair, documented, encode_pair
 
@@ -56,7 +56,9 @@ def _ratios(counts, beta, zero_division, warn_for, average):
     """(precision, recall, F-score): three arrays, with an entry for each label or row."""
 
     def told(key, name, rows):
-        return (name, rows) if key in warn_for else None
+        return (name, rows) if key in warned else None
+
+    warned = warn_for if isinstance(warn_for, str) else require_strings(as_list(warn_for, "warn_for"), "warn_for")
 
     precision = _divided(
         counts.right, counts.predicted, zero_division, told("precision", "Precision", "predicted"), average
@@ -357,7 +359,7 @@ def classification_report(
     if is_accuracy:
         rows[len(names)] = "accuracy", rows[len(names)][1]
     heads = "precision", "recall", "f1-score", "support"
-    if output_dict:
+    if require_truth("output_dict", output_dict):
         found = {name: dict(zip(heads, map(float, row))) for name, row in rows}
         return found | ({"accuracy": found["accuracy"]["precision"]} if is_accuracy else {})
     return _report_text(heads, rows, len(names), digits)
@@ -366,6 +368,7 @@ def classification_report(
 def _row_names(labels, given, target_names):
     if target_names is None:
         return [str(label) for label in labels.tolist()]
+    target_names = require_strings(as_list(target_names, "target_names"), "target_names")
     if len(labels) != len(target_names):
         if not given:
             raise ValueError(
@@ -376,7 +379,7 @@ def _row_names(labels, given, target_names):
             f"labels size, {len(labels)}, does not match size of target_names, {len(target_names)}; surplus"
             " names are left out"
         )
-    return list(target_names)
+    return target_names
 
 
 def _report_text(heads, rows, n_names, digits):

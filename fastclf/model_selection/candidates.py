@@ -6,6 +6,7 @@ import numpy as np
 
 from .._estimator import Estimator, clone, fit_each, has_shortcuts, variants
 from .._threads import n_threads
+from .._validation import require_truth
 
 
 class Failed:
@@ -23,7 +24,7 @@ class Candidates:
 
     def __init__(self, estimator, name=None, values=(None,), shortcuts=True):
         self.estimator, self.name, self.values = estimator, name, list(values)
-        self.shortcuts = shortcuts and has_shortcuts(estimator)
+        self.shortcuts = require_truth("shortcuts", shortcuts) and has_shortcuts(estimator)
 
     def sharing(self, threads):
         """The Candidates for use in one of `threads` parallel folds: the estimator gets a share of the CPUs."""

@@ -8,7 +8,7 @@ import numpy as np
 from .._estimator import clone
 from .._exceptions import warn
 from .._threads import run
-from .._validation import as_numbers, as_random_state
+from .._validation import as_numbers, as_random_state, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, classifies, documented, tell_failures
 from .routing import route
@@ -152,6 +152,7 @@ def learning_curve(
     ([20, 30], (2, 4))
     """
     check_estimator(estimator, scoring=scoring)
+    exploit_incremental_learning = require_truth("exploit_incremental_learning", exploit_incremental_learning)
     if exploit_incremental_learning and not hasattr(estimator, "partial_fit"):
         raise ValueError(
             "An estimator must support the partial_fit interface to exploit incremental learning, and"

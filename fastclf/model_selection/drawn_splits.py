@@ -6,9 +6,9 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._document import document
-from .._validation import as_array, as_random_state, require_integer
+from .._validation import as_array, as_random_state, described, require_integer
 from .rows import n_rows, take_rows
-from .splitters import OfGroups, Splitter, encode_groups
+from .splitters import OfGroups, Splitter, encode_groups, require_same_rows
 
 
 def _documented(n_splits, what, least):
@@ -175,8 +175,9 @@ class StratifiedShuffleSplit(_Drawn):
         if y is None:
             raise ValueError("y is None; labels to stratify by are wanted")
         y = as_array(y, "y")
-        if len(y) != n:
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
+        if y.ndim == 0:
+            raise TypeError(f"y is {described(y)}; labels to stratify by are wanted")
+        require_same_rows(n, y)
         n_train, n_test = self._sizes(n)
         if y.ndim == 2:
             y = np.array([" ".join(row.astype(str)) for row in y])

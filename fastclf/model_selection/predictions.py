@@ -6,6 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._threads import run
+from .._validation import require_strings
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented
 from .routing import route
@@ -59,6 +60,7 @@ def cross_val_predict(
     array(['n', 'n', 'n', 'p', 'p', 'p'], dtype='<U1')
     """
     check_estimator(estimator)
+    require_strings([method], "method")
     known = None
     by_class = method in _BY_CLASS and y is not None
     if by_class:

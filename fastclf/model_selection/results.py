@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import require_number
+from .._validation import described, require_number
 from . import student_t
+from .folds import as_folds
 from .rows import as_y
 
 
@@ -134,8 +135,12 @@ def paired_comparison(one, other, level=0.95):
     >>> found.difference < 0, found.p_value < 0.05
     (True, True)
     """
-    if not require_number("level", level, 0, open_low=True) < 1:
+    level = require_number("level", level, 0, open_low=True)
+    if level >= 1:
         raise ValueError(f"level is {level}; a number between 0 and 1 is wanted")
+    for name, given in (("one", one), ("other", other)):
+        if not hasattr(given, "folds"):
+            raise TypeError(f"{name} is {described(given)}; a result of cross_validate is wanted")
     same = one.folds == other.folds and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("n_train", "n_test")
     )
@@ -175,4 +180,5 @@ def majority_error(y, folds=None):
     _, codes = np.unique(as_y(y), return_inverse=True)
     if folds is None:
         folds = [(slice(None), slice(None))]
+    folds = as_folds(folds, None, y, len(codes))
     return float(np.mean([np.mean(codes[test] != np.bincount(codes[train]).argmax()) for train, test in folds]))

@@ -1,7 +1,10 @@
 """Routing of arguments by scikit-learn's metadata routing, if the user has enabled it."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
+
+from .._validation import described
 
 
 def route(request, estimator, owner, fitting=("fit",)):
@@ -10,6 +13,8 @@ def route(request, estimator, owner, fitting=("fit",)):
     `owner` is the called function, and `fitting` are the methods of the estimator that it calls. Without metadata
     routing all `params` are arguments of the fit, and the Request is unchanged.
     """
+    if request.params is not None and not isinstance(request.params, Mapping):
+        raise TypeError(f"params is {described(request.params)}; a dict of the fit's further arguments is wanted")
     sklearn = sys.modules.get("sklearn")
     if sklearn is None or not sklearn.get_config().get("enable_metadata_routing"):
         return request

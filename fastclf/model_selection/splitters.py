@@ -7,7 +7,7 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._validation import as_float64, as_random_state, encode_labels, require_integer
+from .._validation import as_float64, as_random_state, encode_labels, require_integer, require_truth
 from ..metrics.targets import as_label_vector, as_targets, target_kind
 from .rows import as_y, n_rows, take_rows
 
@@ -195,6 +195,7 @@ class StratifiedKFold(Partition):
     def _fold(self, n, y, groups):
         self._require_rows(n)
         y = as_classes(y)
+        require_same_rows(n, y)
         n_splits, rng = self.n_splits, self._shuffler()
         classes, codes = encode_labels(y)
         first = np.full(len(classes), n)
@@ -219,6 +220,11 @@ class StratifiedKFold(Partition):
                 rng.shuffle(folds)
             fold[codes == k] = folds
         return fold
+
+
+def require_same_rows(n, y):
+    if len(y) != n:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
 
 
 def as_classes(y):
@@ -338,7 +344,7 @@ class HoldOut(Splitter):
             )
         rng, n_splits = np.random.default_rng(self.random_state), require_integer("n_splits", self.n_splits, 1)
         for _ in range(n_splits):
-            order = drawn(rng, n, y if self.stratify else None)
+            order = drawn(rng, n, y if require_truth("stratify", self.stratify) else None)
             yield np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
@@ -357,6 +363,8 @@ def drawn(rng, n, y):
     """
     deck = rng.permutation(n)
     y = None if y is None else as_y(y)
+    if y is not None:
+        require_same_rows(n, y)
     if y is None or (y.dtype.kind == "f" and not np.array_equal(y, np.floor(y))):
         return deck
     codes = encode_labels(y)[1][deck]

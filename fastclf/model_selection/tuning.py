@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from .._estimator import clone, path_parameters
-from .._validation import require_choice
+from .._validation import as_list, described, require_choice, require_strings
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 
@@ -175,10 +175,11 @@ def simplicity(combination, params, simpler):
 
 def as_grids(grid):
     """The grids as a list of dicts {name: list of values}, with sorted names, which is scikit-learn's order."""
-    grids = [grid] if isinstance(grid, Mapping) else list(grid)
+    grids = [grid] if isinstance(grid, Mapping) else as_list(grid, "param_grid")
     if not grids or not all(isinstance(mapping, Mapping) for mapping in grids):
         raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
     for mapping in grids:
+        require_strings(mapping, "param_grid")
         for name, values in mapping.items():
             if isinstance(values, str) or not hasattr(values, "__iter__") or len(list(values)) == 0:
                 raise ValueError(f"param_grid[{name!r}] is {values!r}; a list of values is wanted")
@@ -297,7 +298,9 @@ def tune(
     """
     check_estimator(estimator, scoring=scoring)
     require_choice("rule", rule, ("best", "one_standard_error"))
-    simpler = dict(simpler or {})
+    simpler = {} if simpler is None else simpler
+    if not isinstance(simpler, Mapping):
+        raise TypeError(f"simpler is {described(simpler)}; a dict of a parameter's name to its direction is wanted")
     for name, direction in simpler.items():
         require_choice(f"simpler[{name!r}]", direction, ("larger", "smaller"))
     combinations, candidates, place = candidates_of(estimator, as_grids(param_grid), shortcuts)

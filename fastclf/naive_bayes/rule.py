@@ -60,7 +60,7 @@ class BayesClassifier:
     """
 
     def __init__(self, priors, densities, cost_matrix=None):
-        self.densities = list(densities)
+        self.densities = as_list(densities, "densities")
         k = len(self.densities)
         self.priors = as_priors("priors", priors, k)
         self.cost_matrix = _as_costs(cost_matrix, k)
@@ -376,7 +376,7 @@ class _OfPosterior(BayesClassifier):
 
 def _as_costs(cost_matrix, n_classes):
     """cost_matrix[true, decided] as an array; None stands for 0 for the right class and 1 for any other."""
-    costs = 1.0 - np.eye(n_classes) if cost_matrix is None else np.asarray(cost_matrix, np.float64)
+    costs = 1.0 - np.eye(n_classes) if cost_matrix is None else as_float64(cost_matrix, "cost_matrix")
     if costs.ndim != 2 or len(costs) != n_classes or not np.isfinite(costs).all():
         raise ValueError(
             f"cost_matrix has shape {costs.shape}; costs [true, decided] of {n_classes} classes are wanted"
