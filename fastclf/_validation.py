@@ -396,6 +396,16 @@ def as_random_state(random_state):
     return np.random.RandomState(require_integer("random_state", random_state, 0, 2**32 - 1))
 
 
+def as_generator(random_state):
+    """NumPy's Generator for a seed, which may be anything that `numpy.random.default_rng` takes."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"random_state is {described(random_state)}; an integer from 0 up, a Generator or None is wanted"
+        ) from None
+
+
 def as_seed(random_state, default=None):
     """A seed, an integer of 64 bits. For random_state None it is `default`, or a random one if there is no default."""
     if random_state is None:

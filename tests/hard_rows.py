@@ -50,7 +50,7 @@ def drawn_rows(X, rng):
 def with_hard_value(X, rng):
     if X.size and X.dtype.kind == "f":
         X = X.copy()
-        X[rng.randrange(len(X)), rng.randrange(X.shape[-1])] = rng.choice(HARD)
+        X.flat[rng.randrange(X.size)] = rng.choice(HARD)
     return X
 
 

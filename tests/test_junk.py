@@ -194,6 +194,10 @@ CALLS = {
     "True or False": lambda: fastclf.cross_validate(GaussianNB(), X, Y, shortcuts=np.zeros(2)),
     "method has": lambda: fastclf.cross_val_predict(GaussianNB(), X, Y, method=np.zeros(2)),
     "param_grid has 3": lambda: fastclf.tune(GaussianNB(), {3: [1]}, X, Y),
+    "random_state is": lambda: fastclf.train_validation_test_split(X, random_state={"a": 1}),
+    "replace_undefined_by is": lambda: fastclf.class_likelihood_ratios([1, 1], [1, 1], replace_undefined_by=[1]),
+    "average is": lambda: fastclf.f1_score(Y, Y, average=np.zeros(2)),
+    "include_self is": lambda: fastclf.kneighbors_graph(X, 1, include_self=np.zeros(2)),
     "simpler is 3": lambda: fastclf.tune(GaussianNB(), {"var_smoothing": [0.1]}, X, Y, simpler=3),
 }
 
@@ -203,3 +207,10 @@ def test_functions_refuse_junk_in_a_sentence(said):
     with pytest.raises((ValueError, TypeError), match=said) as caught:
         CALLS[said]()
     assert is_sentence(caught.value)
+
+
+def test_the_share_explained_of_one_label_alone_is_as_in_scikit_learn():
+    for y, proba, expected in [([1, 1], [0.4, 0.3], -np.inf), ([1, 1], [1.0, 1.0], np.nan)]:
+        both = np.column_stack([1 - np.array(proba), proba])
+        assert np.array_equal(fastclf.d2_brier_score(y, proba, pos_label=1), expected, equal_nan=True)
+        assert np.array_equal(fastclf.d2_brier_score(y, both, labels=[0, 1]), expected, equal_nan=True)

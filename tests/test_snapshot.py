@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from every_estimator import ESTIMATORS, FITTED, METHODS, Y, answer, answers, asked, same
+from every_estimator import ESTIMATORS, FITTED, METHODS, Y, answer, answers, asked, other_rows, same
 
 import fastclf
 from fastclf import KNeighborsClassifier, load, save
@@ -170,13 +170,6 @@ def outcome(model, method):
         return answer(model, method)
     except ValueError as error:
         return str(error)
-
-
-def other_rows(data):
-    """Half of the rows of a fit, and two columns if they are an array."""
-    rows = np.arange(0, data[0].shape[0], 2)
-    first, *more = [part.rows(rows) if hasattr(part, "rows") else None if part is None else part[rows] for part in data]
-    return [first if hasattr(first, "rows") else first[:, :2], *more]
 
 
 @pytest.mark.parametrize("name", FITTED)

@@ -12,8 +12,7 @@ import threading
 import time
 import warnings
 
-import numpy as np
-from every_estimator import ESTIMATORS, METHODS, answer, same
+from every_estimator import ESTIMATORS, METHODS, answer, other_rows, same
 
 
 def outcome(model, method):
@@ -28,13 +27,6 @@ def equal(one, other):
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return len(one) == len(other) and all(map(same, one, other))
-
-
-def other_rows(data):
-    """Half of the rows of a fit, and two columns if they are an array."""
-    rows = np.arange(0, 40, 2)
-    first, *more = [part.rows(rows) if hasattr(part, "rows") else None if part is None else part[rows] for part in data]
-    return [first if hasattr(first, "rows") else first[:, :2], *more]
 
 
 def played(name, seconds, check=True):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array
+from .._validation import as_array, described
 from .targets import as_target_pair, encode_pair
 
 AVERAGES = (None, "micro", "macro", "weighted", "samples")
@@ -88,8 +88,8 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
 
     The arguments are those of the public metrics, which `targets.py` describes.
     """
-    if average not in (*AVERAGES, "binary"):
-        raise ValueError(f"average is {average!r}; one of {[*AVERAGES, 'binary']} is wanted")
+    if isinstance(average, np.ndarray) or average not in (*AVERAGES, "binary"):
+        raise ValueError(f"average is {described(average)}; one of {[*AVERAGES, 'binary']} is wanted")
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if average != "binary" and pos_label not in (None, 1):
         warn(

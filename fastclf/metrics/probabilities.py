@@ -173,7 +173,13 @@ def _over_shares(loss, y_true, y_proba, labels, sample_weight):
     constant = np.tile(shares / shares.sum(), (len(codes), 1))
     names = np.arange(proba.shape[1])
     mine, simple = (loss(codes, predicted, labels=names, sample_weight=weight) for predicted in (proba, constant))
-    return 1 - mine / simple
+    return _explained(mine, simple)
+
+
+def _explained(loss, simple):
+    """1 - loss / simple; where the simple loss is 0, as with one label alone, -inf, or NaN if the loss is 0, too."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - np.divide(loss, simple))
 
 
 @documented
@@ -272,7 +278,7 @@ def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, label
     _require_probabilities(proba)
     positive, weight = _is_positive(y_true, proba, pos_label), as_sample_weight(sample_weight, len(proba))
     share = averaged(positive, weight)
-    return 1 - averaged(np.square(proba - positive), weight) / averaged(np.square(share - positive), weight)
+    return _explained(averaged(np.square(proba - positive), weight), averaged(np.square(share - positive), weight))
 
 
 @documented

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._folds import is_leave_one_out
-from .._validation import require_integer
+from .._validation import as_generator, require_integer
 from ..metrics.targets import target_kind
 from .rows import as_y
 from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, pairs_of
@@ -61,7 +61,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         require_integer("cv", cv, 2, n)
         if groups is None and (repeats > 1 or random_state is not None):
-            rng = np.random.default_rng(random_state) if repeats > 1 else random_state
+            rng = as_generator(random_state) if repeats > 1 else random_state
             return Folds(n, [dealt(as_y(y), cv, rng) for _ in range(repeats)], cv)
         cv = GroupKFold(cv) if groups is not None else StratifiedKFold(cv) if classifies and _labels(y) else KFold(cv)
     theirs = type(cv).__name__ == "LeaveOneOut" and type(cv).__module__.startswith("sklearn.")
@@ -202,7 +202,7 @@ def stratified_folds(y, n_folds=10, random_state=0):
 
 def dealt(y, n_folds, random_state):
     """The fold of each row, for stratified folds."""
-    deck = np.random.default_rng(random_state).permutation(len(y))
+    deck = as_generator(random_state).permutation(len(y))
     if y.dtype.kind != "f" or np.array_equal(y, np.floor(y)):
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if counts.min() < n_folds:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._validation import as_float64, as_random_state, encode_labels, require_integer, require_truth
+from .._validation import as_float64, as_generator, as_random_state, encode_labels, require_integer, require_truth
 from ..metrics.targets import as_label_vector, as_targets, target_kind
 from .rows import as_y, n_rows, take_rows
 
@@ -342,7 +342,7 @@ class HoldOut(Splitter):
             raise ValueError(
                 f"test_size is {self.test_size!r} for {n} rows; a train row and a test row at least are wanted"
             )
-        rng, n_splits = np.random.default_rng(self.random_state), require_integer("n_splits", self.n_splits, 1)
+        rng, n_splits = as_generator(self.random_state), require_integer("n_splits", self.n_splits, 1)
         for _ in range(n_splits):
             order = drawn(rng, n, y if require_truth("stratify", self.stratify) else None)
             yield np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -407,7 +407,7 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
     share = as_float64(shares, "shares")
     if share.shape != (3,) or not (share >= 0).all() or not np.isclose(share.sum(), 1):
         raise ValueError(f"shares is {shares!r}; three numbers from 0 up, whose sum is 1, are wanted")
-    order = drawn(np.random.default_rng(random_state), sizes[0], stratify)
+    order = drawn(as_generator(random_state), sizes[0], stratify)
     ends = np.rint(np.cumsum(share)[:2] * sizes[0]).astype(int)
     parts = [np.sort(part) for part in np.split(order, ends)]
     return [take(part) for take in map(take_rows, arrays) for part in parts]

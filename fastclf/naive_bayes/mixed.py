@@ -7,7 +7,7 @@ from .._csr import as_csr, is_sparse
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
 from .._threads import copy_rows
-from .._validation import as_list, feature_names, require_choice, require_integer, require_number
+from .._validation import as_generator, as_list, feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
 from .distributions import Options, log_dirichlet, without
@@ -285,7 +285,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         random_state : int, numpy Generator or None
         """
         self._require_fitted()
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         codes = rng.choice(len(self.classes_), require_integer("n", n, 1), p=self.class_prior_)
         X = np.empty((n, self.n_features_in_), object)
         for places, state in zip(self.factors_, self.statistics_):

@@ -7,7 +7,16 @@ import numpy as np
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
-from .._validation import as_float64, as_list, as_matrix, described, encode_labels, require_choice, require_integer
+from .._validation import (
+    as_float64,
+    as_generator,
+    as_list,
+    as_matrix,
+    described,
+    encode_labels,
+    require_choice,
+    require_integer,
+)
 from .base import as_priors
 from .expectations import PANELS, draw, edges_of, integral, is_discrete, kind_of, log_density, majority, terms_of
 from .joints import normalise
@@ -298,7 +307,7 @@ class BayesClassifier:
                 "densities are callables, which cannot be sampled; tables or frozen distributions are wanted, or the"
                 " argument support where a risk is asked"
             )
-        return self._sample(require_integer("n", n, 1), np.random.default_rng(random_state))
+        return self._sample(require_integer("n", n, 1), as_generator(random_state))
 
     def _sample(self, n, rng):
         classes = rng.choice(len(self.priors), n, p=self.priors)

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._csr import is_sparse
 from .._exceptions import warn
+from .._validation import require_truth
 from .base import Neighbors
 from .nearest import NearestNeighbors
 
@@ -13,9 +14,9 @@ def _queries(X, include_self, mode):
 
     With include_self='auto', rows find themselves in a graph of mode 'connectivity'.
     """
-    if include_self == "auto":
+    if isinstance(include_self, str) and include_self == "auto":
         include_self = mode == "connectivity"
-    return X if include_self else None
+    return X if require_truth("include_self", include_self) else None
 
 
 def _fitted(X, metric, p, metric_params, **params):
