@@ -4,6 +4,7 @@ A task is a generator that calls a nogil kernel on one short range after another
 so that every thread obeys Ctrl-C within the time of a range (30 ms).
 """
 
+import atexit
 import contextlib
 import contextvars
 import functools
@@ -12,9 +13,10 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from math import ceil
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -95,12 +97,46 @@ _pool = None
 _pool_lock = threading.Lock()
 
 
+# The largest number of threads of the pool.
+_POOL_THREADS = max(32, os.cpu_count() or 1)
+
+
+class _Pool:
+    """Daemon threads that call functions; a thread is started only when all others are busy.
+
+    Python does not wait for daemon threads at its end. It would wait for ever for a thread of a ThreadPoolExecutor that
+    Ctrl-C has interrupted between its start and its entry in the executor's list of threads to be ended.
+    """
+
+    def __init__(self):
+        self._calls, self._idle, self._n_threads = SimpleQueue(), threading.Semaphore(0), 0
+
+    def submit(self, function):
+        """The Future of a call."""
+        if not self._idle.acquire(blocking=False) and self._n_threads < _POOL_THREADS:
+            threading.Thread(target=self._work, name="fastclf", daemon=True).start()
+            self._n_threads += 1
+        call = Future()
+        self._calls.put((call, function))
+        return call
+
+    def _work(self):
+        while True:
+            call, function = self._calls.get()
+            if call.set_running_or_notify_cancel():
+                try:
+                    call.set_result(function())
+                except BaseException as error:
+                    call.set_exception(error)
+            del call, function
+            self._idle.release()
+
+
 def _get_pool():
     global _pool
     with _pool_lock:
         if _pool is None:
-            # the pool starts a thread only when work for it is submitted
-            _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="fastclf")
+            _pool = _Pool()
         return _pool
 
 
@@ -169,8 +205,7 @@ def run(work, items, threads):
 
     workers = []
     try:
-        # At the exit of the interpreter, or if the system has no more threads, the pool starts none, and this thread
-        # does all work.
+        # No thread can be started at the exit of the interpreter or when the system has no more: this thread does all.
         with contextlib.suppress(RuntimeError):
             for _ in range(min(threads, len(items)) - 1):
                 workers.append(_get_pool().submit(drain))
@@ -204,15 +239,48 @@ def aside(function, *arguments, **options):
         return function(*arguments, **options)
     outcome = Future()
     given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
+    thread = threading.Thread(target=_do_aside, args=given, daemon=True)
     try:
-        threading.Thread(target=_do_aside, args=given, daemon=True).start()
-    except RuntimeError:  # the system can start no thread
-        return function(*arguments, **options)
+        try:
+            thread.start()
+        except RuntimeError:  # no thread can be started
+            return function(*arguments, **options)
+        while wait([outcome], timeout=0.1).not_done:
+            pass
+    except BaseException:
+        _abandon(outcome)
+        raise
     finally:
-        del given  # breaks a reference cycle, because `given` refers to this frame
-    while wait([outcome], timeout=0.1).not_done:
-        pass
+        del given, thread  # they refer to this frame
     return outcome.result()
+
+
+# The outcomes of the abandoned calls of `aside`.
+_abandoned = []
+
+
+def _abandon(outcome):
+    if not _abandoned:
+        atexit.register(_leave)
+    _abandoned.append(outcome)
+
+
+def _leave():
+    """Let the process end while an abandoned call is running.
+
+    At the end of a process OpenBLAS asks its threads to end, and waits for them: for ever, if a call that is still
+    running replaces the request by new work. Therefore the process ends before that request. Where the C library cannot
+    do so, Python waits for the call.
+    """
+    if sys.platform == "win32" or not wait(_abandoned, timeout=0).not_done:
+        return
+    try:
+        import ctypes
+
+        libc = ctypes.CDLL(None)
+        libc.on_exit(libc._exit, None)  # _exit(status), before the destructors of libraries
+    except (ImportError, OSError, AttributeError):
+        wait(_abandoned)
 
 
 def _do_aside(outcome, context, caller, function, arguments, options):

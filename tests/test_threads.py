@@ -362,3 +362,47 @@ def test_the_duration_of_ranges_changes_no_bit_of_a_sum(monkeypatch, rng, name):
         found.append(_sums(np.random.default_rng(0))[name]())
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
+
+
+def test_python_exits_after_ctrl_c_while_a_thread_of_the_pool_starts():
+    code = """
+import threading
+from fastclf import _threads
+
+start = threading.Thread.start
+
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+
+threading.Thread.start = interrupted
+try:
+    _threads.run(lambda item: [None], range(4), 2)
+except KeyboardInterrupt:
+    print("interrupted")
+threading.Thread.start = start
+done = []
+_threads.run(lambda item: [done.append(item)], range(4), 2)
+print(sorted(done))
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert told == "interrupted\n[0, 1, 2, 3]\n"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this platform has no timer that signals")
+def test_python_exits_while_openblas_works_aside():
+    code = """
+import signal, sys
+import numpy as np
+from fastclf._threads import aside
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+A = np.random.default_rng(0).standard_normal((1200, 1200))
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    aside(np.linalg.svd, A)
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+    for _ in range(3):
+        assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 7
