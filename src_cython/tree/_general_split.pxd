@@ -281,14 +281,40 @@ cdef inline void scan_sums(
                 consider(best, above_noise(score_of_sums(g, node, l, unit, weight, other), least), k, False)
 
 
+cdef inline double whole_number(double y, double median, double scale) noexcept nogil:
+    """The whole number that stands for y - median, at most 2^50 in size; with scale 0 it is y itself."""
+    # sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits
+    cdef double above_zero = 2251799813685248.0  # 2^51, so that a conversion to int64 rounds down
+    return <double> (<int64_t> ((y - median) * scale + above_zero)) - above_zero if scale > 0 else y
+
+
+cdef inline double scale_of_distances(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
+    """The scale of y - median: the weighted distances of all rows add up to 2^50 at most, so that all sums are exact.
+
+    0 if weights are not whole numbers, and for monotonic constraints, which compare medians with bounds.
+    """
+    cdef double bound = 1.01 * node.impurity * node.weight * g.n_outputs, w
+    cdef Py_ssize_t k
+    if g.monotonic != NULL or not bound > 0:
+        return 0
+    if g.weight != NULL:
+        for k in range(node.stop - node.start):
+            w = weight_of(g, row_of(g, order.items[k]))
+            if not 1 <= w < 1e9 or w != <double> (<int64_t> w):
+                return 0
+    return fixed_scale(bound) / 2048
+
+
 cdef inline void scan_distances(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
     """Search the cuts by absolute error. Heaps give the losses of the first k rows for all k, then of the others."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
-    cdef double weight = 0
+    cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
     cdef double* loss = scratch.losses + 4 * n  # loss[k]: the loss of the first k rows plus that of the others
-    cdef double* left = loss + n  # left[k], right[k]: the medians of the two sides, for the last output
+    # With monotonic constraints left[k] and right[k] end as the sides' medians of the last output. Otherwise left[k] is
+    # the number of row k - 1. In between, right[k] is the loss of the first k rows.
+    cdef double* left = loss + n
     cdef double* right = left + n
     cdef median_t m
     memset(loss, 0, n * sizeof(double))
@@ -296,17 +322,23 @@ cdef inline void scan_distances(
         median_start(&m, scratch.losses, n)
         for k in range(1, n):
             row = row_of(g, order.items[k - 1])
-            median_add(&m, g.y[row * g.n_outputs + o], weight_of(g, row))
-            loss[k] += median_loss(&m)
-            left[k] = median_of(&m)
+            y = whole_number(g.y[row * g.n_outputs + o], node.values[o], scale)
+            median_add(&m, y, weight_of(g, row))
+            right[k] = median_loss(&m)
+            left[k] = y if g.monotonic == NULL else median_of(&m)
         median_start(&m, scratch.losses, n)
         for k in range(n - 1, 0, -1):
             row = row_of(g, order.items[k])
-            median_add(&m, g.y[row * g.n_outputs + o], weight_of(g, row))
-            loss[k] += median_loss(&m)
-            right[k] = median_of(&m)
+            if g.monotonic == NULL and k < n - 1:
+                y = left[k + 1]
+            else:
+                y = whole_number(g.y[row * g.n_outputs + o], node.values[o], scale)
+            median_add(&m, y, weight_of(g, row))
+            loss[k] += right[k] + median_loss(&m)
+            if g.monotonic != NULL:
+                right[k] = median_of(&m)
     for k in range(1, order.last + 1):
         weight += weight_of(g, row_of(g, order.items[k - 1]))
         if is_cut(g, order, k) and heavy_enough(g, weight, node.weight - weight):
             if in_order(g, node, order.feature, left[k], right[k]):
-                consider(best, -loss[k], k, False)
+                consider(best, -loss[k] * unit, k, False)

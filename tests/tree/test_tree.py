@@ -442,20 +442,22 @@ except KeyboardInterrupt:
     assert seconds_to_obey_ctrl_c(code) < 1.0
 
 
-CRITERIA_OF_TIES = ["squared_error", "poisson", "gini", "entropy", "misclassification"]
+CRITERIA_OF_TIES = ["squared_error", "absolute_error", "poisson", "gini", "entropy", "misclassification"]
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", CRITERIA_OF_TIES)
 def test_a_column_turned_round_ties_with_the_column(criterion, weighted, outputs):
-    numbers = criterion in ("squared_error", "poisson")
+    numbers = criterion in ("squared_error", "absolute_error", "poisson")
     for seed in [148, *range(40)]:
         rng = np.random.default_rng(seed)
         n = 8 if seed == 148 else int(rng.integers(3, 90))
         x = rng.standard_normal(n).round(int(rng.integers(0, 4)))
         y = 10.0 ** rng.integers(-3, 4) * rng.random((n, outputs)) if numbers else rng.integers(0, 3, (n, outputs))
         weight = rng.random(n) if weighted else None
+        if weighted and criterion == "absolute_error":  # its sums are exact for whole numbers alone
+            weight = rng.integers(1, 5, n).astype(float)
         make = DecisionTreeRegressor if numbers else DecisionTreeClassifier
         tree = make(criterion=criterion, max_depth=3).fit(np.c_[x, -x], y[:, 0] if outputs == 1 else y, weight).tree_
         assert tree.feature.max() <= 0, seed
