@@ -1,9 +1,9 @@
-"""Ctrl-C is obeyed within 0.2 s, at small sizes; `make interrupts` measures all methods at large ones."""
+"""Ctrl-C waits for less than 0.2 s of the processor, at small sizes; `make interrupts` measures large ones."""
 
 import signal
 
 import pytest
-from interrupts import cases, measured, width_of
+from interrupts import PROMISED, cases, measured, width_of
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
@@ -27,7 +27,8 @@ NAMES = [
 def test_no_method_goes_on_for_long_without_a_look_at_signals(name):
     waits = []
     for _ in range(3):  # another process may have had the processor
-        waits.append(measured(cases()[name], 0.3, int(2e7 / width_of(name))))
-        if waits[-1][0] < 0.5:
+        knocks = measured(cases()[name], 0.3, int(2e7 / width_of(name)))
+        waits.append((knocks.worst, knocks.worst_work, knocks.where))
+        if knocks.worst < 0.5 and knocks.worst_work < PROMISED:
             return
     raise AssertionError(waits)
