@@ -37,16 +37,14 @@ class Package:
 PACKAGES = [
     Package("imbalanced-learn", "0.14.2", ("--pyargs", "imblearn")),
     Package("mlxtend", "0.25.0", ("mlxtend",), "rasbt/mlxtend@v0.25.0"),
-    Package("skops", "0.16.0", ("--pyargs", "skops")),
+    Package("skops", "0.16.0", ("--pyargs", "skops"), needs=("rich",)),
     Package("feature-engine", "1.9.4", ("tests",), "feature-engine/feature_engine@v1.9.4"),
     Package("MAPIE", "1.6.0", ("--pyargs", "mapie")),
-    Package("scikit-lego", "0.9.9", ("tests",), "koaning/scikit-lego@v0.9.9"),
+    Package("scikit-lego", "0.9.9", ("tests",), "koaning/scikit-lego@v0.9.9", ("cvxpy", "pytest-mock")),
     Package("category_encoders", "2.10.0", ("tests",), "scikit-learn-contrib/category_encoders@2.10.0"),
     Package("boruta", "0.4.3", ("boruta",), "scikit-learn-contrib/boruta_py@0.4.3"),
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
     Package("cleanlab", "2.9.0", ("tests",), "cleanlab/cleanlab@v2.9.0"),
-    Package("modAL-python", "0.4.2", ("tests/core_tests.py",), "modAL-python/modAL@0.4.2"),
-    Package("treeinterpreter", "0.2.3", ("tests",), "andosa/treeinterpreter@master"),
 ]
 
 # A pytest plugin that replaces the names before a package is imported, and writes the outcome of each test.
