@@ -34,18 +34,18 @@ _TRIALS, _ROUNDING = 40, 1e-13
 # _WORTH_SWEEPS: second derivatives are computed as a matrix if they cost at most as much as this number of sweeps.
 # _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
 _WORTH_SWEEPS, _MOST_SWEEPS = 30, 2000
-# If the zeros have not changed after this number of sweeps, the other coefficients come from a linear system.
+# If the set of zero coefficients has not changed after this number of sweeps, a linear system gives the others.
 _TRUSTED_SWEEPS = 16
 
 
 class Model(NamedTuple):
     """The second-order model of the objective at theta, in the columns `taken`."""
 
-    problem: object  # a Likelihood of the taken columns
-    taken: np.ndarray  # (p,), the numbers of the taken columns, ascending
-    theta: np.ndarray  # (K, p + 1), the parameters, with the intercept last
-    gradient: np.ndarray  # (K, p + 1), the gradient of the objective without the L1 term
-    edge: np.ndarray  # (p + 1,), the factor of |theta| in the L1 term
+    problem: object  # a Likelihood of the columns `taken` of X
+    taken: np.ndarray  # (p,): the numbers of the columns of X in the model, ascending
+    theta: np.ndarray  # (K, p + 1): the parameters of K score functions, with the intercept last
+    gradient: np.ndarray  # (K, p + 1): the gradient, at theta, of the objective without the L1 term
+    edge: np.ndarray  # (p + 1,): for each column the factor of |theta| in the L1 term of the objective
 
 
 def proximal_points(problem, theta, tol, every=1):

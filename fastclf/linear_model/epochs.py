@@ -36,7 +36,9 @@ class Plan:
     average: str
     penalty: tuple | None  # (alpha, l1_ratio), or None without a penalty
     max_iter: int
-    tol: float  # -inf if only max_iter ends the training
+    # the stopping rule's tolerance: the least fall of the loss (or held-out error) that counts; -inf: only max_iter
+    # ends the training
+    tol: float
     n_iter_no_change: int
     until_clean: bool  # whether training stops after the first epoch without a mistake
     seed: int
@@ -46,15 +48,19 @@ class Plan:
 class Samples:
     """Rows and the order of their visits, for compiled code; made by `as_samples`."""
 
-    data: np.ndarray  # float32 or float64: the n * d numbers of dense rows, or the entries of sparse rows
+    # float32 or float64: the n * d numbers of n dense rows of d features, or the stored entries of sparse rows
+    data: np.ndarray
     d: int
-    indptr: np.ndarray | None  # (n + 1,), int64, the first entry of each sparse row; None if rows are dense
-    indices: np.ndarray | None  # (n_entries,), int32, the column of each entry
-    ones: bool  # whether every entry of the sparse rows is 1
-    codes: np.ndarray  # (n,), int32, the class of each row
-    cost: np.ndarray | None  # (n,), float64, a factor of each row's step; None if all are 1
+    indptr: np.ndarray | None  # (n + 1,), int64: the index of each sparse row's first entry; None if rows are dense
+    # (n_entries,), int32: the column number of each entry of sparse rows; None if rows are dense
+    indices: np.ndarray | None
+    ones: bool  # whether every stored entry of the sparse rows is 1
+    codes: np.ndarray  # (n,), int32: the index of each row's class
+    # (n,), float64: the factor of each row's step, such as its sample weight; None: all factors are 1
+    cost: np.ndarray | None
     refuse: Callable | None  # refuse() raises an error if X, not yet checked, is not finite
-    order: np.ndarray | None = None  # (n_samples,), int64, the row of each sample; None for all rows in order
+    # (n_samples,), int64: the row number of each sample of the epoch; None: all rows in order
+    order: np.ndarray | None = None
 
     def __len__(self):
         """The number of samples."""
@@ -75,11 +81,13 @@ class Samples:
 class Hyperplanes:
     """Separating hyperplanes (w, b), which compiled code reads and changes."""
 
-    w: np.ndarray  # (n, d), float64, the weights
-    b: np.ndarray  # (n,), float64, the intercepts
-    positive: np.ndarray  # (n,), int32, the class on the positive side of each hyperplane
-    up: np.ndarray  # (n,), float64, the factor of steps on positive rows (joint: on rows of class k)
-    down: np.ndarray  # (n,), float64, the factor of steps on all other rows
+    w: np.ndarray  # (n, d), float64: the weight vectors of n hyperplanes for d features
+    b: np.ndarray  # (n,), float64: the intercept of each hyperplane
+    positive: np.ndarray  # (n,), int32: the index of the class on each hyperplane's positive side
+    # (n,), float64: the step factor of each hyperplane on rows of its positive class (in joint learning, on rows of
+    # class k)
+    up: np.ndarray
+    down: np.ndarray  # (n,), float64: the step factor of each hyperplane on rows of all other classes
 
 
 @dataclass(slots=True)
@@ -89,21 +97,27 @@ class Epoch:
     joint: bool
     intercept: bool
     eta: float
-    to_w: np.ndarray  # (m, d), where steps are added: w itself, or the sum of a batch
-    to_b: np.ndarray  # (m,), where steps of the intercepts are added
-    lag_w: np.ndarray | None  # (m, d), sum of step * sample number; None without an average
-    lag_b: np.ndarray | None  # (m,), the same sums for the intercepts
-    loss: np.ndarray  # (n,), the sums of -y f over the mistakes
-    margin: np.ndarray  # (n,), the least y f over the correct samples
-    mistakes: np.ndarray  # (n,), int64, the number of mistakes
-    since: np.ndarray  # (n,), int64, the number of the first sample after the last mistake
-    record: np.ndarray | None  # (n,), int64, the longest run without a mistake; None if the ends of runs do not matter
-    square: np.ndarray | None  # (1,), the largest squared norm of a row; None once an epoch has found it
+    to_w: np.ndarray  # (m, d): the array to which steps of the weights are added: w itself, or the sum of a batch
+    to_b: np.ndarray  # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
+    # (m, d): for averaged weights, the sum over all steps of the step times its sample's number; else None
+    lag_w: np.ndarray | None
+    # (m,): for averaged intercepts, the sum over all steps of the step times its sample's number; else None
+    lag_b: np.ndarray | None
+    # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
+    loss: np.ndarray
+    # (n,): for each learner the least y f over the samples without a mistake, where f is the score and y the label
+    margin: np.ndarray
+    mistakes: np.ndarray  # (n,), int64: the number of mistakes of each learner in the epoch
+    since: np.ndarray  # (n,), int64: for each learner the number of the first sample after its last mistake
+    # (n,), int64: the length of each learner's longest run without a mistake; None without a pocket
+    record: np.ndarray | None
+    square: np.ndarray | None  # (1,): the largest squared norm of a row so far; None once an epoch has computed it
     t: int  # the number of the next sample, counted from the start of the training
-    n_logged: int = 0  # the number of mistakes in the log of the last range
-    log_sample: np.ndarray | None = None  # the sample number of each mistake; None without a log
-    log_row: np.ndarray | None = None  # the row of each mistake
-    log_step: np.ndarray | None = None  # the length of the step for each mistake
+    n_logged: int = 0  # the number of mistakes that the last range of samples has logged
+    # the number of the sample at which each logged mistake was made; None without a log
+    log_sample: np.ndarray | None = None
+    log_row: np.ndarray | None = None  # the row number of each logged mistake; None without a log
+    log_step: np.ndarray | None = None  # the length of the step of each logged mistake; None without a log
 
     def begin_log(self, size):
         self.log_sample, self.log_row = np.empty((2, size), np.int64)
@@ -121,11 +135,11 @@ class Shrinking:
 
     alpha: float
     l1_ratio: float
-    scale: np.ndarray  # (n,), the ratio of w to the stored weights
-    square: np.ndarray  # (n,), the squared norms of the stored weights
-    size: np.ndarray  # (n,), the sums of the absolute values of the stored weights
-    due: np.ndarray  # (n,), the sum of all L1 cuts so far, which are due for every coordinate
-    paid: np.ndarray  # (n, d), the sum of the cuts already applied to each coordinate
+    scale: np.ndarray  # (n,): for each of n hyperplanes the number by which its stored weights are multiplied to give w
+    square: np.ndarray  # (n,): for each hyperplane the squared L2 norm of its stored weights
+    size: np.ndarray  # (n,): for each hyperplane the L1 norm of its stored weights
+    due: np.ndarray  # (n,): for each hyperplane the sum of all L1 cuts so far, which every coordinate must undergo
+    paid: np.ndarray  # (n, d): for each coordinate of the weights the sum of the L1 cuts that it has undergone
 
 
 def as_samples(X, codes, cost, refuse=None):

@@ -47,15 +47,16 @@ _NONE = np.empty(0)
 class Point(NamedTuple):
     """The objective and its derivatives at the parameters theta."""
 
-    theta: np.ndarray  # (K, d + 1), the parameters, with the intercept last
+    theta: np.ndarray  # (K, d + 1): the parameters of K score functions for d columns, with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1), the gradient without the L1 term
+    gradient: np.ndarray  # (K, d + 1): the gradient, at theta, of the objective without the L1 term
     # the norm of the gradient; with an L1 term, of the smallest subgradient. It is a lower bound if `Likelihood.tol` is
     # set and the bound shows that the point is not optimal.
     norm: float
-    margin: float  # the least margin of all rows if there is no penalty, else -inf
-    curvature: np.ndarray | None  # second derivatives of the kind requested from `evaluate`
+    margin: float  # the least margin of a row, if there is no penalty; else -inf
+    # the matrix of second derivatives, of the kind that the caller of `evaluate` has requested
+    curvature: np.ndarray | None
 
     def is_optimal(self, tol):
         """Whether the gradient norm is at most tol times the ratio of the objective to log K, its value at theta = 0.

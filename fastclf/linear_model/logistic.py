@@ -362,10 +362,11 @@ class Fit(NamedTuple):
     """The result of `path_of` for one model."""
 
     problem: Likelihood
-    point: object  # the last `Point` of the solver
+    point: object  # the last `Point` that the solver reached
     n_iter: int
-    separated: bool  # whether a hyperplane separates the rows, and there is no penalty
-    coef: np.ndarray  # the coefficients, float64
+    # whether a hyperplane separates the rows while there is no penalty, so that no finite optimum exists
+    separated: bool
+    coef: np.ndarray  # the coefficients of the score functions, float64
     intercept: np.ndarray
 
     def attributes(self):

@@ -164,13 +164,14 @@ class Perceptron(SparsifiableClassifier):
         t_=Value(require_numbers, "iu"),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
-        _samples_met_=Array("int64", "n_learners"),  # the number of samples that each learner has seen
+        _samples_met_=Array("int64", "n_learners"),  # for each learner, the number of samples that it has learned from
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
             voters_=Array("float64", "n_voters", "n_features"),
             voter_intercepts_=Array("float64", "n_voters"),
-            voter_starts_=Starts("n_planes", "n_voters", full=True),  # the index of the first voter of each hyperplane
+            # for each hyperplane, the index of its first voter among all voters
+            voter_starts_=Starts("n_planes", "n_voters", full=True),
         ),
         # for average='averaged': the weights after the last sample, and the sums of each step times its sample's number
         **where(

@@ -60,7 +60,7 @@ _END, _ENOUGH = 1e-12, 1e-10
 class Solution(NamedTuple):
     """The result of `solved`: coefficients, rank and condition number."""
 
-    coef: np.ndarray  # (n_outputs, d), the weights w
+    coef: np.ndarray  # (n_outputs, d): the weight vector w of each output
     rank: int
     condition: float  # the condition number of A'A + alpha I
 

@@ -22,7 +22,8 @@ class FormulaPass(NamedTuple):
 
     search: Search
     query: np.ndarray  # (n_queries, d) float64: the queries; for 'correlation', each query minus its mean
-    notes: np.ndarray  # (n_queries, N_NOTES) float64: numbers that the kernel has computed from each query
+    # (n_queries, N_NOTES), float64: the numbers, such as norms, that the kernel has computed from each query
+    notes: np.ndarray
     found: Heaps | Hits
     panel: np.ndarray  # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space of the kernel
 

@@ -47,7 +47,7 @@ class LeafSort:
                 self.scale = metric.w ** (1 / metric.p)
             self.scale = np.nan_to_num(self.scale, posinf=1e300)
         self.rows = np.arange(n)  # (n,) intp: the row numbers, ordered by leaf once all nodes are cut
-        self.moved = np.empty(n, np.intp)  # (n,) intp, scratch space: the rows of a node in their new order
+        self.moved = np.empty(n, np.intp)  # (n,), intp: scratch space for row numbers of a node in their new order
         # (n,), dtype of X, scratch space: for each row of a node, the coordinate along which the node is cut
         self.keys, self.scratch = np.empty((2, n), X.dtype)
 
@@ -100,7 +100,8 @@ class Walk:
 
     def __init__(self, search, queries, found):
         n_queries = len(queries.query)
-        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and either Heaps or Hits
+        # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
+        self.search, self.queries, self.found = search, queries, found
         self.bound = np.full(n_queries, np.inf)  # (n_queries,): no row whose screen exceeds the bound is a neighbour
         # (n_queries,) intp: the node just above the leaves at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)

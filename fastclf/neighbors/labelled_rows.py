@@ -13,7 +13,8 @@ class LabelledRows(Neighbors):
 
     _state_table = declare(
         _classes=List("n_outputs", Array("any", None)),
-        _codes=Array("intp", "n_rows", "n_outputs"),  # each row's code, the number of its class, for each output
+        # for each row and output, the index of the row's class among the classes
+        _codes=Array("intp", "n_rows", "n_outputs"),
     )
 
     _columns = (*Neighbors._columns, "_codes")

@@ -41,7 +41,8 @@ class Pass:
     __slots__ = ("bound", "found", "panel", "queries", "search")
 
     def __init__(self, search, queries, found, panel):
-        self.search, self.queries, self.found = search, queries, found  # Search, Queries, and either Heaps or Hits
+        # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
+        self.search, self.queries, self.found = search, queries, found
         # (n_queries rounded up to a multiple of GROUP,) float64: a row whose screen exceeds a query's bound is farther
         # away than tau. All bounds are infinity at first, except that of padding queries, -1, which all screens exceed.
         self.bound = np.full(len(queries.screen_query), -1.0)

@@ -70,8 +70,8 @@ class Heaps:
 
     def __init__(self, distance, index):
         # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)
-        self.distance = distance  # (n_queries, k) float64
-        self.index = index  # (n_queries, k) intp
+        self.distance = distance  # (n_queries, k), float64: the distances of each query's nearest rows so far
+        self.index = index  # (n_queries, k), intp: the row numbers of each query's nearest rows so far
         self.k = index.shape[1]
         # (n_queries,) float64, lowered by kernels: a row farther away than this is no neighbour
         self.tau = np.full(len(index), np.inf)

@@ -19,7 +19,7 @@ _MANY_STEPS = 50
 # _EXACT_NUMBERS: the number of matrix entries in one block of rows of that computation.
 _NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 
-# A larger bound of alpha means a hard margin: no alpha of an optimum is that large in float64.
+# A larger upper bound of alpha means a hard margin, because no alpha at an optimum is that large in float64.
 HARD = 1e100
 
 
@@ -62,7 +62,7 @@ class Dual:
         How `smo.solve` ended.
     """
 
-    nu = 0.0  # the parameter nu of nu-SVC; `NuDual` sets it
+    nu = 0.0  # the parameter nu of nu-SVC, set by `NuDual`; 0 for C-SVC
 
     def __init__(self, gram, rows, y, C, coef=None):
         m = len(rows)

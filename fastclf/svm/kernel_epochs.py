@@ -22,11 +22,11 @@ _BLOCK_NUMBERS = 1 << 22
 class SampleBlock:
     """A block of samples as compiled code reads it; each support vector and each row of the block has a slot."""
 
-    values: np.ndarray  # (n_samples, n_slots), float64, the kernel values
-    slot: np.ndarray  # (n_samples,), intp, the slot of each sample's row
-    codes: np.ndarray  # (n_samples,), intc, each sample's class
-    steps: np.ndarray  # (n_samples, n_hyperplanes), float64, the amount that a mistake adds to |a|
-    wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8, whether the sample was a mistake; written by compiled code
+    values: np.ndarray  # (n_samples, n_slots), float64: the kernel values of each sample with the row in each slot
+    slot: np.ndarray  # (n_samples,), intp: the slot that holds each sample's row
+    codes: np.ndarray  # (n_samples,), intc: the index of each sample's class
+    steps: np.ndarray  # (n_samples, n_hyperplanes), float64: the amount that a mistake on the sample adds to |a|
+    wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8: whether the sample was a mistake; written by compiled code
 
 
 @dataclass(slots=True)
@@ -36,21 +36,26 @@ class Learner:
     Compiled code changes a, lag, least and square, one block of samples at a time; `epoch` changes the rest.
     """
 
-    values: Callable  # values(rows, columns): float64 kernel values between two lists of rows of X
-    codes: np.ndarray  # (n,), intc, the class of each row of X
-    steps: np.ndarray  # (n, n_hyperplanes), float64, the step that a mistake on a row takes
-    bias: float  # 1 with an intercept, else 0
-    budget: int  # the most support vectors, or 0 for no limit
+    values: Callable  # a function values(rows, columns): the kernel values, in float64, between two lists of rows of X
+    codes: np.ndarray  # (n,), intc: the index of the class of each row of X
+    steps: np.ndarray  # (n, n_hyperplanes), float64: the amount that a mistake on a row adds to the coefficient |a|
+    bias: float  # 1 if there is an intercept, else 0; it is added to every kernel value
+    budget: int  # the largest number of support vectors; 0: no limit
     average: str  # how training weights are used: "none", "averaged" or "voted"
-    support: np.ndarray  # (n_support,), int64, the rows of X that have coefficients
-    a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients; within a block (n_hyperplanes, n_slots)
-    lag: np.ndarray  # the shape of a; for each coefficient the sum of (change * number of samples before it)
+    support: np.ndarray  # (n_support,), int64: the numbers of the rows of X that have coefficients
+    # (n_hyperplanes, n_support), float64: each support vector's coefficient; within a block (n_hyperplanes, n_slots)
+    a: np.ndarray
+    # for each coefficient in `a`, the sum over its changes of the change times the number of samples before it
+    lag: np.ndarray
     t: int  # the number of samples learned so far
     positive: np.ndarray = field(init=False)  # (n_hyperplanes,), intc, the class on each hyperplane's positive side
     mistakes: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, the number of mistakes in all epochs
-    n_wrong: np.ndarray = field(init=False)  # (n_hyperplanes,), int64, the number of mistakes in the last epoch
-    least: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, the least y f(x) of the last epoch's samples
-    square: np.ndarray = field(init=False)  # (n_hyperplanes,), float64, sum of a f(x): |w|^2 if nothing was a mistake
+    # (n_hyperplanes,), int64: the number of mistakes of each hyperplane in the last epoch
+    n_wrong: np.ndarray = field(init=False)
+    # (n_hyperplanes,), float64: the least y f(x) of each hyperplane over the last epoch's samples
+    least: np.ndarray = field(init=False)
+    # (n_hyperplanes,), float64: the sum of a f(x) over samples, which is |w|^2 if none of them was a mistake
+    square: np.ndarray = field(init=False)
     radius: float = 0.0  # the largest K(x, x) + bias of any sample
     log: list = field(default_factory=list)  # with "voted": the logged mistakes of each block, for `gather_votes`
 

@@ -30,9 +30,10 @@ _SCORED_NUMBERS = 1 << 22
 class Before(NamedTuple):
     """What earlier calls of `partial_fit` have learned, with a column for each support vector."""
 
-    a: np.ndarray  # (n_hyperplanes, n_support), float64, the coefficients after the last sample
-    lag: np.ndarray  # the shape of a; for each coefficient the sum of (change * number of samples before the change)
-    votes: dict | None  # with average="voted": the attributes that `gather_votes` returned
+    a: np.ndarray  # (n_hyperplanes, n_support), float64: the coefficients after the last sample
+    # for each coefficient in `a`, the sum over its changes of the change times the number of samples before it
+    lag: np.ndarray
+    votes: dict | None  # with average="voted": the attributes returned by `gather_votes`; else None
 
 
 class KernelPerceptron(ScoreClassifier):
@@ -139,13 +140,15 @@ class KernelPerceptron(ScoreClassifier):
         dual_coef_=Array("float64", "n_planes", "n_support"),
         intercept_=Array("float64", "n_planes"),
         _gamma_=Value(require_number, 0),
-        # for later calls of `partial_fit`: the number of samples, the last coefficients, and the lag of their average
+        # what later calls of `partial_fit` need: _t_, the number of samples; _last_, the last coefficients; _lag_, the
+        # lags of their average
         _t_=Value(require_integer, 0),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_number, -np.inf),
         _last_=Array("float64", "n_planes", "n_support"),
         _lag_=Array("float64", "n_planes", "n_support"),
-        _support_rows_=or_none(Matrix("n_support", "n_features")),  # None if the kernel is precomputed
+        # the support vectors; None if the kernel is precomputed
+        _support_rows_=or_none(Matrix("n_support", "n_features")),
         **where(has("votes_"), **VOTES),
     )
 

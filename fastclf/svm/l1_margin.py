@@ -44,11 +44,11 @@ _STALE, _GAIN = 10, 1e-12
 class Point(NamedTuple):
     """A hyperplane with its objective, gradient and violations."""
 
-    w: np.ndarray  # (d + 1,), the weights, with that of the bias column
+    w: np.ndarray  # (d + 1,): the weights of d columns, then that of the bias column
     z: np.ndarray
     objective: float
-    gradient: np.ndarray  # the gradient of the losses, without the penalty
-    violations: np.ndarray  # for each weight, the absolute value of the smallest subgradient
+    gradient: np.ndarray  # (d + 1,): the gradient of the losses, without that of the L1 penalty
+    violations: np.ndarray  # (d + 1,): for each weight the absolute value of the objective's smallest subgradient
 
 
 class L1Newton:

@@ -372,10 +372,10 @@ class Shared(NamedTuple):
     """What the searches for all hyperplanes of a fit share; only read."""
 
     model: LinearSVC
-    X: object  # the rows of the fit, an ndarray or Csr of shape (n, d)
-    squares: np.ndarray  # (n,), float64, the squared lengths of the rows
-    small: object  # the rows as `SmallRows` if `small_planes` solves the problem, else None
-    threads: int  # the number of threads for one hyperplane
+    X: object  # the training rows, an ndarray or Csr of shape (n, d)
+    squares: np.ndarray  # (n,), float64: the squared length of each row
+    small: object  # the rows as `SmallRows` if `small_planes` solves the problem; else None
+    threads: int  # the number of threads that compute one hyperplane
     progress: Progress
     seed: int
     reduced: list  # for few rows, rows of n numbers with the same inner products; else empty

@@ -46,13 +46,14 @@ _SUSPECTS = 256
 class Limits(NamedTuple):
     """The limits of a solution: accuracy, steps, threads and memory."""
 
-    tol: float  # the violation at which the solution ends
+    tol: float  # the largest violation of the optimality conditions with which a solution is accepted
     max_iter: int
     shrinking: bool
     threads: int
-    kept_bytes: float  # memory for the cache of rows of the kernel matrix
-    newton_bytes: float  # memory for the matrix of a Newton step
-    largest_set: int  # the most rows of a working set, and of a dual solved with its whole kernel matrix
+    kept_bytes: float  # the memory, in bytes, for the cache of rows of the kernel matrix
+    newton_bytes: float  # the memory, in bytes, for the matrix of a Newton step
+    # the largest number of rows in a working set, and of a dual problem that is solved with its whole kernel matrix
+    largest_set: int
 
 
 class Inseparable(Exception):

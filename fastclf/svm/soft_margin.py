@@ -190,10 +190,10 @@ class Problem:
 class Proof(NamedTuple):
     """A hyperplane, its dual variables, and how far both are from the optimum."""
 
-    w: np.ndarray  # (d + 1,), float64, w and the weight of the bias column
-    b: float  # the part of the intercept that is not in the bias column
-    alpha: np.ndarray  # (n,), float64, the dual variables
-    z: np.ndarray  # (n,), float64, 1 - y_i (w x_i + b)
+    w: np.ndarray  # (d + 1,), float64: the weights w of d columns, then that of the bias column
+    b: float  # the part of the intercept that the bias column does not hold
+    alpha: np.ndarray  # (n,), float64: the dual variable of each row
+    z: np.ndarray  # (n,), float64: 1 - y_i (w x_i + b) of each row i
     primal: float  # the primal objective at (w, b)
     dual: float
     violation: float  # the largest violation of the optimality conditions

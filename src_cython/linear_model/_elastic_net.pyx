@@ -67,19 +67,20 @@ def descend(
     return sqrt(total)
 
 
-# The state of sweeps over K (p + 1) coordinates: columns of X, and numbers of each row. Column p, the last, is 1 in all
-# rows.
+# The state of sweeps over the K (p + 1) coordinates of the model: K classes and p columns of X, then a column of ones.
 cdef struct state_t:
     Py_ssize_t n
     Py_ssize_t p
     Py_ssize_t K
-    const long long* starts  # (p + 1,) the first entry of each sparse column, and the end; NULL: dense columns
-    const int* rows          # the row of each entry
-    const double* x          # the entries of sparse columns, or dense columns (p, n)
-    const double* weight     # (K, n) a p (1 - p); with K > 1 a p
-    const double* share      # (K, n) the probabilities p; used with K > 1
-    double* s                # (K, n) X (u - u0); changed
-    double* mean             # (n,) sum_k p_k s_k, changed; used with K > 1
+    # (p + 1,): the index of each sparse column's first entry, then the number of entries; NULL: columns are dense
+    const long long* starts
+    const int* rows          # the row number of each entry of the sparse columns
+    const double* x          # the values of the entries of sparse columns, or the dense columns (p, n)
+    # (K, n): row weights a; with K = 1 multiplied by p (1 - p), with K > 1 by p, where p are the probabilities
+    const double* weight
+    const double* share      # (K, n): the probability p of each class for each row; used with K > 1
+    double* s                # (K, n): the change X (u - u0) of each row's score; updated
+    double* mean             # (n,): the sum over classes of p_k s_k for each row; updated; used with K > 1
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:

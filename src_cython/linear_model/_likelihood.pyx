@@ -2,7 +2,7 @@
 #
 #     two classes:  loss_i = log(1 + exp(-m_i)),  m_i = +-s_i,  s_i = w z_i                          K = 1
 #     more:         loss_i = log(sum_k exp(s_ik)) - s_i,y(i),  s_ik = w_k z_i                        K classes
-#     sums of weight_i times:  loss_i,  r_ik z_i,  a_ikm z_i z_i',    r = d loss / d s,  a = d2 loss / d s2
+#     sums of:  weight_i loss_i,  r_ik z_i,  weight_i a_ikm z_i z_i',    r = weight d loss / d s,  a = d2 loss / d s2
 #
 # in:      rows X, dense or CSR, their classes y and weights, parameters W
 # changed: sums over the rows so far: sums = [loss, least margin, ...], grad and, if wanted, hess, with a block for each
@@ -53,12 +53,14 @@ cdef struct pass_t:
     Py_ssize_t d               # the number of columns of X
     Py_ssize_t ld
     Py_ssize_t n_classes       # the number of classes, but 1 for two classes
-    Py_ssize_t width           # for sparse rows: K, rounded up to whole vectors unless it is 1
+    # the number K of classes, for sparse rows, rounded up to a multiple of a SIMD vector's length unless it is 1
+    Py_ssize_t width
     const int* codes           # (n,) the class of each row
     const double* weights      # (n,) the weight of each row, or NULL if all are 1
     double bias                # the value of the bias column: 1, or 0 without intercept
     const double* shift        # (d,), the numbers that are subtracted from each dense row
-    const double* factor       # (d,), the factors of each dense row after that
+    # (d,): the factors by which each dense row is multiplied after the subtraction of `shift`
+    const double* factor
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
@@ -67,12 +69,13 @@ cdef struct pass_t:
     double* hess               # (blocks, d + 1, ld) the second derivatives
     double* residuals          # (n, width) or NULL: where r of sparse rows goes, instead of into grad
     # scratch space
-    double* s                  # (K, ROWS) the scores, which are replaced by r
-    double* weight             # (ROWS,) the weights; 0 beyond the last row
-    double* bend               # (ROWS,) weight times a for two classes; for more 1 / weight, or 0 if the weight is 0
-    double* z                  # (ROWS, ld) a panel z; for sparse rows one row of `width` numbers
+    double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
+    double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
+    # (ROWS,): for two classes weight times a; for more classes 1 / weight, or 0 if the weight is 0
+    double* bend
+    double* z                  # (ROWS, ld): the rows z of a panel; for sparse rows one row of `width` numbers
     double* zt                 # (ld, ROWS) the panel z, transposed
-    double* az                 # (d + 1, ROWS) weight times a times z, transposed
+    double* az                 # (d + 1, ROWS): weight times a times z for each row of a panel, transposed
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
@@ -308,7 +311,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """For K > 1: replace weighted probabilities by r = weight (probability - [class of the row])."""
+    """For K > 1: turn weight times probability into r = weight (probability - [class of the row])."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):

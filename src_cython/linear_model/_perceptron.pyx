@@ -37,32 +37,37 @@ from _status cimport FASTCLF_OK
 ctypedef struct epoch_t:
     bint intercept
     double eta
-    double* to_w           # (hyperplanes, d) where steps are added: w itself, or the sum of a batch
-    double* to_b           # (hyperplanes,) where steps of the intercepts are added
+    # (m, d): the array to which steps of m hyperplanes are added: w itself, or the sum of a batch
+    double* to_w
+    double* to_b           # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
     # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is T w - lag_w
     double* lag_w
-    double* lag_b          # (hyperplanes,) the same sums for the intercepts, or NULL
-    double* loss           # (n,) sums of -y f over the mistakes
-    double* margin         # (n,) the least y f over the correct samples
-    int64_t* mistakes      # (n,) the number of mistakes
-    int64_t* since         # (n,) the number of the first sample after the last mistake
-    int64_t* record        # (n,) the longest run without a mistake; NULL if the ends of runs do not matter
-    double* square         # the largest |x|^2 so far; NULL if not wanted
+    # (m,): for each intercept the sum over all steps of t times the step; NULL without an average
+    double* lag_b
+    # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
+    double* loss
+    # (n,): for each learner the least y f over the samples without a mistake, where f is the score and y the label
+    double* margin
+    int64_t* mistakes      # (n,): the number of mistakes of each learner in the epoch
+    int64_t* since         # (n,): for each learner the number of the first sample after its last mistake
+    int64_t* record        # (n,): the length of each learner's longest run without a mistake; NULL without a pocket
+    double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has computed it
     int64_t t              # the number of the next sample, counted from the start of the training
-    int64_t n_logged       # the number of mistakes in the log
-    int64_t* log_sample    # the sample number t of each mistake; NULL without a log
-    int64_t* log_row       # the row of each mistake
-    double* log_step       # the length of the step for each mistake
+    int64_t n_logged       # the number of logged mistakes; 0 without a log
+    int64_t* log_sample    # the number t of the sample at which each logged mistake was made; NULL without a log
+    int64_t* log_row       # the row number of each logged mistake; NULL without a log
+    double* log_step       # the length of the step of each logged mistake; NULL without a log
 
 # The state of the penalty of n hyperplanes, from a `Shrinking` of `epochs.py`.
 ctypedef struct shrinking_t:
     double alpha
     double l1_ratio
-    double* scale          # (n,) the ratio of w to the stored weights
-    double* square         # (n,) |w|^2 for the stored weights
-    double* size           # (n,) |w|_1 for the stored weights
-    double* due            # (n,) the sum of all L1 cuts so far, which are due for every coordinate
-    double* paid           # (n, d) sum of the cuts already applied to each coordinate
+    double* scale          # (n,): for each hyperplane the number by which its stored weights are multiplied to give w
+    double* square         # (n,): for each hyperplane the squared L2 norm of its stored weights
+    double* size           # (n,): for each hyperplane the L1 norm of its stored weights
+    # (n,): for each hyperplane the sum of all L1 cuts so far, which every coordinate must undergo
+    double* due
+    double* paid           # (n, d): for each coordinate of the weights the sum of the L1 cuts that it has undergone
 
 
 cdef enum:
@@ -99,7 +104,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Add step x to hyperplane k, and t step x to its lag."""
+    """Add step times x to the weights of hyperplane k and, for averages, t times step times x to lag_w."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -151,7 +156,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one hyperplane and dense rows, without lags, records and logs; fast for correct rows."""
+    """`learn` for a single hyperplane and dense rows, if neither averages, nor runs, nor a log are wanted."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -197,7 +202,7 @@ cdef void learn_dense(
 cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for one hyperplane and sparse rows, without lags, records and logs."""
+    """`learn` for a single hyperplane and sparse rows, if neither averages, nor runs, nor a log are wanted."""
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -232,7 +237,7 @@ cdef void learn_sparse(
 cdef Py_ssize_t learn_each(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn`, by a faster loop for one hyperplane without lags, records and logs."""
+    """`learn` for a single hyperplane by a faster loop, if neither averages, nor runs, nor a log are wanted."""
     cdef Py_ssize_t sample, row, n, end
     cdef const int* index
     cdef const floating* x

@@ -15,18 +15,19 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # a dense row is prefetched this number of samples before its turn
+    AHEAD = 16  # a dense row is prefetched when the sample this number of places before it is learned from
 
 ctypedef struct rows_t:
     Py_ssize_t d
     Py_ssize_t n_rows
-    const int64_t* order   # the row of each sample; NULL: sample i is row i
+    const int64_t* order   # the row number of each sample; NULL: sample i is row i
     # (n_rows + 1,) the first entry of each sparse row, and the end of the last one; NULL: rows are dense
     const int64_t* indptr
-    const int* index       # the column of each entry of the sparse rows
-    bint ones              # whether every entry of the sparse rows is 1
-    const int* code        # (n_rows,) the class of each row
-    const double* cost     # (n_rows,) the factor c of each row's step; NULL: all 1
+    const int* index       # the column number of each entry of sparse rows
+    bint ones              # whether every stored entry of the sparse rows is 1
+    const int* code        # (n_rows,): the index of each row's class
+    # (n_rows,): the factor of each row's step, such as its sample weight; NULL: all factors are 1
+    const double* cost
 
 ctypedef fused number:  # the type of the weights; `floating` is the type of the rows
     float
@@ -34,11 +35,12 @@ ctypedef fused number:  # the type of the weights; `floating` is the type of the
 
 ctypedef struct hyperplanes_t:
     Py_ssize_t n           # the number of hyperplanes: 1, or the number of classes
-    const int* positive    # (n,) the class on the positive side of each hyperplane
-    double* w              # (n, d) the weights
-    double* b              # (n,) the intercepts
-    const double* up       # (n,) the class weight of the positive class; in joint learning, of class k
-    const double* down     # (n,) the class weight of all other classes
+    const int* positive    # (n,): the index of the class on each hyperplane's positive side
+    double* w              # (n, d): the weight vector of each hyperplane
+    double* b              # (n,): the intercept of each hyperplane
+    # (n,): for each hyperplane the class weight of its positive class; in joint learning the weight of class k
+    const double* up
+    const double* down     # (n,): for each hyperplane the class weight of all other classes
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:

@@ -9,23 +9,25 @@ from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code
-    const unsigned char* code       # the codes of all rows, in panels
+    const unsigned char* code       # the codes of all rows of X, in panels of rows side by side
     const Py_ssize_t* rows          # (n_places,) the row at each place, n_rows where there is none; NULL: row i at i
     const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
-    const float* slack              # (n_blocks,) the largest e(x) of each block of rows
+    const float* slack              # (n_blocks,): the largest coding error e(x) in each block of rows
     const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
     const unsigned char* query_code  # (n_queries + padding, width) codes: int8, or for manhattan bytes of 1..255
     const double* query_base        # (n_queries,) the query's term that `key_limit` subtracts
     const double* query_slack       # (n_queries,) e(q), the error of the query's code
     const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
-    const double* query_per         # (n_queries,) the factor that converts distances into units of step
+    const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
     const double* query_shift       # (n_queries,) mu'q plus a bound of the errors, for dot
     Py_ssize_t stride               # every stride-th block is in the sample, which is searched first; 0: no sample
     Py_ssize_t capacity             # the capacity of each list
-    Py_ssize_t* list_size           # (n_queries,) the number of rows in each query's list
-    Py_ssize_t* list_mark           # (n_queries,) the size of a list at which it is refined next
+    Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
+    # (n_queries,): the number of rows at which each query's candidate list is shortened next
+    Py_ssize_t* list_mark
     Py_ssize_t* list_place          # (n_queries, capacity) the places of the rows of each list
-    int* list_key                   # (n_queries, capacity) a key orders rows by their lower bound, nearest first
+    # (n_queries, capacity): for each listed row a key that is larger for a larger lower bound of its distance
+    int* list_key
     double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
     Py_ssize_t* best_row            # (n_best,) the row numbers of the heap of `best_key`
     Py_ssize_t n_best

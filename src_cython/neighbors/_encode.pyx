@@ -69,8 +69,9 @@ ctypedef struct coder_t:
     Py_ssize_t n_codes              # the number of coordinates of a code, padding included
     const double* center
     double scale
-    const float* axes               # (n_codes, d) the axes of the projection, and a last row of zeros
-    const float* axes_t             # (d rounded up to a multiple of 4, m) the transposed axes, zeros at the end
+    const float* axes               # (n_codes, d): the axes of the projection, and a last row of zeros
+    # (d rounded up to a multiple of 4, m): the axes of the projection, transposed, with zeros at the end
+    const float* axes_t
     float step
     float shift
     double kappa
@@ -79,7 +80,7 @@ ctypedef struct coder_t:
     float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
     float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel
     int* code                       # (n_codes, ROWS_F) scratch space: the codes of the rows of a panel
-    float* one                      # (d + n_codes,) scratch space: a single row and its projection
+    float* one                      # (d + n_codes,): scratch space for a single row and its projection
 
 
 cdef tuple fill_coder(coder_t* c, coder, bint inner, Py_ssize_t d, Py_ssize_t n_codes):

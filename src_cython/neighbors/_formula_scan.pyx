@@ -53,10 +53,11 @@ CODES = {
 ctypedef struct formula_t:
     int code
     Py_ssize_t d
-    const double* V             # variances, (d,), for seuclidean; inverse covariance, (d, d), for mahalanobis; or NULL
-    double* panel               # (d, ROWS) rows side by side
-    double* scratch             # (d, ROWS) scratch space for mahalanobis
-    double* notes               # (N_NOTES, ROWS) the numbers noted for the rows of the panel
+    # for seuclidean (d,): the variance of each feature; for mahalanobis (d, d): the inverse covariance; NULL otherwise
+    const double* V
+    double* panel               # (d, ROWS): the rows of a panel side by side, coordinate by coordinate
+    double* scratch             # (d, ROWS): scratch space for the Mahalanobis distances of a panel
+    double* notes               # (N_NOTES, ROWS): the numbers, such as norms, computed once for each row of the panel
 
 
 cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) noexcept nogil:

@@ -34,7 +34,7 @@ CODES = {
     "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
-# A block of queries is padded to a multiple of GROUP; the bounds of padding queries are below every screen.
+# Blocks of queries are padded to a multiple of this number; no row passes the bounds of padding queries.
 GROUP = 4
 
 # The number of rows of a panel, by the dtype of X.

@@ -17,11 +17,12 @@ ctypedef struct search_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     Py_ssize_t n_queries
-    const double* query           # (n_queries, d) the queries, for exact distances
+    const double* query           # (n_queries, d): the queries, from which exact distances are computed
     const void* screen_query      # (n_queries, d) in X's type: the queries, for screens; padded to a multiple of 4 rows
     const double* query_error     # (n_queries,) distance between query and screen_query; for dot the query's norm
     double* tau                   # (n_queries,) a row farther away than this is no neighbour
-    double* bound                 # (n_queries,) the largest screen of a row within tau; -1 for padding queries
+    # (n_queries,): the largest screen (a bound by rounded values) of a row within tau; -1 for padding queries
+    double* bound
     Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within tau are wanted
     double* distance              # (n_queries, k) the distances of each query's heap of (distance, row) pairs
     Py_ssize_t* index             # (n_queries, k) the row numbers of each query's heap of (distance, row) pairs

@@ -16,15 +16,17 @@ import numpy as np
 
 ctypedef struct ballot_t:
     Py_ssize_t k
-    const double* distance   # (n, k) the distance of each neighbour, ascending for each query
-    const Py_ssize_t* index  # (n, k) the row number of each neighbour
-    const double* given      # (n, k) votes v_j by the user's function, or NULL
+    const double* distance   # (n, k): the distances of each query's k neighbours, ascending
+    const Py_ssize_t* index  # (n, k): the row numbers of each query's k neighbours
+    const double* given      # (n, k): the votes v_j that the user's function gives; NULL: there is no such function
     const double* taken      # (n, k) the multiplicity taken_j of each neighbour; NULL: all are 1
-    bint by_distance         # if `given` is NULL: whether the vote v_j is d_0 / d_j, not 1
+    # whether a vote v_j is d_0 / d_j, where d_j is the neighbour's distance, not 1; used if `given` is NULL
+    bint by_distance
 
 ctypedef struct count_t:
-    double* count            # (n_classes,) the votes of each class; 0 between two queries
-    double* far              # (n_classes,) the sum of the distances of each class's voters; 0 between two queries
+    double* count            # (n_classes,): the sum of the votes for each class; 0 between two queries
+    # (n_classes,): the sum of the distances of the neighbours that vote for each class; 0 between two queries
+    double* far
     bint nearer              # whether a tie of votes goes to the smaller sum of distances, not to the first class
     Py_ssize_t best          # the class with the most votes; -1 before the first vote
 

@@ -26,14 +26,14 @@ ctypedef struct machine_t:
     Py_ssize_t d               # the number of columns, without the bias column
     Py_ssize_t K               # the number of classes
     Py_ssize_t ld              # K rounded up to a multiple of LANES; entries beyond K are 0
-    const int64_t* code        # (n,), the class y of each row
-    const double* cost         # (n,), the cost c of each row
-    const double* square       # (n,), A = |x|^2 of each row
-    double bias                # the value of the bias column
-    double* w                  # (d + 1, ld), weights; changed
-    double* alpha              # (n, ld), dual variables; changed
-    double* violation          # (n,), out: the violation of each row before its step
-    double* g                  # (2, ld), scratch space for g and D of one row
+    const int64_t* code        # (n,): the class y of each row
+    const double* cost         # (n,): the cost c of each row, the upper bound of its alpha for its own class
+    const double* square       # (n,): A = |x|^2, the squared length of each row
+    double bias                # the value of the bias column, which stands for the intercept
+    double* w                  # (d + 1, ld): the weights of each column and, last, of the bias column; updated
+    double* alpha              # (n, ld): the dual variables of each row and class; updated
+    double* violation          # (n,): written: the violation of the optimality conditions by each row before its step
+    double* g                  # (2, ld): scratch space for the gradients g and D (top of this file) of one row
 
 
 cdef machine_t as_machine(machine) except *:

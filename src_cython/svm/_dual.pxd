@@ -15,21 +15,21 @@ ctypedef struct dual_t:
     Py_ssize_t n       # the number of rows
     Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
     # the arrays, each of shape (ld,):
-    double* y          # the labels, +1 or -1; set once
-    double* lower      # the lower bounds of b; written by `set_bounds`
-    double* upper      # the upper bounds of b; written by `set_bounds`
-    double* coef       # the variables b; changed by steps
-    double* f          # the gradient Kb - y, but for rounding; changed by steps
-    double* diagonal   # the diagonal of K; set once by the caller that has K
-    double* rise       # 0 where b may rise, else infinity; `place` updates it after a change of coef or bounds
-    double* fall       # 0 where b may fall, else -infinity; updated by `place` too
+    double* y          # (ld,): the labels, +1 or -1; set once
+    double* lower      # (ld,): the lower bounds of the variables b; written by `set_bounds`
+    double* upper      # (ld,): the upper bounds of the variables b; written by `set_bounds`
+    double* coef       # (ld,): the variables b; changed by steps
+    double* f          # (ld,): the gradient Kb - y, except for rounding errors; changed by steps
+    double* diagonal   # (ld,): the diagonal of the kernel matrix K; set once by the caller that has K
+    double* rise       # (ld,): 0 where b may rise, else infinity; `place` updates it after a change of coef or bounds
+    double* fall       # (ld,): 0 where b may fall, else -infinity; `place` updates it after a change of coef or bounds
     bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 
 # The extreme values of f; their difference is the violation.
 ctypedef struct ends_t:
-    double least       # the smallest f of the rows that may rise, or infinity
-    double most        # the largest f of the rows that may fall, or -infinity
-    Py_ssize_t at      # a row with the smallest f
+    double least       # the smallest f of the rows whose b may rise; infinity if there is none
+    double most        # the largest f of the rows whose b may fall; -infinity if there is none
+    Py_ssize_t at      # the number of a row whose b may rise and whose f is the smallest
 
 cdef enum:
     # the positions of the numbers that prove a solution

@@ -28,27 +28,29 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
 # A block of samples: the arrays of a `kernel_epochs.SampleBlock`.
 ctypedef struct samples_t:
     Py_ssize_t n
-    const double* values       # (n, n_slots), kernel values between each sample and the row of each slot
-    const Py_ssize_t* slot     # (n,), the slot of each sample's row
-    const int* code            # (n,), each sample's class
-    const double* step         # (n, K), the amount that a mistake adds to |a|
-    unsigned char* wrong       # (n, K), out: whether the sample was a mistake
+    const double* values       # (n, n_slots): the kernel values between each sample and the support vector in each slot
+    const Py_ssize_t* slot     # (n,): the slot that holds each sample's row
+    const int* code            # (n,): the index of each sample's class
+    const double* step         # (n, K): the amount that a mistake on the sample adds to |a|
+    unsigned char* wrong       # (n, K): written: whether the sample was a mistake
 
 # The hyperplanes: the arrays and numbers of a `kernel_epochs.Learner`.
 ctypedef struct learner_t:
     # fields that are only read:
-    Py_ssize_t K               # the number of hyperplanes
+    Py_ssize_t K               # the number K of hyperplanes
     Py_ssize_t n_slots
-    const int* positive        # (K,), the class on the positive side of each hyperplane
+    const int* positive        # (K,): the index of the class on the positive side of each hyperplane
     double bias
     double t                   # the number of samples before the current one
-    Py_ssize_t budget          # the most support vectors, or 0 for no limit
+    Py_ssize_t budget          # the largest number of support vectors; 0: no limit
     # fields that are changed:
     Py_ssize_t n_support       # the number of slots with a coefficient other than 0
-    double* a                  # (K, n_slots), the coefficients
-    double* lag                # (K, n_slots), for each coefficient the sum of (change * number of samples before it)
-    double* least              # (K,), the least y f of the samples of the epoch
-    double* square             # (K,), the sum of a f over the samples of the epoch; |w|^2 if none was a mistake
+    double* a                  # (K, n_slots): the coefficient of each support vector in each hyperplane
+    # (K, n_slots): for each coefficient the sum of (change * number of samples before it), for averages
+    double* lag
+    double* least              # (K,): the least y f over the epoch's samples, where f is the score and y the label
+    # (K,): the sum over the epoch's samples of a f, which is |w|^2 if none of them was a mistake
+    double* square
 
 
 cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:

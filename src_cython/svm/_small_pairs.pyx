@@ -40,12 +40,13 @@ ctypedef struct pairs_t:
     Py_ssize_t n_pairs
     Py_ssize_t n_Cs
     const int64_t* start       # (n_classes + 1,), the first row of each class, and n
-    const double* C            # (n_Cs, n), the upper bound of alpha of each row
+    const double* C            # (n_Cs, n): for each C, the upper bound of alpha of each row
     double* coef               # (n_Cs, n_classes - 1, n), out: y alpha; in: the start for the first C
-    double* proof              # (n_Cs, n_pairs, N_PROOFS), out: how good each solution is
+    # (n_Cs, n_pairs, N_PROOFS): written: for each solution the intercept, the violation and further proofs
+    double* proof
     int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps
     signed char* status        # (n_Cs, n_pairs), out: the status of each solution
-    double tol                 # the largest violation of a solved pair
+    double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
     double rounding            # the rounding error of a kernel value
     int64_t max_iter           # the most steps for a pair and a C
     int64_t patience           # the number of visits of rows after which a pair is slow
@@ -54,12 +55,13 @@ ctypedef struct pairs_t:
 # The arrays of a `small_pairs.Tiles`, only read: kernel values from which each pair copies its matrix, or the matrix of
 # a single pair. All are float or all double.
 ctypedef struct tiles_t:
-    const void* whole          # the matrix of the single pair, or NULL
-    Py_ssize_t whole_ld        # the distance of two rows of `whole`, in numbers
+    const void* whole          # the kernel matrix of the single pair; NULL if there are several pairs
+    Py_ssize_t whole_ld        # the distance between two rows of `whole`, in numbers
     const void* squares        # the kernel matrices of groups of classes, one after another
-    const int64_t* square_at   # (n_classes,), the index in `squares` at which the matrix of each class begins
+    const int64_t* square_at   # (n_classes,): the index in `squares` at which the matrix of each class's group begins
     const int64_t* square_ld   # (n_classes,), the distance of two rows of that matrix, in numbers
-    const void* cross          # kernel values between the rows of one group and those of some later classes
+    # the kernel values between the rows of one group of classes and those of some later classes
+    const void* cross
     Py_ssize_t cross_ld        # the distance of two rows of `cross`, in numbers
     const int64_t* cross_row   # (n_classes,), the first row of each class in `cross`, or -1
     const int64_t* cross_column  # (n_classes,), the first column of each class in `cross`, or -1
@@ -69,10 +71,10 @@ ctypedef struct pair_t:
     Py_ssize_t n_a             # the number of rows of class a
     Py_ssize_t n_b             # the number of rows of class b
     double sign_a              # y of the rows of a; those of b have the other sign
-    double* coef_a             # (n_a,), y alpha of the rows of a; in and out
-    double* coef_b             # (n_b,), y alpha of the rows of b; in and out
-    const double* C_a          # (n_a,), the upper bounds of alpha
-    const double* C_b          # (n_b,), the upper bounds of alpha
+    double* coef_a             # (n_a,): y alpha of the rows of class a; read and written
+    double* coef_b             # (n_b,): y alpha of the rows of class b; read and written
+    const double* C_a          # (n_a,): the upper bounds of alpha of class a
+    const double* C_b          # (n_b,): the upper bounds of alpha of class b
 
 # The position at which the next call of `solve_list` goes on.
 ctypedef struct position_t:
@@ -231,7 +233,7 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    double off_positive, off_negative    # Kb - f of the rows of each class
+    double off_positive, off_negative    # off_positive, off_negative: Kb - f of the rows of each class
     double r, least                      # the margin, and the least value that serves as unit of violations
 
 

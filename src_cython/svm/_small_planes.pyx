@@ -21,17 +21,18 @@ cdef double FLAT = 1e-9   # a line search ends when the slope is this share of t
 
 cdef struct plane_t:
     Py_ssize_t n, d        # the number of rows, and their padded length
-    const double* X        # (n, d), the rows
-    const double* y        # (n,), the labels, 1 or -1
+    const double* X        # (n, d): the training rows
+    const double* y        # (n,): the label of each row, 1 or -1
     const double* cost     # (n,), the cost of each row
-    double* w              # (d,), the weights; changed
-    double* z              # (n,), z = 1 - y w.x; changed
-    double* u              # (n,), u = y p.x; scratch space
-    double* active         # (n,), the cost of rows in the matrix, else 0; changed
-    double* matrix         # (d, d), the matrix 1 + 2 sum cost x x', right of the diagonal; changed
-    double* factor         # (d, d), the Cholesky factor; scratch space
+    double* w              # (d,): the weights of the hyperplane; updated
+    double* z              # (n,): z = 1 - y w.x of each row; updated
+    double* u              # (n,): u = y p.x of each row, where p is the step; scratch space
+    double* active         # (n,): the cost of each row whose loss is in the matrix, else 0; updated
+    # (d, d): the matrix of second derivatives, 1 + 2 sum cost x x', of which the right of the diagonal is set; updated
+    double* matrix
+    double* factor         # (d, d): the Cholesky factor of the matrix; scratch space
     double* p              # (d,), the step of Newton's method; scratch space
-    Py_ssize_t* moved      # (n,), rows to add or remove; scratch space
+    Py_ssize_t* moved      # (n,): the numbers of the rows to add to the matrix or remove from it; scratch space
 
 
 cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:

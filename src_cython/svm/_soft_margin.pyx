@@ -125,11 +125,11 @@ def add_products_sparse(
 # A line search along a direction: the arrays of a `proximal_newton.Line`, only read.
 ctypedef struct line_t:
     Py_ssize_t n               # the number of rows
-    const double* z            # (n,), z = 1 - y (w x + b) where the line begins
-    const double* q            # (n,), the decrease of z per unit of length
-    const double* centre       # (n,), alpha at z = 0 if it had no bounds
-    const double* gain         # (n,), the derivative of alpha by z, between the bounds
-    const double* most         # (n,), the upper bound of alpha
+    const double* z            # (n,): z = 1 - y (w x + b) of each row at the start of the line
+    const double* q            # (n,): the amount by which z decreases per unit of step length
+    const double* centre       # (n,): the value that alpha would have at z = 0 if it had no bounds
+    const double* gain         # (n,): the derivative of alpha with respect to z, between the bounds
+    const double* most         # (n,): the upper bound of each row's alpha
 
 
 cdef line_t as_line(line):
@@ -231,19 +231,19 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
 # Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
 ctypedef struct descent_t:
     # fields that are only read, the same for all epochs:
-    const double* y            # (n,), the labels, +1 or -1
-    const double* most         # (n,), U_i, the upper bounds of alpha
-    const double* ridge        # (n,), r_i, the factors of alpha_i^2 / 2
+    const double* y            # (n,): the label of each row, +1 or -1
+    const double* most         # (n,): U_i, the upper bound of each row's alpha
+    const double* ridge        # (n,): r_i, the factor of alpha_i^2 / 2 in the dual objective
     const double* square       # (n,), |x_i|^2, the squared lengths of the rows
     double bias                # the value of the bias column
-    double offset              # added to each score: the part of the intercept without bias * w[d]
+    double offset              # the part of the intercept that is not bias * w[d]; it is added to each score
     # fields that are only read, set anew for each epoch:
-    const int64_t* order       # (n_order,), the rows of the epoch
-    double high                # a row with alpha = 0 is left out if its gradient is above this
-    double low                 # a row with alpha = U_i is left out if its gradient is below this
+    const int64_t* order       # (n_order,): the numbers of the rows that the epoch visits, in order
+    double high                # the gradient above which a row with alpha = 0 is left out of the next epochs
+    double low                 # the gradient below which a row with alpha = U_i is left out of the next epochs
     # fields that are changed:
-    double* alpha              # (n,), the dual variables
-    double* w                  # (d + 1,), v, the weights; the last one is that of the bias column
+    double* alpha              # (n,): the dual variable alpha of each row
+    double* w                  # (d + 1,): the weights v, last that of the bias column
     signed char* kept          # (n_order,), out: whether the next epoch visits the row
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0
