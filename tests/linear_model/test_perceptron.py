@@ -523,7 +523,7 @@ def test_bad_arguments_get_one_sentence(name):
 
 def test_bad_arguments_of_partial_fit_get_one_sentence():
     for parameters, arguments, sentence in (
-        ({}, {}, "classes must be passed on the first call to partial_fit; it is None, and every label"),
+        ({}, {}, "classes must be passed on the first call to partial_fit; classes is None, and a list of all labels"),
         ({"early_stopping": True}, {"classes": [0, 1]}, "early_stopping is True; partial_fit"),
         ({"class_weight": "balanced"}, {"classes": [0, 1]}, "class_weight is 'balanced', which needs all rows"),
         ({}, {"classes": [0, 2]}, r"target label\(s\) \[1\] in y do not exist in the initial classes \[0 2\]"),

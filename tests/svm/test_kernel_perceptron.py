@@ -295,7 +295,7 @@ def test_bad_calls_get_one_sentence(rng):
         KernelPerceptron().fit(X, np.ones(120, int))
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
         KernelPerceptron().fit(X, y, np.zeros(120))
-    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit; it is None"):
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit; classes is None"):
         KernelPerceptron().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"target label\(s\) \[5\] in y do not exist in the initial classes \[0 1\]"):
         KernelPerceptron().partial_fit(X, y + 5 * (y > 0) - (y > 0), classes=[0, 1])
