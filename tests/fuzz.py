@@ -148,7 +148,7 @@ PARAMETERS = {
 
 
 # Methods that `any_method` leaves to other steps.
-UNCALLED = {"get_params", "set_params", "fit", "partial_fit", "remove"}
+UNCALLED = {"get_params", "set_params", "set_output", "fit", "partial_fit", "remove"}
 
 
 class Calls:

@@ -196,6 +196,7 @@ CALLS = {
     "param_grid has 3": lambda: fastclf.tune(GaussianNB(), {3: [1]}, X, Y),
     "random_state is": lambda: fastclf.train_validation_test_split(X, random_state={"a": 1}),
     "replace_undefined_by is": lambda: fastclf.class_likelihood_ratios([1, 1], [1, 1], replace_undefined_by=[1]),
+    "normalize is": lambda: fastclf.accuracy_score(Y, Y, normalize=np.zeros(0)),
     "average is": lambda: fastclf.f1_score(Y, Y, average=np.zeros(2)),
     "include_self is": lambda: fastclf.kneighbors_graph(X, 1, include_self=np.zeros(2)),
     "simpler is 3": lambda: fastclf.tune(GaussianNB(), {"var_smoothing": [0.1]}, X, Y, simpler=3),

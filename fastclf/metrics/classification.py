@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, described, require_choice
+from .._validation import as_array, described, require_choice, require_truth
 from .contingency import agreement, correlation, divided
 from .counts import count_indicators, count_labels, places_among
 from .targets import as_target_pair, documented, encode_pair
@@ -13,7 +13,7 @@ from .targets import as_target_pair, documented, encode_pair
 
 def averaged(values, weight, normalize=True):
     """The weighted mean of the values, or their weighted sum."""
-    if normalize:
+    if require_truth("normalize", normalize):
         return float(np.average(values, weights=weight))
     return float(values.sum() if weight is None else (values * weight).sum())
 
