@@ -199,6 +199,7 @@ CALLS = {
     "normalize is": lambda: fastclf.accuracy_score(Y, Y, normalize=np.zeros(0)),
     "average is": lambda: fastclf.f1_score(Y, Y, average=np.zeros(2)),
     "include_self is": lambda: fastclf.kneighbors_graph(X, 1, include_self=np.zeros(2)),
+    "cv is 3.0": lambda: fastclf.permutation_test_score(GaussianNB(), X, Y, cv=3.0),
     "simpler is 3": lambda: fastclf.tune(GaussianNB(), {"var_smoothing": [0.1]}, X, Y, simpler=3),
 }
 
