@@ -57,7 +57,7 @@ def as_array(X, name):
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
-        return np.column_stack(columns)
+        return np.column_stack(columns) if columns else np.empty((X.num_rows, 0))
     # pyarrow's arrays have to_pylist, too; their to_numpy refuses data that must be copied
     if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):
         array = X.to_numpy()

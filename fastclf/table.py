@@ -399,6 +399,8 @@ class TableClassifier(Classifier, shortcuts=True):
     def takes_as_is(self, X):
         """Whether the features of the model are the matrix X itself if X has no missing values."""
         model = self._model()
+        if not isinstance(X, np.ndarray | Csr):
+            return False
         return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
 
     def _features(self, X):

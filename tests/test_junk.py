@@ -5,6 +5,7 @@ import pickle
 import types
 
 import numpy as np
+import pyarrow
 import pytest
 from every_estimator import ESTIMATORS, FITTED, MIXED, X, Y, asked
 from forge import assemble, parts
@@ -197,6 +198,9 @@ CALLS = {
     "random_state is": lambda: fastclf.train_validation_test_split(X, random_state={"a": 1}),
     "replace_undefined_by is": lambda: fastclf.class_likelihood_ratios([1, 1], [1, 1], replace_undefined_by=[1]),
     "normalize is": lambda: fastclf.accuracy_score(Y, Y, normalize=np.zeros(0)),
+    "samplewise is": lambda: fastclf.multilabel_confusion_matrix(Y, Y, samplewise=np.zeros(2)),
+    "Cs is 0.5": lambda: fastclf.svm_path(X, Y, 0.5),
+    "at least one|0 feature": lambda: GaussianNB().fit(pyarrow.table({}), Y),
     "average is": lambda: fastclf.f1_score(Y, Y, average=np.zeros(2)),
     "include_self is": lambda: fastclf.kneighbors_graph(X, 1, include_self=np.zeros(2)),
     "cv is 3.0": lambda: fastclf.permutation_test_score(GaussianNB(), X, Y, cv=3.0),
@@ -216,3 +220,7 @@ def test_the_share_explained_of_one_label_alone_is_as_in_scikit_learn():
         both = np.column_stack([1 - np.array(proba), proba])
         assert np.array_equal(fastclf.d2_brier_score(y, proba, pos_label=1), expected, equal_nan=True)
         assert np.array_equal(fastclf.d2_brier_score(y, both, labels=[0, 1]), expected, equal_nan=True)
+
+
+def test_a_table_is_not_taken_as_it_is():
+    assert not FITTED["knn, table"]().takes_as_is(MIXED)

@@ -323,6 +323,7 @@ def multilabel_confusion_matrix(y_true, y_pred, *, sample_weight=None, labels=No
     >>> multilabel_confusion_matrix(["a", "b", "b"], ["a", "b", "a"]).tolist()
     [[[1, 1], [0, 1]], [[1, 0], [1, 1]]]
     """
+    samplewise = require_truth("samplewise", samplewise)
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if y_true.ndim == 2:
         counts = count_indicators(y_true, y_pred, weight, labels, samplewise)

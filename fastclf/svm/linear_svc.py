@@ -357,7 +357,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
             return
-        most = max(plane.n_iter for plane in planes if plane.violation > self.tol)
+        most = max(plane.n_iter for plane in planes if not plane.violation <= self.tol)  # NaN too
         self._tell_of_violation(worst.violation, most)
 
     def _tell_of_violation(self, violation, n_iter):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._estimator import variants
 from .._folds import keeps_classes
-from .._validation import as_seed, require_number
+from .._validation import as_list, as_seed, require_number
 from ..linear_model.warm_path import WarmPath
 from . import pairs
 from .kernel_machine import KernelMachine
@@ -249,5 +249,5 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     >>> [model.violation_ < 1e-3 for model in path]
     [True, True, True]
     """
-    models = [SVC(C=C, **parameters) for C in Cs]
+    models = [SVC(C=C, **parameters) for C in as_list(Cs, "Cs")]
     return SVC._fit_each(models, X, y, sample_weight) if models else []
