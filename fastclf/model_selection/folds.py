@@ -137,8 +137,11 @@ class GivenFolds(Splitter):
 
 
 def _labels(y):
-    """Whether y has labels, one for each row."""
-    return y is not None and not hasattr(y, "tocsr") and target_kind(np.asarray(y)) in ("binary", "multiclass")
+    """Whether y has labels, one for each row; it may be a single column."""
+    if y is None or hasattr(y, "tocsr"):
+        return False
+    y = np.asarray(y)
+    return target_kind(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y) in ("binary", "multiclass")
 
 
 def _of_pairs(pairs, n):
