@@ -201,7 +201,7 @@ def test_onnxruntime_answers_as_predict_does_on_every_row(name, tmp_path):
         (fastclf.KNeighborsClassifier(1).fit(np.zeros((1 << 19, 3)), np.zeros(1 << 19)), "1572864 numbers"),
         (fastclf.NearestNeighbors().fit([[1.0], [2.0]]), "classifier or regressor"),
         (fastclf.NaiveBayes().fit([[0.0], [1.0]], [0, 1]), "GaussianNB"),
-        (fastclf.DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]]), "labels with one output"),
+        (fastclf.DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]]), "if a classifier, with one output"),
     ],
 )
 def test_what_has_no_c_source_is_refused_in_one_sentence(model, error, tmp_path):
