@@ -101,7 +101,7 @@ class Csr(DeclaredState):
 
 
 class Matrix(Instance):
-    """The type of an attribute in a table of state: a Csr or array of shape (n, d); n and d are names of sizes."""
+    """The check of an attribute that is a Csr or an array of shape (n, d); n and d are names, such as "n_features"."""
 
     def __init__(self, n, d):
         super().__init__(Csr, n, d)

@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # products of SciPy's matrices have rows in this order
+    if descends:  # a product of two SciPy matrices often has each row's columns so
         reverse(column, value, n)
         return
     if n <= FEW:

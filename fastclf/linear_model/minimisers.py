@@ -306,7 +306,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at theta = 0 all classes have the same block
+        kind = "shared"  # at theta = 0 the diagonal blocks of the second derivatives are the same for all classes
     is_compact = kind is None and theta.size >= _MANY_PARAMETERS
     n_steps, history = None if is_compact else _STEPS, []
     while not point.is_optimal(tol):

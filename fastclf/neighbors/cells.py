@@ -48,7 +48,7 @@ _MOST_OF_MANY = 0.2
 # too.
 _TRIED = 16
 
-# The largest number of queries in a block, and of queries that the filter answers at once.
+# The largest number of queries in a block; also the largest number that the filter answers at once.
 _BLOCK_QUERIES = 1 << 12
 
 # Work with fewer multiply-adds than this is done faster than a thread is woken.

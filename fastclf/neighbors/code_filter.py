@@ -103,7 +103,7 @@ class CodedQueries(NamedTuple):
     slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
     length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
     per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of step
-    shift: np.ndarray  # (n_queries,) float64: mu'q plus a bound of the errors, for 'dot'
+    shift: np.ndarray  # (n_queries,) float64: for 'dot', mu'q (mu: the rows' centre) plus a bound of rounding; else 0
 
 
 class FilterPass(Pass):

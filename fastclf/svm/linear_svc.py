@@ -511,7 +511,8 @@ class Plane:
             return 0.0
         if not self.free:
             return float(self.model.intercept_scaling)
-        # a large bias makes a proximal step of the intercept long; longer steps would slow coordinate descent
+        # The larger the value of the bias column, the farther a step can move the intercept. Coordinate descent,
+        # which a large column would slow down, gets a smaller value than Newton's method.
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 

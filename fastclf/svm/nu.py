@@ -73,7 +73,7 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(goal):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # no second refresh: few steps follow, and f was just computed anew
+                dual.unsure = -np.inf  # f is not computed anew again: it is fresh, and few steps follow
             else:
                 break
             continue

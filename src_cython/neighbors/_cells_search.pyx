@@ -76,7 +76,7 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    cdef vec_i sums[PANEL]  # PANEL // LANES_F are used, or all where there are no vectors
+    cdef vec_i sums[PANEL]  # the first PANEL // LANES_F entries are used: all in a build without SIMD
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
     while first < c.n_cells:

@@ -17,7 +17,9 @@ from fastclf._heap cimport precedes, push
 from neighbors._raw_queries cimport PY_SSIZE_T_MAX
 
 cdef enum:
-    FEW = 8           # number of rows measured before a list is shortened; k more while tau is infinite
+    # The number of rows that are measured before a query's candidate list is shortened for the first time; k more as
+    # long as fewer than k neighbours are known.
+    FEW = 8
     MOST_SORTED = 64  # the largest number of rows that are measured in the order of their screens
 
 ctypedef fused coded_t:

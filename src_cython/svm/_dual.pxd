@@ -32,7 +32,7 @@ ctypedef struct ends_t:
     Py_ssize_t at      # the number of a row whose b may rise and whose f is the smallest
 
 cdef enum:
-    # the positions of the numbers that prove a solution
+    # the positions of the numbers that are told of a solution; the duality gap proves how good it is
     INTERCEPT
     VIOLATION
     OBJECTIVE

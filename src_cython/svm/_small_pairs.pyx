@@ -42,7 +42,7 @@ ctypedef struct pairs_t:
     const int64_t* start       # (n_classes + 1,), the first row of each class, and n
     const double* C            # (n_Cs, n): for each C, the upper bound of alpha of each row
     double* coef               # (n_Cs, n_classes - 1, n), out: y alpha; in: the start for the first C
-    # (n_Cs, n_pairs, N_PROOFS): written: for each solution the intercept, the violation and further proofs
+    # (n_Cs, n_pairs, N_PROOFS), out: the intercept, violation, objective, duality gap and margin of each solution
     double* proof
     int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps
     signed char* status        # (n_Cs, n_pairs), out: the status of each solution
