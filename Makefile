@@ -62,7 +62,7 @@ test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
 	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build and not once"
 
 fuzz: $(VENV)/.test $(VENV)/.installed
-	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES)
+	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES) $(if $(FIRST),--first $(FIRST)) $(if $(CASES),--cases $(CASES))
 
 # GCC's sanitizers have to be loaded before Python; they do not report leaks, because Python itself leaks.
 sanitize: $(VENV)/.test

@@ -111,6 +111,16 @@ class Matrix(Instance):
         (super() if isinstance(value, Csr) else self.dense).require(name, value, sizes, entries)
 
 
+def sound(X, name="X"):
+    """A sparse matrix of SciPy itself, after its indices are checked: SciPy reads and writes wherever they point."""
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format(full_check=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is a sparse matrix with a fault ({error}); a valid one is wanted") from None
+    return X
+
+
 def as_csr(X, owner, name="X", most=2**31 - 1):
     """X as Csr with finite numbers of float32 or float64; an array that already has its type is not copied.
 
@@ -120,7 +130,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
         return X
     require_matrix(X, name, owner)
     if getattr(X, "format", "csr") != "csr":
-        X = X.tocsr()
+        X = sound(X, name).tocsr()
     n, d = map(int, X.shape)
     if d > most:
         raise ValueError(f"{name} has {d} features; at most {most} are wanted of a sparse matrix")

@@ -319,7 +319,7 @@ def _different_names(fitted, names):
 def _like(y, predicted):
     """y in the shape of the predictions; another number of entries is an error."""
     y = np.asarray(y)
-    if y.size != predicted.size or len(y) != len(predicted):
+    if y.ndim == 0 or y.size != predicted.size or len(y) != len(predicted):
         raise ValueError(f"y has shape {y.shape} for {len(predicted)} rows of X; shape {predicted.shape} is wanted")
     return y.reshape(predicted.shape)
 

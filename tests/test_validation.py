@@ -8,7 +8,9 @@ import pandas
 import polars
 import pyarrow
 import pytest
+import scipy.sparse
 
+import fastclf
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from fastclf._validation import as_matrix, encode_labels
 
@@ -256,3 +258,14 @@ def test_labels_are_numbered_as_unique_does(labels):
     for got, want in zip(encode_labels(labels), np.unique(labels, return_inverse=True)):
         np.testing.assert_array_equal(got, want)
         assert got.dtype == want.dtype
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_a_sparse_matrix_whose_indices_point_outside_is_refused(form):
+    X = getattr(scipy.sparse, f"{form}_array")(np.eye(4))
+    X.indices = np.array([0, 1, 2, 90], X.indices.dtype)
+    for model in (fastclf.DecisionTreeRegressor(), fastclf.LogisticRegression()):
+        with pytest.raises(ValueError, match=r"X is a sparse matrix with a fault|X.indices has 90"):
+            model.fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="y_true is a sparse matrix with a fault"):
+        fastclf.metrics.accuracy_score(X, X)

@@ -5,7 +5,15 @@ from itertools import combinations
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, as_sample_weight, encode_labels, require_choice, require_integer, require_number
+from .._validation import (
+    as_array,
+    as_list,
+    as_sample_weight,
+    encode_labels,
+    require_choice,
+    require_integer,
+    require_number,
+)
 from .classification import averaged
 from .counts import AVERAGES, column_sums, require_known
 from .curves import Scored, auc, precision_recall_points, roc_points, without_zero_weights
@@ -311,7 +319,7 @@ def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=
             " the labels, `labels` must be provided"
         )
     else:
-        wanted = classes if labels is None else as_array(labels, "labels")
+        wanted = classes if labels is None else np.array(as_list(labels, "labels"))
         if len(wanted) != score.shape[1] and np.array_equal(np.unique(wanted), wanted):
             named = "Number of classes in 'y_true'" if labels is None else "Number of given labels"
             raise ValueError(

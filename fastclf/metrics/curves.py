@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_numbers, as_sample_weight, encode_labels
+from .._validation import as_numbers, as_sample_weight, encode_labels, require_truth
 from .targets import as_scores, as_targets, documented, positive_label, require_same_length, stoppable
 
 
@@ -141,7 +141,8 @@ def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_inter
     >>> fpr.tolist(), tpr.tolist(), thresholds.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], [inf, 0.8, 0.4, 0.35, 0.1])
     """
-    return roc_points(read_scored(y_true, y_score, pos_label, sample_weight), drop_intermediate)
+    drop = require_truth("drop_intermediate", drop_intermediate)
+    return roc_points(read_scored(y_true, y_score, pos_label, sample_weight), drop)
 
 
 def roc_points(rows, drop_intermediate):
@@ -191,7 +192,8 @@ def precision_recall_curve(y_true, y_score, *, pos_label=None, sample_weight=Non
     >>> precision.round(3).tolist(), recall.tolist()
     ([0.5, 0.667, 0.5, 1.0, 1.0], [1.0, 1.0, 0.5, 0.5, 0.0])
     """
-    return precision_recall_points(read_scored(y_true, y_score, pos_label, sample_weight), drop_intermediate)
+    drop = require_truth("drop_intermediate", drop_intermediate)
+    return precision_recall_points(read_scored(y_true, y_score, pos_label, sample_weight), drop)
 
 
 def precision_recall_points(rows, drop_intermediate=False):
@@ -239,6 +241,7 @@ def det_curve(y_true, y_score, pos_label=None, sample_weight=None, drop_intermed
     >>> fpr.tolist(), fnr.tolist(), thresholds.tolist()
     ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.35, 0.4, 0.8])
     """
+    drop = require_truth("drop_intermediate", drop_intermediate)
     wrong, right, threshold = count_by_threshold(read_scored(y_true, y_score, pos_label, sample_weight))
     if wrong[-1] == 0 or right[-1] == 0:
         raise ValueError(
@@ -247,7 +250,7 @@ def det_curve(y_true, y_score, pos_label=None, sample_weight=None, drop_intermed
         )
     wrong, right = np.concatenate([[0], wrong]), np.concatenate([[0], right])
     threshold = np.concatenate([[np.inf], threshold])
-    if drop_intermediate:
+    if drop:
         kept = _where_right_changes(right)
         wrong, right, threshold = wrong[kept], right[kept], threshold[kept]
     shown = slice(np.searchsorted(wrong, 0, side="right") - 1, np.searchsorted(right, right[-1]) + 1)

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from .._csr import sound
 from .._document import document
 from .._threads import aside_if_many
 from .._validation import as_array, as_float64, as_sample_weight, encode_labels
@@ -79,7 +80,7 @@ def as_targets(y, name):
                 "Sparse input is only supported when targets are of multilabel type;"
                 f" {name} has one column, and a dense array is wanted (pass {name}.toarray())"
             )
-        y = y.toarray()
+        y = sound(y, name).toarray()
     y = as_array(y, name)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()

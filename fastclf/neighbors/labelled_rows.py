@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._state_table import Array, List, declare, require_positions
+from .._state_table import Array, Instance, List, declare, require_positions
 from .._validation import encode_labels
 from .base import Neighbors
 from .labels import as_label_lists, join, leave
@@ -12,6 +12,7 @@ class LabelledRows(Neighbors):
     """The base of classifiers by nearest neighbours: `fit`, `partial_fit` and `remove` of rows with labels."""
 
     _state_table = declare(
+        outputs_2d_=Instance(bool),
         _classes=List("n_outputs", Array("any", None)),
         # for each row and output, the index of the row's class among the classes
         _codes=Array("intp", "n_rows", "n_outputs"),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._sklearn_bases import joins
+from .._validation import require_truth
 from .base import Neighbors
 from .search import require_radius
 
@@ -111,6 +112,8 @@ class RadiusSearch(Neighbors):
         """
         search = self._ask(X, "radius_neighbors", mask)
         radius = self._check_radius(radius, len(search.queries))
+        sort_results = require_truth("sort_results", sort_results)
+        return_distance = require_truth("return_distance", return_distance)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
         indices, distances = (np.empty(len(search.queries), dtype=object) for _ in range(2))

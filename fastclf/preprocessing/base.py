@@ -3,6 +3,7 @@
 from .._estimator import Estimator
 from .._output import TableOutput
 from .._sklearn_bases import joins
+from .._validation import as_list
 
 # The number of output values that are computed at a time: 2^16 numbers fit a cache.
 _BLOCK_NUMBERS = 1 << 16
@@ -40,7 +41,7 @@ class FeatureMap(TableOutput, Estimator):
         fitted = getattr(self, "feature_names_in_", None)
         if input_features is None:
             return [f"x{j}" for j in range(self.n_features_in_)] if fitted is None else list(fitted)
-        names = list(input_features)
+        names = as_list(input_features, "input_features")
         if fitted is not None and names != list(fitted):
             raise ValueError("input_features is not equal to feature_names_in_")
         if len(names) != self.n_features_in_:

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
+from .._csr import sound
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
 # The first words of the names of categorical types in pandas, polars and pyarrow.
@@ -17,7 +18,7 @@ def as_features(X, owner, categories):
     category becomes a missing value.
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        X = X.toarray()
+        X = sound(X).toarray()
     if categories is None:
         return as_matrix(X, owner, allow_nan=True)
     columns = as_columns(X, owner)[0]
