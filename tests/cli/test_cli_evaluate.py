@@ -316,8 +316,12 @@ def test_a_comparison_under_way_obeys_ctrl_c(tmp_path):
         out, err = child.communicate(timeout=120)
     finally:
         child.kill()
-    assert (child.returncode, out) == (1, b"")
-    assert err.endswith(b"fastclf: interrupted\n")
+    assert child.returncode == 1
+    if out:  # the first methods had ended
+        assert out.startswith(b"large.npz")
+        assert err.endswith(b" not finished\n")
+    else:
+        assert err.endswith(b"fastclf: interrupted\n")
     assert b"Traceback" not in err
 
 
