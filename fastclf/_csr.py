@@ -112,12 +112,18 @@ class Matrix(Instance):
 
 
 def sound(X, name="X"):
-    """A sparse matrix of SciPy itself, after its indices are checked: SciPy reads and writes wherever they point."""
-    if hasattr(X, "check_format"):
-        try:
-            X.check_format(full_check=True)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} is a sparse matrix with a fault ({error}); a valid one is wanted") from None
+    """A sparse matrix of SciPy after its indices are checked: SciPy reads and writes wherever they point.
+
+    A LIL matrix is returned as CSR; X itself is not changed.
+    """
+    X = X.tocsr() if X.format == "lil" else X
+    try:
+        if X.format == "coo" and X.ndim == 2:
+            type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        elif hasattr(X, "check_format"):
+            type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is a sparse matrix with a fault ({error}); a valid one is wanted") from None
     return X
 
 

@@ -260,12 +260,27 @@ def test_labels_are_numbered_as_unique_does(labels):
         assert got.dtype == want.dtype
 
 
-@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil"])
 def test_a_sparse_matrix_whose_indices_point_outside_is_refused(form):
-    X = getattr(scipy.sparse, f"{form}_array")(np.eye(4))
-    X.indices = np.array([0, 1, 2, 90], X.indices.dtype)
+    X = scipy.sparse.eye_array(4, format=form)
+    if form == "coo":
+        X.coords = (np.array([0, 1, 2, 3]), np.array([0, 1, 2, 90]))
+    elif form == "lil":
+        X.rows[3] = [90]
+    else:
+        X.indices = np.array([0, 1, 2, 90], X.indices.dtype)
+    kept = X.indices if hasattr(X, "indices") else None
     for model in (fastclf.DecisionTreeRegressor(), fastclf.LogisticRegression()):
         with pytest.raises(ValueError, match=r"X is a sparse matrix with a fault|X.indices has 90"):
             model.fit(X, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="y_true is a sparse matrix with a fault"):
         fastclf.metrics.accuracy_score(X, X)
+    assert getattr(X, "indices", None) is kept
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+def test_every_format_of_sparse_rows_gives_the_same_tree(form):
+    X = np.kron(np.eye(4), [[1.0, 2.0]])
+    tree = fastclf.DecisionTreeRegressor().fit(X, [0.0, 1.0, 2.0, 3.0])
+    sparse = fastclf.DecisionTreeRegressor().fit(scipy.sparse.coo_array(X).asformat(form), [0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(sparse.predict(X), tree.predict(X))
