@@ -43,8 +43,16 @@ def _rows(X):
     return (X, X.data) if isinstance(X, Csr) else (X,)
 
 
-def _parameters(coef, intercept):
-    return np.atleast_2d(as_dense(coef, np.float64)), np.ascontiguousarray(intercept, np.float64)
+def _prepared(X, coef, intercept):
+    """(X, coef, intercept) for `_laid_out`; a few sparse rows keep only the columns in which they have entries.
+
+    So few coefficients of float32 are converted to float64.
+    """
+    coef, intercept = np.atleast_2d(as_dense(coef)), np.ascontiguousarray(intercept, np.float64)
+    if isinstance(X, Csr) and coef.dtype == np.float32 and 0 < X.size < coef.shape[1] // 4:
+        used, place = np.unique(X.indices[: X.size], return_inverse=True)
+        X, coef = Csr(X.indptr, place.astype(np.int32), X.data[: X.size], len(used)), coef[:, used]
+    return X, coef, intercept
 
 
 def as_dense(coef, dtype=None):
@@ -53,10 +61,10 @@ def as_dense(coef, dtype=None):
 
 
 def _laid_out(X, coef):
-    """Coefficients in the layout that is faster for X: (d, width), by column, if X has many entries."""
+    """Coefficients in float64, in the layout that is faster for X: (d, width), by column, if X has many entries."""
     K, d = coef.shape
     if not isinstance(X, Csr) or K == 1 or X.size < d // 4:
-        return coef
+        return np.ascontiguousarray(coef, np.float64)
     return by_column(coef.T)
 
 
@@ -116,7 +124,7 @@ def _small_sums(X, coef, intercept):
         X = Csr(X.indptr, X.indices, X.data * np.float64(_SCALE), X.n_columns)
     else:
         X = X * np.float64(_SCALE)
-    return _sums(X, coef * _SCALE, intercept * _SCALE * _SCALE)[0]
+    return _sums(X, coef.astype(np.float64) * _SCALE, intercept * _SCALE * _SCALE)[0]
 
 
 def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
@@ -126,7 +134,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     overflows on the way is computed again at another scale: a score is infinite only if float64 cannot represent it,
     and never NaN.
     """
-    coef, intercept = _parameters(coef, intercept)
+    X, coef, intercept = _prepared(X, coef, intercept)
     scores, odd = _sums(X, coef, intercept, n_jobs)
     if odd:
         if owner is not None and not isinstance(X, Csr):
@@ -139,7 +147,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
-    coef, intercept = _parameters(coef, intercept)
+    X, coef, intercept = _prepared(X, coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes, laid_out = np.empty(len(X), np.intp), _laid_out(X, coef)
 

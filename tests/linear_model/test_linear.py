@@ -8,7 +8,7 @@ import pytest
 from conftest import seconds_to_obey_ctrl_c
 from scipy.sparse import csr_array, csr_matrix, random_array
 
-from fastclf import _simd
+from fastclf import LogisticRegression, _simd
 from fastclf._csr import as_csr
 from fastclf.linear_model import scores
 from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
@@ -214,3 +214,19 @@ def test_entries_in_any_order_are_sorted(rng, order, length, dtype):
     np.testing.assert_array_equal(np.asarray(found), given.toarray())
     for i in range(7):
         assert (np.diff(found.indices[found.indptr[i] : found.indptr[i + 1]]) > 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_classes", [2, 5, 12])
+def test_few_sparse_rows_have_the_bits_of_many(rng, dtype, n_classes):
+    X = random_array((60, 4000), density=0.01, format="csr", dtype=dtype, rng=rng)
+    y = np.arange(60) % n_classes
+    model = LogisticRegression().fit(X, y)
+    together = model.decision_function(X)
+    assert model.coef_.dtype == dtype
+    alone = [model.decision_function(X[[i]]) for i in range(60)]
+    np.testing.assert_array_equal(np.concatenate(alone), together)
+    np.testing.assert_array_equal(np.concatenate([model.predict(X[[i]]) for i in range(60)]), model.predict(X))
+    np.testing.assert_array_equal(
+        model.decision_function(X[:1] * 0), model.intercept_[None] if n_classes > 2 else model.intercept_
+    )
