@@ -44,23 +44,24 @@ class Knocks:
     def __init__(self, limit):
         self.limit, self.worst, self.where, self.interrupted = limit, 0.0, "", None
         self.worst_work = 0.0  # the most processor time of this thread between two calls of the handler
+        self.ended = False  # from now on the handler does not interrupt
 
-    def __enter__(self):
+    def watch(self, call):
         self.began = self.last = time.perf_counter()
         self.worked = time.thread_time()
         signal.signal(signal.SIGALRM, self.answer)
-        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
-        return self
-
-    def __exit__(self, kind, *error):
-        now = time.perf_counter()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        if kind is KeyboardInterrupt:
-            self.note(now - self.interrupted, "to end once interrupted")
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+            call()
+            self.ended = True
+        except KeyboardInterrupt:
+            self.note(time.perf_counter() - self.interrupted, "to end once interrupted")
         else:
-            self.note(now - self.last, "the end")
-        self.seconds = now - self.began
-        return kind is KeyboardInterrupt
+            self.note(time.perf_counter() - self.last, "the end")
+        finally:
+            self.ended = True
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self.seconds = time.perf_counter() - self.began
 
     def note(self, wait, where):
         if wait > self.worst:
@@ -72,7 +73,7 @@ class Knocks:
         if now - self.last > self.worst:
             self.note(now - self.last, line_of(frame))
         self.last, self.worked = time.perf_counter(), time.thread_time()
-        if now - self.began > self.limit and self.interrupted is None:
+        if now - self.began > self.limit and self.interrupted is None and not self.ended:
             self.interrupted = now
             raise KeyboardInterrupt
 
@@ -258,8 +259,8 @@ def measured(case, seconds, most):
     while True:
         call = case(n)
         gc.collect()
-        with Knocks(2 * seconds) as knocks:
-            call()
+        knocks = Knocks(2 * seconds)
+        knocks.watch(call)
         knocks.rows = n
         if knocks.seconds > seconds or 2 * n > most:
             return knocks
