@@ -13,7 +13,7 @@ _ROWS = 1 << 16  # the number of rows that are generated at a time
 
 @functools.lru_cache(maxsize=1)
 def clustered(n, n_queries, d=128, dtype="float32", inner=20):
-    """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`; at n = 1M, d = 128 the README's A.
+    """X (n, d) and queries (n_queries, d) of intrinsic dimension `inner`; n = 1M, d = 128 is A of the figures.
 
     500 Gaussian clusters in `inner` dimensions, with centres N(0, 2^2), mapped by a random inner x d matrix; then 0.3
     N(0, 1) is added to each coordinate.
@@ -125,7 +125,7 @@ def mnist10k():
 def mnist_shifted():
     """X (247500, 784) and queries (100, 784), float32: 9900 digits, each shifted by -2..2 pixels in both directions.
 
-    The README calls this set M.
+    This is the set M of the published figures.
     """
     images, _ = mnist10k()
     X = np.empty((25, 9900, 28, 28), np.float32)

@@ -3,7 +3,7 @@
 The test files that scikit-learn ships are copied and run with `patch_sklearn`. A failure is excused only by a line of
 `sklearn_ledger.txt`, "FILE::TEST  # reason", which covers all tests whose names begin with it; a line that excuses
 nothing is an error, too. Reasons: a private attribute of scikit-learn; the words of a message; a feature that is not
-supported, as the README's differences from scikit-learn say.
+supported, as the page "From scikit-learn" says.
 """
 
 import argparse
