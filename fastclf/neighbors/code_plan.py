@@ -19,8 +19,8 @@ _KEPT = (0.999, 0.99)  # shares of all coordinates that are not clipped, one for
 _MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
 _MOST_COLUMNS = 1 << 17  # the largest number of features of coded rows: d u < 0.01, as the proof of the bound requires
 
-# Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a factor
-# of about two.
+# Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a
+# factor of about two.
 _BYTE = 0.03  # nanoseconds to read a byte of memory in order, the limit of a single query
 _CACHED_BYTE = 0.01  # nanoseconds to read a byte of codes that are in the caches
 # Nanoseconds that many queries take, by SIMD level: for a coordinate of a scan in float32, and for a byte of a code.
