@@ -466,6 +466,11 @@ class TableClassifier(Classifier, shortcuts=True):
             f"{name} = {text}" for name, known in pairs if known is not None for text in known
         ]
 
+    def _reading_of_tree(self):
+        """What the functions that show trees need: the model, and the names and texts of its features' categories."""
+        self._require_fitted()
+        return self.model_, self.get_feature_names_out(), self.categories_ if _native(self.model_) else None
+
     def _check_rest(self, sizes, entries):
         if entries and not all(type(text) is str for known in self.categories_ for text in known or ()):
             raise ValueError("categories_ has an entry that is no list of strings; a list or None is wanted")

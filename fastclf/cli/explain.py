@@ -46,8 +46,7 @@ def _draw(saved, args):
     model = getattr(saved, "model_", saved)
     if not hasattr(model, "tree_"):
         raise RequestError(f"--picture is given with a {type(model).__name__}; a tree is wanted")
-    names = saved.get_feature_names_out() if isinstance(saved, TableClassifier) else None
-    save_picture(TreeDisplay(model, max_depth=min(model.get_depth(), 5), feature_names=names), args.picture)
+    save_picture(TreeDisplay(saved, max_depth=min(model.get_depth(), 5)), args.picture)
 
 
 def describe(saved, top):

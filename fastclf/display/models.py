@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._validation import as_array, as_float64, encode_labels, require_integer
+from ..tree.text import Conditions, Notation, reading_of
 from .drawing import axes, colours, finish
 
 
@@ -149,9 +150,12 @@ def _has_margins(model):
 class TreeDisplay:
     """A fitted decision tree: the conditions of its nodes, and the shares of the classes in its leaves.
 
+    Rows that fulfil a node's condition go to the left.
+
     Parameters
     ----------
-    estimator : DecisionTreeClassifier or DecisionTreeRegressor, fitted
+    estimator : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier, fitted
+        Of a TableClassifier, its tree with the texts of its categories is shown.
     max_depth : int >= 0, default=None
         The largest depth that is drawn; None: the whole tree.
     feature_names : list of str, default=None
@@ -172,11 +176,12 @@ class TreeDisplay:
     """
 
     def __init__(self, estimator, *, max_depth=None, feature_names=None, class_names=None):
+        estimator, fitted_names, texts = reading_of(estimator)
         if not hasattr(estimator, "tree_"):
             raise TypeError(f"estimator is {estimator!r}; a fitted decision tree is wanted")
         self.estimator = estimator
         self.max_depth = None if max_depth is None else require_integer("max_depth", max_depth, 0)
-        names = feature_names if feature_names is not None else getattr(estimator, "feature_names_in_", None)
+        names = getattr(estimator, "feature_names_in_", fitted_names) if feature_names is None else feature_names
         self.feature_names = [f"x[{j}]" for j in range(estimator.n_features_in_)] if names is None else list(names)
         classes = getattr(estimator, "classes_", None)
         self.class_names = None
@@ -185,6 +190,9 @@ class TreeDisplay:
         d = estimator.n_features_in_
         if len(self.feature_names) != d:
             raise ValueError(f"feature_names has {len(self.feature_names)} entries; {d}, one per feature, are wanted")
+        self._conditions = Conditions(
+            estimator, estimator.tree_, list(map(str, self.feature_names)), texts, Notation(line_end="\n")
+        )
 
     @classmethod
     def from_estimator(cls, estimator, *, max_depth=None, feature_names=None, class_names=None, ax=None):
@@ -212,25 +220,33 @@ class TreeDisplay:
     def plot(self, ax=None):
         """Draw into `ax`, by default into a new figure, and return self."""
         tree, place = self.estimator.tree_, self._placed()
-        n_leaves = 1 + max(x for x, _ in place.values())
-        depth = max(d for _, d in place.values())
-        ax = axes(ax, (min(max(4, 1.25 * n_leaves), 40), min(max(2.5, 1.25 * (depth + 1)), 30)))
+        grid = 1 + max(x for x, _ in place.values()), 1 + max(d for _, d in place.values())
+        own, ax = ax is None, axes(ax, (4, 2.5))
         palette = colours(len(self.class_names)) if self.class_names is not None else None
+        style = {"ha": "center", "va": "center", "fontsize": "small", "parse_math": False, "zorder": 2}
+        drawn = []
         for node, (x, d) in sorted(place.items()):
             inner = int(tree.children_left[node]) in place
             if inner:
                 for child, answer in ((tree.children_left[node], "yes"), (tree.children_right[node], "no")):
-                    cx, cd = place[int(child)]
-                    ax.plot([x, cx], [-d, -cd], color="0.5", linewidth=0.9, zorder=0)
-                    if node == 0:
-                        ax.annotate(answer, ((x + cx) / 2, (-d - cd) / 2), ha="center", color="0.4", fontsize="small")
-            ax.text(
-                x, -d, self._words(node, inner), ha="center", va="center", fontsize="small", zorder=2,
-                bbox={"boxstyle": "round", "facecolor": self._colour(node, palette), "edgecolor": "0.4"},
-            )  # fmt: skip
-        ax.set(xlim=(-0.6, n_leaves - 0.4), ylim=(-depth - 0.5, 0.5))
+                    self._draw_edge(ax, (x, -d), place[int(child)], answer if node == 0 else "")
+            box = {"boxstyle": "round", "facecolor": self._colour(node, palette), "edgecolor": "0.4"}
+            drawn.append((ax.text(x, -d, self._words(node, inner), bbox=box, **style), inner))
+        ax.set(xlim=(-0.5, grid[0] - 0.5), ylim=(0.5 - grid[1], 0.5))
         ax.set_axis_off()
+        _fit_boxes(ax, drawn, grid, own)
         return finish(self, ax)
+
+    @staticmethod
+    def _draw_edge(ax, parent, place, answer):
+        """Draw the edge from a point to a child's place, with the answer above it, on the outer side."""
+        child = place[0], -place[1]
+        ax.plot([parent[0], child[0]], [parent[1], child[1]], color="0.5", linewidth=0.9, zorder=0)
+        if answer:
+            left = child[0] < parent[0]
+            middle = (parent[0] + child[0]) / 2, (parent[1] + child[1]) / 2
+            beside = {"textcoords": "offset points", "xytext": (-4 if left else 4, 2), "va": "bottom"}
+            ax.annotate(answer, middle, ha="right" if left else "left", color="0.4", fontsize="small", **beside)
 
     def _words(self, node, inner):
         tree = self.estimator.tree_
@@ -241,7 +257,7 @@ class TreeDisplay:
         else:
             k = int(np.argmax(value))
             answer = f"{self.class_names[k]} {value[k]:.0%}"
-        asked = f"{self.feature_names[tree.feature[node]]} <= {tree.threshold[node]:.4g}\n" if inner else ""
+        asked = self._conditions.of(node, "{:.6g}".format)[0] + "\n" if inner else ""
         cut = "" if inner or tree.children_left[node] < 0 else " ..."
         return f"{asked}{answer}\n{n:g} row{'' if n == 1 else 's'}{cut}"
 
@@ -252,3 +268,34 @@ class TreeDisplay:
         k = int(np.argmax(share))
         strength = 0.5 * (share[k] - 1 / len(share)) / max(1 - 1 / len(share), 1e-9)
         return tuple(1 - strength * (1 - np.array(palette[k])))
+
+
+# The widest box of a leaf and of an inner node, in columns, and the highest box, in rows. Two inner nodes of a row are
+# at least two columns apart, an inner node and a leaf 1.5; so boxes do not overlap, and edges pass between them.
+_LEAF_WIDTH, _INNER_WIDTH, _BOX_HEIGHT = 0.92, 1.85, 0.66
+
+_MOST_INCHES = 40, 30
+
+
+def _fit_boxes(ax, drawn, grid, own):
+    """Make the figure large enough for the boxes, if it is `own`, and otherwise the text small enough.
+
+    drawn: a list of (text, whether it is an inner node); grid: the numbers of columns and rows.
+    """
+    ax.figure.draw_without_rendering()
+    widths, heights = [], []
+    for text, inner in drawn:
+        extent = text.get_bbox_patch().get_window_extent()
+        widths.append(extent.width / (_INNER_WIDTH if inner else _LEAF_WIDTH))
+        heights.append(extent.height / _BOX_HEIGHT)
+    wanted = grid[0] * max(widths), grid[1] * max(heights)
+    if own:
+        # 0.2 inches for the margins
+        inches = [side / ax.figure.dpi + 0.2 for side in wanted]
+        ax.figure.set_size_inches(*(min(side, most) for side, most in zip(inches, _MOST_INCHES)))
+        ax.figure.draw_without_rendering()
+    window = ax.get_window_extent()
+    scale = min(window.width / wanted[0], window.height / wanted[1])
+    if scale < 1:
+        for text in ax.texts:
+            text.set_fontsize(text.get_fontsize() * scale)

@@ -32,8 +32,8 @@ def export_graphviz(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        One of scikit-learn's is taken too.
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier
+        One of scikit-learn's is taken too. Of a TableClassifier, its tree with the texts of its categories is shown.
     out_file : str, path-like or object with `write`, default=None
         Where the graph is written; None: it is returned.
     max_depth : int >= 0, default=None

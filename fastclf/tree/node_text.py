@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._validation import require_choice, require_integer
-from .text import Conditions, fitted_tree, predicted_codes
+from .text import Conditions, Notation, fitted_tree, predicted_codes, reading_of
 
 
 class Marks(NamedTuple):
@@ -28,7 +28,7 @@ class NodeText:
 
     Attributes
     ----------
-    model, tree : the fitted estimator, ours or scikit-learn's, and its `tree_`
+    model, tree : the fitted decision tree, fastclf's or scikit-learn's, and its `tree_`
     marks : Marks
     escape : callable
         A function that quotes a name for the output format.
@@ -37,20 +37,22 @@ class NodeText:
     """
 
     def __init__(self, model, options, marks=PLAIN, escape=str):
+        model, fitted_names, texts = reading_of(model)
         self.model, self.tree, self.marks, self.escape = model, fitted_tree(model), marks, escape
         require_choice("label", options["label"], ["all", "root", "none"])
         self.precision = require_integer("precision", options["precision"], 0)
         self.options = options
         names, d = options["feature_names"], model.n_features_in_
         if names is None:
-            names = getattr(model, "feature_names_in_", None)
+            names = getattr(model, "feature_names_in_", fitted_names)
         elif len(names) != d:
             raise ValueError(f"Length of feature_names, {len(names)} does not match number of features, {d}")
         if names is None:
             self.names = [f"x{marks.index}{j}{marks.index_end}" for j in range(d)]
         else:
             self.names = [escape(str(name)) for name in names]
-        self.conditions = Conditions(model, self.tree, self.names)
+        notation = Notation(marks.at_most, escape, marks.line_end)
+        self.conditions = Conditions(model, self.tree, self.names, texts, notation)
         self.of_labels = self.tree.n_classes[0] != 1
         self.named = options["class_names"] is not None and options["class_names"] is not False
         self.named = self.named and self.of_labels and self.tree.n_outputs == 1
@@ -84,8 +86,7 @@ class NodeText:
         return marks.begin + marks.line_end.join(lines) + marks.end
 
     def _test(self, node):
-        test = self.conditions.of(node, lambda value: str(round(float(value), self.precision)))[0]
-        return test.replace("<=", self.marks.at_most)
+        return self.conditions.of(node, lambda value: str(round(float(value), self.precision)))[0]
 
     def _criterion(self):
         criterion = getattr(self.model, "criterion", "impurity")

@@ -1,5 +1,7 @@
 """A tree drawn with matplotlib, as scikit-learn labels it."""
 
+from itertools import pairwise
+
 from .node_text import NodeText, drawn_nodes
 
 
@@ -23,8 +25,8 @@ def plot_tree(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        One of scikit-learn's is taken too.
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier
+        One of scikit-learn's is taken too. Of a TableClassifier, its tree with the texts of its categories is shown.
     max_depth : int >= 0, default=None
         Nodes that are deeper are drawn as (...); None: all are drawn.
     feature_names : sequence of str, default=None
@@ -104,7 +106,7 @@ def _drawn(ax, texts, max_depth, filled, box, style):
     for node, parent, depth in drawn_nodes(tree, max_depth):
         hidden = max_depth is not None and depth > max_depth
         colour = "grey" if hidden else texts.colour(node) if filled else ax.get_facecolor()
-        common = {"xycoords": "axes fraction", "zorder": 100 - 10 * depth, **style}
+        common = {"xycoords": "axes fraction", "zorder": 100 - 10 * depth, "parse_math": False, **style}
         centred = {"ha": "center", "va": "center", "bbox": box | {"fc": colour}, "arrowprops": arrow, **common}
         text = "\n  (...)  \n" if hidden else texts.of(node)
         where = (at[node],) if parent is None else (at[parent], at[node])
@@ -121,8 +123,16 @@ def _fit_text(ax, made, columns, rows):
     """Set all text to the largest size at which no box is wider or higher than its cell of the grid."""
     ax.figure.draw_without_rendering()
     window = ax.get_window_extent()
-    extents = [text.get_bbox_patch().get_window_extent() for text, is_node in made if is_node]
-    width, height = (max(getattr(extent, side) for extent in extents) for side in ("width", "height"))
-    size = made[0][0].get_fontsize() * min(window.width / columns / width, window.height / rows / height)
+    extents = {text: text.get_bbox_patch().get_window_extent() for text, is_node in made if is_node}
+    width, height = (max(getattr(extent, side) for extent in extents.values()) for side in ("width", "height"))
+    scale = min(window.width / columns / width, window.height / rows / height)
     for text, _ in made:
-        text.set_fontsize(size)
+        text.set_fontsize(text.get_fontsize() * scale)
+    root = made[0][0]
+    for (child, _), (label, is_node) in pairwise(made):
+        if not is_node:  # the label of the edge to `child` goes to the middle of the part between the boxes
+            (x0, y0), (x1, y1) = root.get_position(), child.get_position()
+            uneven = (extents[root].height - extents[child].height) * scale / window.height / 4
+            y = (y0 + y1) / 2 - uneven
+            label.xy = x0 + (x1 - x0) * (y0 - y) / (y0 - y1), y
+            label.set_position(label.xy)

@@ -1,11 +1,29 @@
 """Trees as text and as rules."""
 
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
 from .._exceptions import not_fitted_error
 from .._validation import require_integer
+
+
+class Reading(NamedTuple):
+    """A fitted tree, and the words for its features and categories.
+
+    A TableClassifier, whose tree has the positions of categories only, makes one by its method `_reading_of_tree`.
+    """
+
+    model: object  # the decision tree, fastclf's or scikit-learn's
+    names: list | None = None  # the names of the features
+    texts: list | None = None  # for each feature the texts of its categories by their position, or None
+
+
+def reading_of(model):
+    """The Reading of a fitted decision tree or of a TableClassifier."""
+    of_table = getattr(model, "_reading_of_tree", None)
+    return Reading(model) if of_table is None or isinstance(model, type) else Reading(*of_table())
 
 
 def fitted_tree(model):
@@ -30,12 +48,33 @@ def predicted_codes(model, tree):
     return tree.value.argmax(axis=2).T
 
 
-class Conditions:
-    """The conditions of the inner nodes of a fitted tree, with the names of the features."""
+class Notation(NamedTuple):
+    """How the conditions of an output format are written."""
 
-    def __init__(self, model, tree, names):
-        self.tree, self.names = tree, names
+    at_most: str = "<="
+    escape: object = str  # a function that quotes a category
+    line_end: str | None = None  # between the lines of a long list of categories; None: lists are not broken
+    width: int = 32  # the number of letters of a line, if lists are broken
+    most: int = 8  # the number of categories that are listed, if lists are broken
+
+
+_IN_TEXT = Notation()
+
+
+class Conditions:
+    """The conditions of the inner nodes of a fitted tree, with the names of the features.
+
+    texts: the field of a Reading.
+    """
+
+    def __init__(self, model, tree, names, texts=None, notation=_IN_TEXT):
+        self.tree, self.names, self.notation = tree, names, notation
         self.categories = getattr(model, "categories_", None)
+        if self.categories is not None and texts is not None:
+            self.categories = [
+                codes if known is None or codes is None else np.array([known[int(c)] for c in codes], dtype=object)
+                for codes, known in zip(self.categories, texts)
+            ]
         self.lacking = getattr(model, "features_with_missing_", np.zeros(len(names), bool))
 
     def left(self, node):
@@ -53,29 +92,48 @@ class Conditions:
             return f"{name} is known", f"{name} is missing"
         if left is None:
             threshold = shown(tree.threshold[node])
-            said = f"{name} <= {threshold}", f"{name} >  {threshold}"
+            said = f"{name} {self.notation.at_most} {threshold}", f"{name} >  {threshold}"
         else:
-            listed = "{" + ", ".join(map(str, left)) + "}"
-            said = f"{name} in {listed}", f"{name} not in {listed}"
+            said = self._listed(f"{name} in ", left), self._listed(f"{name} not in ", left)
         if self.lacking[feature]:
             if tree.missing_go_to_left[node]:
                 return f"{said[0]} or missing", f"{said[1]} and known"
             return said[0], f"{said[1]} or missing"
         return said
 
+    def _listed(self, begin, categories):
+        """The categories in braces after `begin`, in the notation."""
+        escape, line_end, width, most = self.notation[1:]
+        if line_end is None:
+            return begin + "{" + ", ".join(escape(str(each)) for each in categories) + "}"
+        listed = [" ".join(str(each).split()) for each in categories[:most]]
+        listed += [f"... and {len(categories) - most} more"] if len(categories) > most else []
+        lines, used = [begin + "{" + escape(listed[0])], len(begin) + 1 + len(listed[0])
+        for each in listed[1:]:
+            used += 2 + len(each)
+            if used > width:
+                lines.append(escape(each))
+                used = len(each)
+            else:
+                lines[-1] += ", " + escape(each)
+        return f",{line_end}".join(lines) + "}"
+
 
 class _Shown:
     """The texts of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
+        model, names, texts = reading_of(model)
         self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0)
         d = model.n_features_in_
+        if feature_names is None:
+            feature_names = names
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
         if len(feature_names) != d:
             raise ValueError(f"feature_names must contain {d} elements, got {len(feature_names)}")
         self.names = list(map(str, feature_names))
-        self.conditions = Conditions(model, self.tree, self.names)
+        self.conditions = Conditions(model, self.tree, self.names, texts)
         self.lacking, self.left = self.conditions.lacking, self.conditions.left
         self.labels = None
         if hasattr(model, "classes_"):
@@ -129,8 +187,8 @@ def export_text(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree, also one of scikit-learn's.
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier
+        A fitted tree, also one of scikit-learn's; of a TableClassifier, its tree with the texts of its categories.
     feature_names, class_names : sequence of str, default=None
         Names of the features and classes. None: the fitted names, or feature_0 and so on; the labels.
     max_depth : int >= 0, default=10
@@ -194,7 +252,7 @@ def rules(decision_tree):
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier
 
     Returns
     -------
@@ -282,7 +340,7 @@ def export_rules(decision_tree, *, feature_names=None, class_names=None, decimal
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor or TableClassifier
     feature_names, class_names : sequence of str, default=None
         Names of the features and classes. None: the fitted names, or feature_0 and so on; the labels.
     decimals : int, default=2

@@ -22,6 +22,7 @@ from fastclf import (  # noqa: E402  # noqa: E402
     display,
 )
 from fastclf.display import curves, models  # noqa: E402
+from fastclf.table import Table, TableClassifier  # noqa: E402
 
 pytestmark = pytest.mark.once
 
@@ -158,8 +159,46 @@ def test_a_tree_is_drawn_with_its_questions_and_answers(ax):
     display.TreeDisplay.from_estimator(model, feature_names=list("abcd"), ax=ax)
     words = [text.get_text() for text in ax.texts if text.get_text() not in ("yes", "no")]
     assert len(words) == model.tree_.node_count
-    assert words[0] == f"c <= {model.tree_.threshold[0]:.4g}\nsetosa 33%\n150 rows"
+    assert words[0] == f"c <= {model.tree_.threshold[0]:.6g}\nsetosa 33%\n150 rows"
     assert words[1] == "setosa 100%\n50 rows"
+
+
+def crosses(line, box):
+    """Whether a straight line crosses the inside of a box of the picture."""
+    (x0, y0), (x1, y1) = line
+    at = np.linspace(0, 1, 400)
+    x, y = x0 + at * (x1 - x0), y0 + at * (y1 - y0)
+    return bool(((x > box.x0 + 1) & (x < box.x1 - 1) & (y > box.y0 + 1) & (y < box.y1 - 1)).any())
+
+
+@pytest.mark.parametrize(("depth", "size"), [(2, None), (2, (5, 4)), (4, None), (4, (16, 10)), (6, None)], ids=str)
+def test_the_tree_of_a_table_has_texts_and_its_edges_and_boxes_do_not_overlap(depth, size):
+    rng = np.random.default_rng(depth)
+    towns = np.array([f"Saint-Germain {i}" for i in range(30)] + [None], dtype=object)
+    town, age = rng.integers(0, 31, 900), rng.integers(18, 90, 900).astype(float)
+    age[rng.random(900) < 0.2] = np.nan
+    y = np.where((town % 3 == 0) ^ (np.isnan(age) | (age > 60)) ^ (rng.random(900) < 0.1), "5 $", "10 $")
+    model = TableClassifier(DecisionTreeClassifier(max_depth=depth)).fit(Table([towns[town], age], ["town", "age"]), y)
+    ax = None if size is None else matplotlib.figure.Figure(figsize=size).subplots()
+    drawn = display.TreeDisplay.from_estimator(model, ax=ax)
+    drawn.figure_.draw_without_rendering()
+    texts = drawn.ax_.texts
+    shown = "".join(text.get_text() for text in texts)
+    assert "nan" not in shown
+    assert "town in {Saint-Germain" in shown
+    boxes = [text.get_bbox_patch().get_window_extent() for text in texts if text.get_bbox_patch() is not None]
+    answers = [text.get_window_extent() for text in texts if text.get_bbox_patch() is None]
+    assert len(answers) == 2
+    assert not any(a.overlaps(b) for a in answers for b in boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    for line in drawn.ax_.lines:
+        ends = line.get_transform().transform(line.get_xydata())
+        assert not any(crosses(ends, answer) for answer in answers)
+        # an edge is hidden behind the boxes that it joins, whose centres are its ends
+        others = [box for box in boxes if not any(box.contains(*end) for end in ends)]
+        assert len(others) == len(boxes) - 2
+        assert not any(crosses(ends, box) for box in others)
+    matplotlib.pyplot.close("all")
 
 
 def test_a_tree_is_cut_at_a_depth(ax):

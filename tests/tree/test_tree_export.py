@@ -1,6 +1,7 @@
 """Trees as text: the printed rules are those of the tree."""
 
 import doctest
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn import datasets, ensemble
 from sklearn import tree as sklearn_tree
 from sklearn.exceptions import NotFittedError
 
+from fastclf.table import Table, TableClassifier
 from fastclf.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -246,6 +248,56 @@ def test_a_graph_is_written_where_one_wants_it(tmp_path):
     with (tmp_path / "other.dot").open("w") as file:
         export_graphviz(model, file)
     assert (tmp_path / "other.dot").read_text() == expected
+
+
+def table_tree(rng, n_towns=18):
+    """A TableClassifier with a tree that splits categories with difficult texts and numbers with missing values."""
+    towns = np.array([f"Town {i}" for i in range(n_towns)] + ['5 $ & "10" $', "a\\b <c>", None], dtype=object)
+    town, age = rng.integers(0, n_towns + 3, 600), rng.integers(18, 90, 600).astype(float)
+    age[rng.random(600) < 0.2] = np.nan
+    y = np.where((town % 3 == 0) ^ (np.isnan(age) | (age > 60)), "yes", "no")
+    table = Table([towns[town], age], ["town of birth", "age $"])
+    return TableClassifier(DecisionTreeClassifier(max_depth=4)).fit(table, y)
+
+
+def test_the_tree_of_a_table_is_told_with_the_texts_of_its_categories(rng):
+    model = table_tree(rng)
+    texts = {str(float(i)): text for i, text in enumerate(model.categories_[0])}
+    with_codes = export_text(model.model_, feature_names=model.get_feature_names_out())
+    assert export_text(model) == re.sub(r"\d+\.0(?=[,}])", lambda code: texts[code[0]], with_codes) != with_codes
+    bounds = [bound for rule in rules(model) for _, _, bound in rule["conditions"] if isinstance(bound, list)]
+    assert {text for bound in bounds for text in bound} == {*texts.values()}
+    assert "town of birth in {" in export_rules(model)
+    assert "or missing" in export_text(model)
+
+
+def test_graphs_quote_categories_and_break_long_lists_into_lines(rng):
+    model = table_tree(rng, 4)
+    dot, html = export_graphviz(model), export_graphviz(model, special_characters=True)
+    assert re.search(r"age \$ <= \d", dot)
+    assert "nan" not in dot
+    assert r"5 $ & \"10\" $" in dot
+    assert r"a\\b <c>" in dot
+    assert '5 $ &amp; "10" $' in html
+    assert r"a\b &lt;c&gt;" in html
+    splits = [line for line in export_graphviz(table_tree(rng, 40)).splitlines() if "town of birth in" in line]
+    assert splits
+    for line in splits:
+        assert all(len(part) < 60 for part in line.split(r"\n"))
+        assert "more}" in line or line.count("Town") <= 8
+
+
+@pytest.mark.parametrize("size", [(4, 3), (14, 8)])
+def test_the_labels_of_edges_are_beside_the_boxes(rng, size):
+    from matplotlib.figure import Figure
+
+    ax = Figure(figsize=size).subplots()
+    texts = plot_tree(table_tree(rng), ax=ax)
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in texts if text.get_bbox_patch() is not None]
+    labels = [text.get_window_extent() for text in texts if text.get_bbox_patch() is None]
+    assert len(labels) == 2
+    assert not any(label.overlaps(box) for label in labels for box in boxes)
 
 
 @pytest.mark.parametrize("function", [export_graphviz, export_text, plot_tree, rules])
