@@ -11,6 +11,7 @@ from sklearn.svm import SVC as SklearnSVC
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+import matplotlib.figure  # noqa: E402
 
 import fastclf  # noqa: E402
 from fastclf import (  # noqa: E402  # noqa: E402
