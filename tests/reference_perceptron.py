@@ -79,3 +79,25 @@ def pocket(X, y, n_sweeps, cost=None):
             w, b, run = w + cost[i] * y[i] * X[i].astype(float), b + cost[i] * y[i], 0
         consider()
     return kept
+
+
+def loss(X, y, w, b, cost=None):
+    """The mean of max(0, -y f) over the rows, each of which counts by its cost."""
+    cost = np.ones(len(y)) if cost is None else cost
+    terms = [c * max(0.0, -sign * (x @ w + b)) for x, sign, c in zip(X.astype(float), y, cost)]
+    return sum(terms) / cost.sum()
+
+
+def separable(rng, margin=0.02):
+    """(rows, labels -1 or +1) that a hyperplane separates, as no row is closer to it than the margin."""
+    d = int(rng.integers(2, 6))
+    u = rng.standard_normal(d)
+    u /= np.linalg.norm(u)
+    offset = 0.3 * rng.standard_normal()
+    X = rng.standard_normal((4000, d))
+    f = X @ u + offset
+    X, f = X[np.abs(f) > margin], f[np.abs(f) > margin]
+    n = int(rng.integers(20, 200))
+    # a row of each side, so that there are two classes
+    rows = np.unique(np.concatenate([[np.argmax(f), np.argmin(f)], np.arange(n)]))
+    return X[rows], np.sign(f[rows])

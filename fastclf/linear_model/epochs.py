@@ -15,6 +15,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._csr import Csr
 from .._threads import aside_if_many, ranges, run
+from .scores import linear_scores
 from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
@@ -23,6 +24,8 @@ kernels = _simd.load("linear_model._perceptron")
 # _LOGGED_SAMPLES: the most samples in a range whose mistakes are logged.
 _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
+# The number of scores and features in a block of rows whose losses are computed together.
+_JUDGED_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Plan:
     n_iter_no_change: int
     until_clean: bool  # whether training stops after the first epoch without a mistake
     seed: int
+    one_epoch: bool = False  # whether this is the single epoch of `partial_fit`, after which no row is read again
 
 
 @dataclass(slots=True)
@@ -165,6 +169,7 @@ class Learner:
         self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
         self.lag_w, self.lag_b = np.zeros_like(w), np.zeros_like(b)
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
+        self.ended_by_loss = False  # whether the loss has ended the training, as in scikit-learn
         self.best, self.pocket = np.inf, (w, b)
         self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros_like(w)
         self.log = []
@@ -272,6 +277,10 @@ class _Group:
                 learner.n_iter, learner.t = n_iter, epoch.t
                 learner.mistakes += int(mistakes)
                 learner.clean = mistakes == 0 and not stopped
+                if learner.clean and plan.order == "random" and plan.penalty is None:
+                    # an epoch of draws leaves rows out
+                    _, margin = yield from count_wrong(self.samples, self.members, plan, learner, learner.w, learner.b)
+                    learner.clean = margin > 0
                 learner.margin = margin if learner.clean else np.nan
                 if plan.average == "pocket":
                     yield from self._consider(learner)
@@ -299,6 +308,8 @@ class _Group:
         fixed = learner.clean and plan.penalty is None and plan.order != "random"
         if plan.until_clean and learner.clean and plan.penalty is None:
             learner.reason = f"epoch {n_iter} had no mistake"
+            if plan.order == "random":
+                learner.reason += ", and no row is on a wrong side"
             return True
         over = learner.must_stop(value, plan)
         # as further epochs would change nothing, they are counted, but not run
@@ -309,6 +320,7 @@ class _Group:
         if over:
             what = "loss" if self.held_out is None else "error on the held-out rows"
             learner.reason = f"its {what} has not fallen by tol for {plan.n_iter_no_change} epochs"
+            learner.ended_by_loss = self.held_out is None
         else:
             learner.reason = f"max_iter={plan.max_iter} epochs were made, the last with {mistakes} mistakes"
         return over or learner.n_iter == plan.max_iter
@@ -453,14 +465,38 @@ def weights_kept(learner, plan):
     return learner.w * learner.scale[:, None], learner.b
 
 
-def least_margin(samples, members, plan, learner, w, b):
-    """The least y f of the hyperplane (w, b) over the rows `members`."""
-    judging = count_wrong(samples, members, plan, learner, np.ascontiguousarray(w), np.ascontiguousarray(b))
-    while True:
-        try:
-            next(judging)
-        except StopIteration as end:
-            return end.value[1]
+def judged(samples, members, plan, learners, kept):
+    """(the least y f, the mean loss) over the rows `members`: two arrays with a number for each learner.
+
+    The loss of a row is max(0, -y f); the mean weights each row by the factor of its step. In joint learning y f is the
+    score of the row's class minus the largest of the others.
+
+    kept: the weights (w, b) of each learner.
+    """
+    w, b = (np.concatenate(parts) for parts in zip(*kept))
+    X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
+    least, total, weight = np.full(len(learners), np.inf), np.zeros(len(learners)), np.zeros(len(learners))
+    up, down = (np.concatenate([getattr(learner, name) for learner in learners]) for name in ("up", "down"))
+    positive = np.concatenate([learner.positive for learner in learners])
+    size = max(256, _JUDGED_NUMBERS // (len(b) + samples.d))  # fixed bounds, so that time changes no bit of the sums
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n)) if members is None else members[start : start + size]
+            code, f = samples.codes[rows], linear_scores(X[rows], w, b)
+            if plan.joint:
+                place = np.arange(len(f)), code
+                own = f[place]
+                f[place] = -np.inf
+                margins, factor = (own - f.max(axis=1))[:, None], up[code][:, None]
+            else:
+                right = code[:, None] == positive
+                margins, factor = np.where(right, f, -f), np.where(right, up, down)
+            if samples.cost is not None:
+                factor = factor * samples.cost[rows][:, None]
+            least = np.minimum(least, margins.min(axis=0))
+            total += (factor * np.maximum(-margins, 0)).sum(axis=0)
+            weight += factor.sum(axis=0)
+    return least, total / weight
 
 
 def voters(samples, plan, learners, before):

@@ -24,7 +24,7 @@ from .epochs import (
     as_samples,
     between_centroids,
     hold_out,
-    least_margin,
+    judged,
     make_learners,
     share_out,
     train,
@@ -40,6 +40,10 @@ _VOTE_NUMBERS = 1 << 20
 
 class Perceptron(SparsifiableClassifier):
     """Linear classifier that learns from its mistakes, one row after another.
+
+    ``Perceptron(order="cyclic")`` is the textbooks' algorithm: it goes on until all rows are right. ``Perceptron()`` is
+    scikit-learn's: it may end before, by `tol`, and then warns unless its weights separate the rows. (Averaged weights,
+    a penalty and held-out rows are for classes that overlap, and end by `tol` without a warning.)
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
     changes nothing. With more than two classes each class has its own separating hyperplane, learned against the rest
@@ -87,7 +91,8 @@ class Perceptron(SparsifiableClassifier):
         The order of the rows. 'cyclic': 0 to n - 1 in each epoch; 'shuffled': a new permutation for each epoch;
         'random': n draws with replacement (stochastic gradient descent on the mean of max(0, -y f)); 'batch': the steps
         of all mistakes of an epoch are added up and taken at its end. Training with these orders ends with the first
-        epoch without a mistake, or after `max_iter`. None follows `shuffle` and ends by `tol`, as in scikit-learn.
+        epoch without a mistake (after 'random' draws, if no other row is on a wrong side either), or after `max_iter`.
+        None follows `shuffle` and ends by `tol`, as in scikit-learn.
     start : {'zero', 'random', 'centroids'}, default='zero'
         The first weights: 0; standard normal; or the hyperplane halfway between the mean p of the positive rows and the
         mean n of the others, w = p - n and b = (|n|^2 - |p|^2) / 2. Others can be passed as `coef_init` to `fit`.
@@ -122,7 +127,12 @@ class Perceptron(SparsifiableClassifier):
     converged_ : bool
         Whether every hyperplane is known to separate its training rows.
     stop_reason_ : str
-        The reason for the end of the training, for the hyperplane whose training ended last.
+        The reason for the end of the training, for the hyperplane whose training ended last; of several, if some are
+        not known to separate their rows, for the last of those.
+    loss_ : float or ndarray
+        The perceptron's loss: the mean over the training rows of max(0, -y f), f the score by `coef_` (in joint
+        learning y f is the score of the row's class minus the largest of the others). It is 0 if all rows are right.
+        Weights of rows and classes count. Only after `fit`, because `partial_fit` reads its rows once.
     margin_ : float or ndarray
         gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), if `coef_` is known to separate them;
         else NaN.
@@ -273,7 +283,7 @@ class Perceptron(SparsifiableClassifier):
         classes = declared_classes(classes, None if first else self.classes_)
         weights = class_factors(self.class_weight, classes, None)
         samples, labels, columns = self._samples(X, y, sample_weight, classes, first)
-        plan = replace(plan, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
+        plan = replace(plan, one_epoch=True, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
         if first:
             w, b = self._first_weights(samples, plan, classes, None, None)
             learners = make_learners(plan, w, b, weights)
@@ -299,9 +309,7 @@ class Perceptron(SparsifiableClassifier):
         with Progress(plan.max_iter * n * len(learners), "perceptron", self.verbose, self.callback) as progress:
             square = train(samples, members, held_out, plan, learners, threads, progress)
         kept = [weights_kept(learner, plan) for learner in learners]
-        for learner, (w, b) in zip(learners, kept):
-            if plan.order == "random" or plan.average in ("averaged", "pocket") or plan.penalty is not None:
-                learner.margin = least_margin(samples, members, plan, learner, w, b)
+        losses = _judge(samples, members, plan, learners, kept)
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
         one = (lambda values: values[0]) if len(learners) == 1 else np.array
         radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
@@ -316,31 +324,34 @@ class Perceptron(SparsifiableClassifier):
             proves = proves and 1e-140 < radius < np.inf
             bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]
         last = max(learners, key=lambda learner: learner.n_iter)
+        apart = [learner for learner in learners if not learner.margin > 0]
+        told = max(apart or learners, key=lambda learner: learner.n_iter)
         attributes = {
             "coef_": coef,
             "intercept_": intercept,
             "n_iter_": last.n_iter,
             "t_": (1 if before is None else before["t_"]) + last.n_iter * len(samples.codes),
             "n_mistakes_": one([learner.mistakes for learner in learners]),
-            "converged_": all(learner.margin > 0 for learner in learners),
-            "stop_reason_": last.reason,
+            "converged_": not apart,
+            "stop_reason_": told.reason,
             "margin_": one([float(margin) for margin in margins]),
             "radius_": one([float(radius) for _ in learners]),
             "mistake_bound_": one([float(bound) for bound in bounds]),
             "_samples_met_": np.array([learner.t for learner in learners]),
         }
+        if losses is not None:
+            attributes["loss_"] = one(losses.tolist())
         if plan.average == "averaged":
             parts = {"_last_coef_": "w", "_last_intercept_": "b", "_lag_coef_": "lag_w", "_lag_intercept_": "lag_b"}
             for name, part in parts.items():
                 attributes[name] = np.concatenate([getattr(learner, part) for learner in learners])
         if plan.average == "voted":
             attributes |= voters(samples, plan, learners, before if before and "votes_" in before else None)
-        if (
-            not attributes["converged_"]
-            and last.n_iter == plan.max_iter > 1
-            and (self.tol is not None or plan.until_clean)
-        ):
-            warn(f"The perceptron is not known to separate the rows: {last.reason}", "ConvergenceWarning")
+        asked = told.n_iter == plan.max_iter > 1 and (self.tol is not None or plan.until_clean)
+        separates = plan.average == "none" and plan.penalty is None  # whether separating the rows is the aim
+        if apart and (asked or (told.ended_by_loss and separates)):
+            hint = '; order="cyclic" goes on until it does, or max_iter' if told.ended_by_loss else ""
+            warn(f"The perceptron is not known to separate the rows: {told.reason}{hint}", "ConvergenceWarning")
         return attributes
 
     def _scores(self, X):
@@ -440,6 +451,24 @@ class Perceptron(SparsifiableClassifier):
         elif coef_init is not None or not plan.intercept:
             b = np.zeros(n)
         return w, b
+
+
+def _judge(samples, members, plan, learners, kept):
+    """Set each learner's margin, where its last epoch has not shown it; returns the losses, or None in `partial_fit`.
+
+    kept: the weights (w, b) of each learner.
+    """
+    changed = plan.average in ("averaged", "pocket") or plan.penalty is not None
+    if plan.one_epoch and not (changed or plan.order == "random"):
+        return None
+    losses = np.zeros(len(learners))
+    unknown = [i for i, learner in enumerate(learners) if changed or not learner.clean]
+    if unknown:
+        part = [learners[i] for i in unknown], [kept[i] for i in unknown]
+        margins, losses[unknown] = judged(samples, members, plan, *part)
+        for i, margin in zip(unknown, margins):
+            learners[i].margin = margin
+    return None if plan.one_epoch else losses
 
 
 def _given(name, values, shape):

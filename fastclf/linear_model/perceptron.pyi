@@ -40,6 +40,7 @@ class Perceptron:
     n_mistakes_: int | NDArray[Any]
     converged_: Bool
     stop_reason_: str
+    loss_: float | NDArray[Any]
     margin_: float | NDArray[Any]
     radius_: float | NDArray[Any]
     mistake_bound_: float | NDArray[Any]

@@ -318,6 +318,95 @@ def test_and_is_learned_and_xor_is_not():
     assert model.stop_reason_.startswith("max_iter=50 epochs were made, the last with ")
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("order", ["cyclic", "shuffled", "random", "batch"])
+def test_a_hundred_separable_sets_are_separated(rng, order):
+    for seed in range(100):
+        X, y = reference.separable(rng)
+        model = Perceptron(order=order, max_iter=100_000, random_state=seed).fit(X, y)
+        assert model.converged_
+        assert (y * (X @ model.coef_[0] + model.intercept_) > 0).all()
+        assert model.n_mistakes_ <= model.mistake_bound_ or order == "batch"
+        assert model.stop_reason_.startswith("epoch ")
+        assert model.loss_ == 0
+
+
+@pytest.mark.once
+def test_a_fit_that_ends_by_tol_either_separates_the_rows_or_warns(rng):
+    ended_early = 0
+    for _ in range(100):
+        X, y = reference.separable(rng)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = Perceptron().fit(X, y)
+        separated = (y * (X @ model.coef_[0] + model.intercept_) > 0).all()
+        assert model.converged_ == separated == (not caught)
+        assert model.score(X, y) == 1 or not separated
+        if not separated:
+            ended_early += 1
+            assert model.stop_reason_ == "its loss has not fallen by tol for 5 epochs"
+            assert "not known to separate the rows: its loss has not fallen by tol" in str(caught[0].message)
+            assert 'order="cyclic"' in str(caught[0].message)
+    assert ended_early > 0
+
+
+def test_the_hyperplane_that_does_not_separate_is_named_among_several(rng):
+    X, y = CORNERS[[0, 1, 2, 3, 0]] + np.array([[0, 0], [0, 0], [0, 0], [0, 0], [50, 50]]), np.array([0, 1, 1, 0, 2])
+    with pytest.warns(UserWarning, match="not known to separate the rows: its loss has not fallen by tol"):
+        model = Perceptron(shuffle=False).fit(X, y)
+    assert not model.converged_
+    assert model.stop_reason_.startswith("its loss")
+    assert model.loss_.shape == (3,)
+
+
+@pytest.mark.filterwarnings("error")
+def test_fits_for_classes_that_overlap_end_by_tol_without_a_warning(rng):
+    X, y = integers(rng, 200, 5, noise=0.2)
+    for average in ("averaged", "voted", "pocket"):
+        assert Perceptron(average=average).fit(X, y).stop_reason_.startswith("its loss has not fallen by tol")
+    Perceptron(early_stopping=True).fit(X, y)
+    Perceptron(penalty="l2").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"order": "random"},
+        {"average": "averaged"},
+        {"average": "pocket"},
+        {"penalty": "l2"},
+        {"fit_intercept": False},
+    ],
+)
+def test_the_loss_is_that_of_the_final_weights(rng, kind, parameters):
+    X, y = integers(rng, 150, 4, noise=0.2)
+    cost = rng.integers(0, 3, 150).astype(float)
+    for weight in (None, cost):
+        model = fit(as_kind(X, kind), y, weight, max_iter=7, **parameters)
+        expected = reference.loss(X, signs(y), model.coef_[0], model.intercept_[0], weight)
+        assert model.loss_ == pytest.approx(expected)
+        assert model.loss_ > 0
+
+
+def test_the_loss_of_several_classes_is_that_of_each_or_of_all(rng, monkeypatch):
+    monkeypatch.setattr(epochs, "_JUDGED_NUMBERS", 0)  # several blocks of rows
+    X, y = rng.integers(-3, 4, (700, 3)), rng.integers(0, 3, 700)
+    weight = {0: 2.0, 1: 1.0, 2: 0.5}
+    model = fit(X, y, max_iter=3, class_weight=weight)
+    for k in range(3):
+        cost = np.where(y == k, weight[k], 1.0)
+        expected = reference.loss(X, signs(y == k), model.coef_[k], model.intercept_[k], cost)
+        assert model.loss_[k] == pytest.approx(expected)
+    model = fit(X, y, max_iter=3, multi_class="joint")
+    f = X @ model.coef_.T + model.intercept_
+    own = f[np.arange(700), y].copy()
+    f[np.arange(700), y] = -np.inf
+    assert model.loss_ == pytest.approx(np.maximum(0, f.max(axis=1) - own).mean())
+    assert not hasattr(fit(X, y, max_iter=3).partial_fit(X, y), "loss_")
+
+
 def test_the_four_emails_of_the_texts_are_separated():
     # the outcomes of two tests of SpamAssassin on four e-mails, the first of which is spam (Flach 2012, table 1)
     X, y = np.array([[1.0, 1], [0, 0], [1, 0], [0, 1]]), np.array([1, 0, 0, 0])
