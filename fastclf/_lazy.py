@@ -22,8 +22,14 @@ _DEFINED = {
     "metrics.costs": "CostSensitiveClassifier best_threshold expected_cost",
     "metrics.curves": "auc confusion_matrix_at_thresholds det_curve precision_recall_curve roc_curve",
     "metrics.probabilities": "brier_score_loss calibration_curve d2_brier_score d2_log_loss_score hinge_loss log_loss",
+    "metrics.ranking": "coverage_error dcg_score label_ranking_average_precision_score label_ranking_loss"
+    " metric_at_thresholds ndcg_score",
     "metrics.ratios": "classification_report f1_score fbeta_score jaccard_score precision_recall_fscore_support"
     " precision_score recall_score",
+    "metrics.regression": "d2_absolute_error_score d2_pinball_score d2_tweedie_score explained_variance_score max_error"
+    " mean_absolute_error mean_absolute_percentage_error mean_gamma_deviance mean_pinball_loss mean_poisson_deviance"
+    " mean_squared_error mean_squared_log_error mean_tweedie_deviance median_absolute_error r2_score"
+    " root_mean_squared_error root_mean_squared_log_error",
     "metrics.scoring": "cost_scorer",
     "model_selection.cross_validation": "cross_val_score cross_validate",
     "model_selection.curves": "learning_curve validation_curve",

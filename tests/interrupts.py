@@ -237,6 +237,9 @@ FUNCTIONS = {
     "log_loss": of_matrix(metrics.log_loss),
     "calibration_curve": of_scores(metrics.calibration_curve),
     "top_k_accuracy_score": of_matrix(metrics.top_k_accuracy_score),
+    "mean_squared_error": drawn(metrics.mean_squared_error, RNG.random, RNG.random),
+    "median_absolute_error": drawn(metrics.median_absolute_error, RNG.random, RNG.random),
+    "ndcg_score": drawn(metrics.ndcg_score, lambda n: RNG.integers(3, size=(n, 4)), lambda n: RNG.random((n, 4))),
     "best_threshold": of_scores(lambda y, z: metrics.best_threshold(y, z, [[0, 1], [2, 0]])),
 }
 

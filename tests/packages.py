@@ -143,9 +143,10 @@ def main():
         )
         return
     args.folder.mkdir(parents=True, exist_ok=True)
+    python = Path(args.python).absolute()  # of an environment, whose interpreter may be a link: it is not resolved
     total = 0
     for package in chosen:
-        passed, failed, new = judge(args.python, args.folder.resolve(), package, ["-k", args.k] if args.k else ())
+        passed, failed, new = judge(python, args.folder.resolve(), package, ["-k", args.k] if args.k else ())
         told = (
             f"{package.name} {package.version}: {passed} pass, {failed} fail, {len(new)} of them not with scikit-learn"
         )

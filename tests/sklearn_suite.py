@@ -29,6 +29,7 @@ FILES = [
     "linear_model/ridge",
     "metrics/classification",
     "metrics/ranking",
+    "metrics/regression",
     "model_selection/split",
     "model_selection/validation",
     "naive_bayes",
