@@ -9,7 +9,8 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 def _read(y_true, y_score, sample_weight, several=True):
     """(a matrix of bools, a matrix of scores, weights) after checks; `several` asks for more than one label."""
-    flat = [f"{name} has shape {np.shape(y)}" for name, y in (("y_true", y_true), ("y_score", y_score)) if _is_flat(y)]
+    both = (("y_true", y_true), ("y_score", y_score))
+    flat = [f"{name} has shape {np.shape(y)}" for name, y in both if _is_flat(y)]
     if flat:
         raise ValueError(
             f"Expected 2D array, got 1D array instead: {flat[0]}; (n_samples, n_labels) is wanted, as this format is not"
