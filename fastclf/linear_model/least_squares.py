@@ -10,7 +10,7 @@ from .._threads import Progress, advance, aside
 from .._validation import as_unchecked_matrix, require_finite, require_number
 from ..sums.moments import products
 from .row_gram import Centred, DenseCentred, Unsure, mean_of, solved
-from .scores import LinearClassifier, chosen, counted, linear_codes, linear_scores
+from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 
 # The normal equations are solved if the condition number of their matrix, after its columns are scaled to length 1, is
 # at most this; then ten digits of the solution are right. Otherwise X itself is factored.
@@ -235,7 +235,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 require_finite(X, "X", name)
             raise ValueError("X has values whose squares are beyond float64; values below 1e150 are wanted")
         attributes = {
-            "coef_": coef,
+            "coef_": in_order_for(X, coef),
             "intercept_": intercept,
             "classes_": classes,
             "rank_": int(rank),

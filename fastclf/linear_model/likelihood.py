@@ -12,7 +12,7 @@ from .._threads import aside, ranges
 from .._validation import as_matrix
 from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
 from .row_gram import DenseCentred, Factor
-from .scores import linear_scores, products_with_padded, transposed
+from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._likelihood")
 columns = _simd.load("linear_model._elastic_net")
@@ -348,7 +348,7 @@ class Likelihood:
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
-        sums[:-1] = products_with_padded(self._turned, residuals, self.K, self.threads)
+        sums[:-1] = products_with(self._turned, residuals[:, : self.K], np.zeros(self.K), self.threads)
         sums[-1] = self.bias * residuals.sum(axis=0)[: self.K]
         return np.ascontiguousarray(sums.T)
 

@@ -17,7 +17,7 @@ from .._validation import (
 from .elastic_net import proximal_points
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, newton_is_faster, newton_points, quasi_newton_points
-from .scores import SparsifiableClassifier, as_dense
+from .scores import SparsifiableClassifier, as_dense, in_order_for
 from .warm_path import WarmPath
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -231,6 +231,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         path = path_of(models, strengths, rows, codes, len(classes), weights)
         for model, fit in zip(models, path):
             coef, intercept = fit.rounded(dtype)
+            coef = in_order_for(rows, coef)
             steps = np.array([fit.n_iter], np.int32)
             model._become(
                 classes_=classes, coef_=coef, intercept_=intercept, n_iter_=steps, **fit.attributes(), **columns

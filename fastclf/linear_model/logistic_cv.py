@@ -11,6 +11,7 @@ from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from .logistic import SOLVERS, LogisticRegression, check_solver, is_native, path_of, penalty_of
 from .routed_scores import RoutedScores, refuse_params, routes, with_labels
+from .scores import in_order_for
 
 # The largest number of values of C for an integer `Cs`; each value is a fit in each fold.
 _MOST_CS = 10_000
@@ -247,7 +248,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         models = self._models([C], penalty, l1_ratio)
         [fit] = path_of(models, [models[0]._check_parameters()], *data)
         chosen = {"C_": float(C), "l1_ratio_": l1_ratio}
-        return fit.attributes() | chosen | {"coef_": fit.coef, "intercept_": fit.intercept}
+        return fit.attributes() | chosen | {"coef_": in_order_for(data[0], fit.coef), "intercept_": fit.intercept}
 
     def _mean_of_folds(self, Cs, l1_ratios, best, paths, classes):
         """The attributes for refit=False: means over the folds' best fits."""

@@ -31,7 +31,7 @@ from .epochs import (
     voters,
     weights_kept,
 )
-from .scores import SparsifiableClassifier, as_dense, chosen, linear_scores, n_planes
+from .scores import SparsifiableClassifier, as_dense, by_column, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
 # The most scores by voters that are computed at a time.
@@ -327,7 +327,7 @@ class Perceptron(SparsifiableClassifier):
         apart = [learner for learner in learners if not learner.margin > 0]
         told = max(apart or learners, key=lambda learner: learner.n_iter)
         attributes = {
-            "coef_": coef,
+            "coef_": coef if samples.indptr is None or len(coef) == 1 else by_column(coef),
             "intercept_": intercept,
             "n_iter_": last.n_iter,
             "t_": (1 if before is None else before["t_"]) + last.n_iter * len(samples.codes),

@@ -18,7 +18,7 @@ from .._csr import Csr
 from .._exceptions import warn
 from .._threads import aside
 from ..sums.blocks import over_rows
-from .scores import by_column, linear_scores, products_with, products_with_padded, transposed
+from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
 
@@ -98,15 +98,12 @@ class Centred:
     def square_times(self, V):
         """AA' V for a V of shape (n, k), without a centred array of d rows."""
         K = V.shape[1]
-        U = by_column(V * self.root[:, None])
-        width = U.shape[1]
-        if K == 1 or width >= min(self.shape):
+        if K == 1 or min(self.shape) <= K:
             return self.times(self.back(V))
+        U, none = V * self.root[:, None], np.zeros(K)
         if self.middle is None:
             self.middle = products_with(self.X, self.mean[:, None], np.zeros(1), self.n_jobs)
-        W = products_with_padded(self.turned, U, width, self.n_jobs)
-        found = products_with_padded(self.X, W, width, self.n_jobs)[:, :K]
-        U = U[:, :K]
+        found = products_with(self.X, products_with(self.turned, U, none, self.n_jobs), none, self.n_jobs)
         total = U.sum(axis=0)
         found += (self.mean @ self.mean) * total - self.middle[:, 0] @ U
         found -= self.middle * total

@@ -19,6 +19,9 @@ _SCALE = 2.0**-600
 # The number of sparse entries in a call of a kernel that transposes rows.
 _CALL_ENTRIES = 1 << 20
 
+# The number of columns of a block of coefficients that is transposed at a time.
+_BLOCK_COLUMNS = 256
+
 
 def counted(rows, labels, owner):
     """(rows, weights or None) of the rows with weight above 0; the other rows are checked for NaN and infinity, too."""
@@ -43,16 +46,8 @@ def _rows(X):
     return (X, X.data) if isinstance(X, Csr) else (X,)
 
 
-def _prepared(X, coef, intercept):
-    """(X, coef, intercept) for `_laid_out`; a few sparse rows keep only the columns in which they have entries.
-
-    So few coefficients of float32 are converted to float64.
-    """
-    coef, intercept = np.atleast_2d(as_dense(coef)), np.ascontiguousarray(intercept, np.float64)
-    if isinstance(X, Csr) and coef.dtype == np.float32 and 0 < X.size < coef.shape[1] // 4:
-        used, place = np.unique(X.indices[: X.size], return_inverse=True)
-        X, coef = Csr(X.indptr, place.astype(np.int32), X.data[: X.size], len(used)), coef[:, used]
-    return X, coef, intercept
+def _prepared(coef, intercept):
+    return np.atleast_2d(coef.toarray() if is_sparse(coef) else coef), np.ascontiguousarray(intercept, np.float64)
 
 
 def as_dense(coef, dtype=None):
@@ -61,39 +56,45 @@ def as_dense(coef, dtype=None):
 
 
 def _laid_out(X, coef):
-    """Coefficients in float64, in the layout that is faster for X: (d, width), by column, if X has many entries."""
-    K, d = coef.shape
-    if not isinstance(X, Csr) or K == 1 or X.size < d // 4:
-        return np.ascontiguousarray(coef, np.float64)
-    return by_column(coef.T)
+    """Coefficients (K, d) of the dtype, and in the order, that the kernel for X reads.
+
+    Dense rows take float64 in C order. Sparse rows take the order that coefficients have; if they have many entries,
+    a copy in Fortran order pays.
+    """
+    if not isinstance(X, Csr):
+        return np.ascontiguousarray(coef if coef.flags.c_contiguous else _copied(coef.T), np.float64)
+    if coef.flags.f_contiguous:
+        return coef
+    return np.ascontiguousarray(coef) if len(coef) == 1 or X.size < coef.shape[1] // 4 else by_column(coef)
 
 
-def by_column(W):
-    """Coefficients (d, K) with columns of zeros up to whole vectors, so that the shape differs from (K, d)."""
-    d, K = W.shape
-    width = -(-K // kernels.LANES) * kernels.LANES
-    padded = np.zeros((d, width + kernels.LANES * (d == K and width == d)))
-    padded[:, :K] = W
-    return padded
+def in_order_for(X, coef):
+    """Coefficients (K, d) in the order that predictions for rows such as X read: by column if X is sparse."""
+    return by_column(coef) if is_sparse(X) and coef.ndim == 2 and len(coef) > 1 else coef
+
+
+def by_column(coef):
+    """Coefficients (K, d) in Fortran order, so that those of a column are adjacent."""
+    return coef if coef.flags.f_contiguous else _copied(coef).T
+
+
+def _copied(A):
+    """A copy of the transpose of A in C order, made of blocks that fit a cache."""
+    copy = np.empty(A.shape[::-1], A.dtype)
+    for start in range(0, len(copy), _BLOCK_COLUMNS):
+        copy[start : start + _BLOCK_COLUMNS] = A[:, start : start + _BLOCK_COLUMNS].T
+    return copy
 
 
 def products_with(X, W, intercept, n_jobs=None):
     """X @ W + intercept, of shape (n, K), for a Csr X and a W of shape (d, K). A sum that overflows is not finite."""
-    coef = np.ascontiguousarray(W.T) if W.shape[1] == 1 else by_column(W)
-    return _products(X, coef, intercept, n_jobs)
-
-
-def products_with_padded(X, W, n_classes, n_jobs=None):
-    """X @ W[:, :n_classes] for a Csr X and a W of shape (d, width), where width is less than d, and n_classes not d."""
-    return _products(X, W, np.zeros(n_classes), n_jobs)
-
-
-def _products(X, coef, intercept, n_jobs):
-    products = np.empty((len(X), len(intercept)))
+    products = np.empty((len(X), W.shape[1]))
+    if W.dtype != np.float64 or W.strides[1] != W.itemsize:
+        W = np.ascontiguousarray(W, np.float64)
     over_rows(
-        lambda start, stop: kernels.score_sparse(X, X.data, coef, intercept, start, stop, products),
+        lambda start, stop: kernels.score_sparse(X, X.data, W.T, intercept, start, stop, products),
         X,
-        len(intercept),
+        W.shape[1],
         n_jobs,
     )
     return products
@@ -134,7 +135,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     overflows on the way is computed again at another scale: a score is infinite only if float64 cannot represent it,
     and never NaN.
     """
-    X, coef, intercept = _prepared(X, coef, intercept)
+    coef, intercept = _prepared(coef, intercept)
     scores, odd = _sums(X, coef, intercept, n_jobs)
     if odd:
         if owner is not None and not isinstance(X, Csr):
@@ -147,7 +148,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
-    X, coef, intercept = _prepared(X, coef, intercept)
+    coef, intercept = _prepared(coef, intercept)
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
     codes, laid_out = np.empty(len(X), np.intp), _laid_out(X, coef)
 

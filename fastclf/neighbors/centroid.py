@@ -15,7 +15,7 @@ from .._validation import (
     require_finite,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier, counted
+from ..linear_model.scores import LinearClassifier, counted, in_order_for
 from ..sums.moments import class_moments
 from .nearest import NearestNeighbors
 
@@ -173,7 +173,8 @@ class NearestCentroid(LinearClassifier):
             "within_class_std_dev_": spread,
             "deviations_": deviations,
         }
-        return self._become(**columns, **fitted, **_separator(centroids, prior, spread))
+        separator = _separator(centroids, prior, spread)
+        return self._become(**columns, **fitted, **separator | {"coef_": in_order_for(rows, separator["coef_"])})
 
     def _prior(self, size):
         if isinstance(self.priors, str):

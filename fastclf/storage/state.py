@@ -5,9 +5,10 @@ tuple or dict of attributes, or an object of a class that is named here. Anythin
 attribute is either stored without further code, or its type is reported when the first estimator with it is saved.
 
 In JSON a string, a bool, an int, None and a list are themselves, and everything else is a dict with one tag: {"float":
-hex}, {"scalar": [dtype, hex]}, {"array": number}, {"ordered": [byte order, {"array": number}]} for an array in another
-byte order than this machine's, {"objects": [shape, values]}, {"tuple": list}, {"dict": dict}, {"items": [[key, value],
-...]} for a dict with keys that are not strings, {"object": [class, attributes]}.
+hex}, {"scalar": [dtype, hex]}, {"array": number}, {"transposed": {"array": number}} for a matrix in Fortran order,
+{"ordered": [byte order, {"array": number}]} for an array in another byte order than this machine's, {"objects": [shape,
+values]}, {"tuple": list}, {"dict": dict}, {"items": [[key, value], ...]} for a dict with keys that are not strings,
+{"object": [class, attributes]}.
 """
 
 import math
@@ -95,12 +96,13 @@ def encode(value, name):
                 f"{name} is an array of dtype {value.dtype}, which a file cannot hold; numbers, bools, strings of fixed"
                 " width or times are wanted"
             )
+        turned = value.ndim == 2 and value.flags.fnc and value.dtype.isnative
         if id(value) not in numbers:
             numbers[id(value)] = len(arrays)
-            arrays.append(value)
+            arrays.append(value.T if turned else value)
         if not value.dtype.isnative:
             return {"ordered": ["<" if sys.byteorder == "big" else ">", {"array": numbers[id(value)]}]}
-        return {"array": numbers[id(value)]}
+        return {"transposed": {"array": numbers[id(value)]}} if turned else {"array": numbers[id(value)]}
 
     def tree(value, name):
         kind = type(value)
@@ -159,6 +161,11 @@ def decode(tree, arrays):
         if not 0 <= _require(int, content) < len(arrays):
             raise ValueError(f"the header names array {content}; the file has {len(arrays)}, numbered from 0")
         return arrays[content]
+    if tag == "transposed":
+        array = decode(_require(dict, content), arrays)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("the header has a 'transposed' entry without an array; one is wanted")
+        return array.T
     first, second = _require(list, content)
     if tag == "ordered":
         array = decode(second, arrays)

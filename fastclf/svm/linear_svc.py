@@ -16,7 +16,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
-from ..linear_model.scores import SparsifiableClassifier
+from ..linear_model.scores import SparsifiableClassifier, in_order_for
 from ..linear_model.warm_path import WarmPath
 from . import small_planes
 from .coordinate_descent import Descent
@@ -245,7 +245,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
             run(find, planes, threads)
         for i, model in enumerate(models):
-            model._take_on([found[i, k] for k in planes], classes, columns)
+            model._take_on([found[i, k] for k in planes], classes, columns, rows)
         return models
 
     @property
@@ -257,13 +257,13 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     def _intercept_is_penalised(self):
         return not self.fit_intercept or self.intercept_scaling is not None
 
-    def _take_on(self, found, classes, columns):
+    def _take_on(self, found, classes, columns, rows):
         self._tell_of_violations(found)
         one = (lambda values: values[0]) if len(found) == 1 else np.array
         primal, dual = (np.array([getattr(plane, each) for plane in found]) for each in ("primal", "dual"))
         self._become(
             classes_=classes,
-            coef_=np.array([plane.coef for plane in found]),
+            coef_=in_order_for(rows, np.array([plane.coef for plane in found])),
             intercept_=np.array([plane.intercept for plane in found]),
             n_iter_=max(plane.n_iter for plane in found),
             C_=np.array([plane.C for plane in found]),
@@ -342,7 +342,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             self._tell_of_violation(violation, counts[0])
         self._become(
             classes_=classes,
-            coef_=coef,
+            coef_=in_order_for(rows, coef),
             intercept_=intercept,
             n_iter_=counts[0],
             C_=np.full(len(coef), self._check_parameters()),

@@ -2,7 +2,7 @@
 #
 #     score[i, k] = sum_j x[i, j] w[k, j] + b[k]
 #
-# in:      rows X, dense or CSR, float32 or float64; W (K, d) and b (K,), float64
+# in:      rows X, dense or CSR, float32 or float64; W (K, d) float64, for CSR also float32; b (K,) float64
 # changed: scores (rows, K), or the class of each row
 #
 # Each score is summed in float64 and in one order, so that tiles, ranges and threads change no bit. Dense row: LANES_D
@@ -27,10 +27,18 @@ cdef enum:
 TILE_ROWS = ROWS
 LANES = LANES_D
 
-# The shape (d, width) of coefficients that are stored by column.
-cdef struct by_column_t:
+ctypedef fused weight_t:
+    float
+    double
+
+# The layout of the coefficients (K, d) for sparse rows: coefficient k of column j is at
+# k * class_stride + j * column_stride, where one of the strides is 1.
+cdef struct sparse_t:
     Py_ssize_t n_classes
-    Py_ssize_t width  # n_classes, rounded up to whole vectors
+    Py_ssize_t class_stride
+    Py_ssize_t column_stride
+    bint is_by_class  # whether the coefficients of a class are adjacent
+    const double* b   # (K,)
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -145,90 +153,123 @@ cdef void score_rows(
         k += 2
 
 
-cdef void score_sparse_row(
-    const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, Py_ssize_t K, double* out
+cdef void score_by_class(
+    const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """out[k] for a sparse row of X and W of shape (K, d); LANES_D classes at a time, whose sums are separate lanes."""
-    cdef Py_ssize_t k = 0, e, i, d = X.n_columns
+    """out[k] for a sparse row of X; LANES_D classes at a time, whose sums are separate lanes."""
+    cdef Py_ssize_t k = 0, e, i, K = s.n_classes, stride = s.class_stride
     cdef double total
     cdef double lanes[LANES_D]
-    cdef const double* w
-    cdef vec_d s
+    cdef const weight_t* w
+    cdef vec_d sums
     while k + LANES_D <= K:
-        s = spread_d(0)
+        sums = spread_d(0)
         for e in range(X.indptr[row], X.indptr[row + 1]):
-            w = W + k * d + X.indices[e]
+            w = W + k * stride + X.indices[e]
             for i in range(LANES_D):
-                lanes[i] = w[i * d]
-            s = s + spread_d(value[e]) * (<vec_d*> lanes)[0]
-        (<vec_d*> lanes)[0] = s
+                lanes[i] = w[i * stride]
+            sums = sums + spread_d(value[e]) * (<vec_d*> lanes)[0]
+        (<vec_d*> lanes)[0] = sums
         for i in range(LANES_D):
-            out[k + i] = lanes[i] + b[k + i]
+            out[k + i] = lanes[i] + s.b[k + i]
         k += LANES_D
     while k < K:
         total = 0
         for e in range(X.indptr[row], X.indptr[row + 1]):
-            total = total + value[e] * W[k * d + X.indices[e]]
-        out[k] = total + b[k]
+            total = total + value[e] * <double> W[k * stride + X.indices[e]]
+        out[k] = total + s.b[k]
         k += 1
 
 
-cdef void score_by_columns(
-    const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, by_column_t shape,
-    double* out
+cdef void score_few_by_column(
+    const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """The same as `score_sparse_row`, with the same sums, for W of shape (d, width)."""
-    cdef Py_ssize_t e, i, v = 0, width = shape.width, n_vectors = width // LANES_D
-    cdef double lanes[4 * LANES_D]
-    cdef const double* w
+    """`score_by_column` for fewer classes than a vector has lanes."""
+    cdef Py_ssize_t e, i, j, K = s.n_classes, stride = s.column_stride
+    # a vector that begins at a column before this one ends within W
+    cdef Py_ssize_t whole = X.n_columns - (LANES_D - K + stride - 1) // stride
+    cdef double lanes[LANES_D]
+    cdef vec_d sums = spread_d(0)
+    for i in range(K, LANES_D):
+        lanes[i] = 0
+    for e in range(X.indptr[row], X.indptr[row + 1]):
+        j = X.indices[e]
+        if j < whole:
+            sums = sums + spread_d(value[e]) * load(W + j * stride)
+        else:
+            for i in range(K):
+                lanes[i] = W[j * stride + i]
+            sums = sums + spread_d(value[e]) * (<vec_d*> lanes)[0]
+    (<vec_d*> lanes)[0] = sums
+    for i in range(K):
+        out[i] = lanes[i] + s.b[i]
+
+
+cdef void score_by_column(
+    const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
+) noexcept nogil:
+    """The same as `score_by_class`, with the same sums, for coefficients that are stored by column.
+
+    The last vector begins LANES_D classes before the end, so that it may overlap the one before.
+    """
+    cdef Py_ssize_t e, v = 0, K = s.n_classes, stride = s.column_stride, last = K - LANES_D
+    cdef Py_ssize_t n_vectors = (K + LANES_D - 1) // LANES_D, n, o0, o1, o2, o3
+    cdef const weight_t* w
     cdef vec_d s0, s1, s2, s3, x
     while v < n_vectors:
         s0 = s1 = s2 = s3 = spread_d(0)
-        if v + 4 <= n_vectors:
+        n = 4 if v + 4 <= n_vectors else 2 if v + 2 <= n_vectors else 1
+        o0 = min(v * LANES_D, last)
+        o1 = min((v + 1) * LANES_D, last)
+        o2 = min((v + 2) * LANES_D, last)
+        o3 = min((v + 3) * LANES_D, last)
+        if n == 4:
             for e in range(X.indptr[row], X.indptr[row + 1]):
-                w = W + X.indices[e] * width + v * LANES_D
+                w = W + X.indices[e] * stride
                 x = spread_d(value[e])
-                s0 = s0 + x * (<const vec_d*> w)[0]
-                s1 = s1 + x * (<const vec_d*> w)[1]
-                s2 = s2 + x * (<const vec_d*> w)[2]
-                s3 = s3 + x * (<const vec_d*> w)[3]
-        elif v + 2 <= n_vectors:
+                s0 = s0 + x * load(w + o0)
+                s1 = s1 + x * load(w + o1)
+                s2 = s2 + x * load(w + o2)
+                s3 = s3 + x * load(w + o3)
+            (<vec_d*> (out + o2))[0] = s2 + (<const vec_d*> (s.b + o2))[0]
+            (<vec_d*> (out + o3))[0] = s3 + (<const vec_d*> (s.b + o3))[0]
+        elif n == 2:
             for e in range(X.indptr[row], X.indptr[row + 1]):
-                w = W + X.indices[e] * width + v * LANES_D
+                w = W + X.indices[e] * stride
                 x = spread_d(value[e])
-                s0 = s0 + x * (<const vec_d*> w)[0]
-                s1 = s1 + x * (<const vec_d*> w)[1]
+                s0 = s0 + x * load(w + o0)
+                s1 = s1 + x * load(w + o1)
         else:
             for e in range(X.indptr[row], X.indptr[row + 1]):
-                s0 = s0 + spread_d(value[e]) * (<const vec_d*> (W + X.indices[e] * width + v * LANES_D))[0]
-        (<vec_d*> lanes)[0] = s0
-        (<vec_d*> lanes)[1] = s1
-        (<vec_d*> lanes)[2] = s2
-        (<vec_d*> lanes)[3] = s3
-        e = 4 if v + 4 <= n_vectors else 2 if v + 2 <= n_vectors else 1
-        for i in range(v * LANES_D, min(shape.n_classes, (v + e) * LANES_D)):
-            out[i] = lanes[i - v * LANES_D] + b[i]
-        v += e
+                s0 = s0 + spread_d(value[e]) * load(W + X.indices[e] * stride + o0)
+        (<vec_d*> (out + o0))[0] = s0 + (<const vec_d*> (s.b + o0))[0]
+        if n > 1:
+            (<vec_d*> (out + o1))[0] = s1 + (<const vec_d*> (s.b + o1))[0]
+        v += n
 
 
-cdef by_column_t shape_of(const csr_t* X, const double[:, ::1] W, const double[::1] b) except *:
-    """The shape of W, with a width of 0 if W is stored by class."""
-    cdef by_column_t shape
-    shape.n_classes, shape.width = b.shape[0], 0
-    if W.shape[0] != b.shape[0] or W.shape[1] != X.n_columns:
-        shape.width = W.shape[1]
-        require(W.shape[0] == X.n_columns and shape.width % LANES_D == 0 and shape.width >= shape.n_classes)
-    return shape
+cdef sparse_t layout_of(const csr_t* X, const weight_t[:, :] W, const double[::1] b) except *:
+    """The layout of coefficients W of shape (K, d), which must be contiguous along one axis."""
+    cdef sparse_t s
+    cdef Py_ssize_t size = sizeof(weight_t)
+    require(W.shape[0] == b.shape[0] and W.shape[1] == X.n_columns)
+    s.n_classes, s.b = W.shape[0], &b[0]
+    s.class_stride, s.column_stride = W.strides[0] // size, W.strides[1] // size
+    s.is_by_class = W.shape[1] == 1 or W.strides[1] == size
+    require(W.strides[0] % size == 0 and W.strides[1] % size == 0)
+    require(s.is_by_class or (W.strides[0] == size and s.column_stride >= s.n_classes))
+    return s
 
 
 cdef inline void score_any(
-    const csr_t* X, const floating* value, Py_ssize_t row, const double* W, const double* b, by_column_t shape,
-    double* out
+    const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    if shape.width:
-        score_by_columns(X, value, row, W, b, shape, out)
+    if s.is_by_class:
+        score_by_class(X, value, row, s, W, out)
+    elif s.n_classes < LANES_D:
+        score_few_by_column(X, value, row, s, W, out)
     else:
-        score_sparse_row(X, value, row, W, b, shape.n_classes, out)
+        score_by_column(X, value, row, s, W, out)
 
 
 cdef inline Py_ssize_t count_odd(const double* scores, Py_ssize_t n) noexcept nogil:
@@ -245,6 +286,7 @@ def score(
 ):
     """Write the scores of rows [start, stop); returns the number of scores that are not finite."""
     cdef Py_ssize_t d = X.shape[1], K = W.shape[0], row, odd = 0
+    require(W.shape[1] == d and b.shape[0] == K and out.shape[1] == K)
     with nogil:
         row = start
         while row < stop:
@@ -263,6 +305,7 @@ def choose(
     scratch: scratch space of shape (TILE_ROWS, K).
     """
     cdef Py_ssize_t d = X.shape[1], K = W.shape[0], row, n_rows, r, odd = 0
+    require(W.shape[1] == d and b.shape[0] == K and scratch.shape[1] == K)
     with nogil:
         row = start
         while row < stop:
@@ -276,35 +319,37 @@ def choose(
 
 
 def score_sparse(
-    X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
+    X, const floating[::1] data, const weight_t[:, :] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """`score` for a `Csr` X with its `data`; W is (K, d), or (d, width) if it is stored by column."""
+    """`score` for a `Csr` X with its `data`; W (K, d) is contiguous along one of its axes."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
-    cdef by_column_t shape = shape_of(&rows, W, b)
+    cdef sparse_t layout = layout_of(&rows, W, b)
+    require(out.shape[1] == layout.n_classes)
     with nogil:
         for row in range(start, stop):
-            score_any(&rows, value, row, &W[0, 0], &b[0], shape, &out[row, 0])
-        odd = count_odd(&out[start, 0], (stop - start) * shape.n_classes)
+            score_any(&rows, value, row, &layout, &W[0, 0], &out[row, 0])
+        odd = count_odd(&out[start, 0], (stop - start) * layout.n_classes)
     return odd
 
 
 def choose_sparse(
-    X, const floating[::1] data, const double[:, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
+    X, const floating[::1] data, const weight_t[:, :] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
     """`choose` for a `Csr` X with its `data`; W is as for `score_sparse`."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
-    cdef by_column_t shape = shape_of(&rows, W, b)
+    cdef sparse_t layout = layout_of(&rows, W, b)
+    require(scratch.shape[1] == layout.n_classes)
     with nogil:
         for row in range(start, stop):
-            score_any(&rows, value, row, &W[0, 0], &b[0], shape, &scratch[0, 0])
-            odd += count_odd(&scratch[0, 0], shape.n_classes)
-            code_out[row] = winner(&scratch[0, 0], shape.n_classes)
+            score_any(&rows, value, row, &layout, &W[0, 0], &scratch[0, 0])
+            odd += count_odd(&scratch[0, 0], layout.n_classes)
+            code_out[row] = winner(&scratch[0, 0], layout.n_classes)
     return odd
 
 

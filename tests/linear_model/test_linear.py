@@ -1,5 +1,7 @@
 """The base of linear classifiers: scores and labels by the compiled kernel."""
 
+import copy
+import pickle
 import sys
 import tracemalloc
 
@@ -8,7 +10,17 @@ import pytest
 from conftest import seconds_to_obey_ctrl_c
 from scipy.sparse import csr_array, csr_matrix, random_array
 
-from fastclf import LogisticRegression, _simd
+from fastclf import (
+    LeastSquaresClassifier,
+    LinearSVC,
+    LogisticRegression,
+    NearestCentroid,
+    Perceptron,
+    RidgeClassifier,
+    _simd,
+    load,
+    save,
+)
 from fastclf._csr import as_csr
 from fastclf.linear_model import scores
 from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
@@ -188,6 +200,54 @@ def test_sparse_scores_have_the_same_bits_by_class_and_by_column(rng, dtype, n_o
     for i in range(50):  # few entries leave the coefficients as they are
         np.testing.assert_array_equal(linear_scores(X[i : i + 1], coef, intercept)[0], whole[i])
     np.testing.assert_allclose(whole, np.asarray(X, np.float64) @ coef.T + intercept, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [2, 3, 7, 8, 9, 16, 21, 33, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("coef_dtype", [np.float32, np.float64])
+def test_coefficients_of_either_order_give_sparse_rows_the_same_bits(rng, dtype, coef_dtype, n_outputs):
+    X = as_csr(random_array((30, 50), density=0.3, rng=rng, format="csr", dtype=dtype), "test")
+    X.indices[X.indptr[1:] - 1] = 49  # vectors of the last columns must not reach beyond the coefficients
+    wide = rng.standard_normal((50, 3 * n_outputs)).astype(coef_dtype)
+    views = [np.ascontiguousarray(wide[:, :n_outputs].T), np.asfortranarray(wide[:, :n_outputs].T)]
+    intercept = rng.standard_normal(n_outputs)
+    expected = np.empty((30, n_outputs))
+    for coef in [*views, wide[:, :n_outputs].T]:
+        found = np.empty((30, n_outputs))
+        assert scores.kernels.score_sparse(X, X.data, coef, intercept, 0, 30, found) == 0
+        expected = found if coef is views[0] else expected
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(linear_scores(X, coef, intercept), expected)
+        np.testing.assert_array_equal(linear_codes(X, coef, intercept), winners(expected))
+    np.testing.assert_allclose(expected, np.asarray(X, np.float64) @ views[0].T + intercept, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), LinearSVC(), RidgeClassifier(), LeastSquaresClassifier(), Perceptron(), NearestCentroid()],
+    ids=lambda model: type(model).__name__,
+)
+def test_coefficients_of_a_sparse_fit_are_read_by_column_without_a_copy(rng, model, tmp_path):
+    X = random_array((200, 3000), density=0.01, rng=rng, format="csr")
+    y = np.arange(200) % 5
+    model = model.fit(X, y)
+    assert model.coef_.shape == (5, 3000)
+    assert model.coef_.flags.f_contiguous
+    expected = model.decision_function(X)
+    save(model, tmp_path / "model")
+    for other in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert other.coef_.flags.f_contiguous
+        np.testing.assert_array_equal(other.decision_function(X), expected)
+    np.testing.assert_allclose(model.decision_function(X.toarray()), expected, rtol=1e-9, atol=1e-9)
+    queries = X.astype(np.float32)[:5]
+    model.predict(queries)
+    tracemalloc.start()
+    model.predict(queries)
+    assert tracemalloc.get_traced_memory()[1] < model.coef_.nbytes // 4
+    tracemalloc.stop()
+    model.coef_[:] = 0  # no copy of the coefficients is kept
+    if not isinstance(model, NearestCentroid):
+        np.testing.assert_array_equal(model.decision_function(X), np.tile(model.intercept_, (200, 1)))
 
 
 def test_as_many_columns_as_classes_are_taken(rng):
