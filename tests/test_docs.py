@@ -53,3 +53,11 @@ def test_nothing_public_is_missing_from_the_overview():
     overview = (CHECKOUT / "docs" / "reference" / "overview.md").read_text()
     for name in fastclf.__all__:
         assert name.startswith("_") or f"`{name}" in overview, f"{name} is not in the overview"
+
+
+def test_every_public_name_has_an_entry_in_the_reference():
+    pages = [page.read_text() for page in (CHECKOUT / "docs" / "reference").glob("*.rst")]
+    entries = {line.strip() for page in pages for line in page.splitlines()}
+    entries |= {line.split(".. autofunction:: ")[-1].rpartition(".")[2] for line in entries}
+    missing = {name for name in fastclf.__all__ if not name.startswith("_")} - entries
+    assert not missing
