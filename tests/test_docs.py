@@ -13,6 +13,8 @@ import fastclf
 pytestmark = pytest.mark.once
 
 PUBLIC = [getattr(fastclf, name) for name in fastclf.__all__ if not name.startswith("_")]
+PAGES = [CHECKOUT / "README.md", CHECKOUT / "EMBEDDING.md", *sorted((CHECKOUT / "docs").glob("*/*.md"))]
+PAGES = [page for page in PAGES if "```python\n>>> " in page.read_text("utf-8")]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -23,14 +25,15 @@ def test_the_examples_of_a_module_run(room):
     assert result.failed == 0
 
 
-def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    for number, block in enumerate(blocks):
-        example = doctest.DocTestParser().get_doctest(block, {}, f"README {number}", "README.md", 0)
-        assert example.examples
-        assert doctest.DocTestRunner(optionflags=OPTIONS).run(example).failed == 0
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    session = "\n".join(block for block in blocks if block.startswith(">>>"))
+    example = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(example).failed == 0
 
 
 @pytest.mark.parametrize("obj", PUBLIC, ids=lambda obj: obj.__name__)
