@@ -11,7 +11,13 @@
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
 # make docs   the documentation as a site, in build/docs; docs-check fails on any defect of the site, docs-look
 #             photographs every page with Chromium into build/docs-look
-# make lint, make bench, make bench-check, make compare, make plot, make dist, make clean
+# make wheel  the wheel of this Python in build/wheels, manylinux on Linux, within its limits of size
+# make test-wheel  installs that wheel where there is neither compiler nor source, and runs the kernels' tests there
+# make release VERSION=0.2.0  builds, tests and checks a release in build/release-0.2.0, then changes version and
+#             CHANGELOG here and prints the steps that need a person's key; DRY=1 changes nothing here
+# make test-oldest  the kernels' tests with the oldest NumPy, Cython and setuptools that pyproject.toml allows
+# make test-arm64  builds for arm64 by a cross-compiler, and runs the kernels' tests under an emulator, which takes hours
+# make lint, make bench, make bench-check, make compare, make plot, make clean
 #
 # PYTHON=python3.13 picks the interpreter; each has its own environment below .venv/.
 # FASTCLF_LEVELS=native builds only the kernels that this machine uses: make check FASTCLF_LEVELS=native ROOM=svm
@@ -23,8 +29,8 @@ INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)' 2>/dev/n
 ifeq ($(INTERPRETER),)
     $(error $(PYTHON) is not an interpreter of this machine; Python 3.11 or newer is wanted: make PYTHON=...)
 endif
-VERSION := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-VENV := $(CURDIR)/.venv/$(VERSION)
+PYTHON_VERSION := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := $(CURDIR)/.venv/$(PYTHON_VERSION)
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SOURCES := $(shell find setup.py pyproject.toml fastclf src_cython -type f -not -name '*.pyc')
@@ -33,12 +39,13 @@ export FASTCLF_LEVELS
 # Tests run from a folder where the package's source is not importable.
 ROOM ?=
 MINUTES ?= 1
-AWAY := build/away-$(VERSION)
+AWAY := build/away-$(PYTHON_VERSION)
+KERNEL_ROOMS := test_golden.py test_simd.py test_validation.py test_estimator.py kernels linear_model naive_bayes neighbors sums svm tree
 PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
-DEBUG_SITE := $(CURDIR)/build/debug/site-$(VERSION)
+DEBUG_SITE := $(CURDIR)/build/debug/site-$(PYTHON_VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare plot docs docs-check docs-look dist clean always
+.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare plot docs docs-check docs-look wheel test-wheel release test-oldest test-arm64 clean always
 
 # -P makes Python import the installed package, not the unbuilt source in this folder.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -120,8 +127,35 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 docs-look: docs
 	$(BIN)/python docs/look.py build/docs build/docs-look
 
-dist: $(VENV)/.dist
-	$(BIN)/python -m build --outdir build/dist .
+# The same bytes at every build of the same commit.
+wheel: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+WHEELS := build/wheels/$(PYTHON_VERSION)
+
+wheel: $(VENV)/.dist
+	rm -f $(WHEELS)/*.whl
+	$(BIN)/python .ci/wheel.py build $(WHEELS)
+
+test-wheel:
+	test -f $(WHEELS)/*.whl || $(MAKE) wheel
+	$(BIN)/python .ci/wheel.py try $(WHEELS)/*.whl build/bare-$(PYTHON_VERSION) $(if $(ROOM),tests/$(ROOM))
+
+# PYTHONS are the interpreters for which wheels are built; TESTS is what make runs before anything is changed here.
+release: $(VENV)/.dist
+	$(BIN)/python .ci/release.py $(VERSION) $(if $(DRY),--dry) $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(TESTS),--tests "$(TESTS)")
+
+# The native level is enough: the oldest versions change how C is made, not what the kernels compute.
+OLDEST := $(CURDIR)/build/oldest
+test-oldest:
+	$(INTERPRETER) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --disable-pip-version-check --quiet numpy==2.0.0 cython==3.1.0 setuptools==77.0.1 wheel pytest \
+	    pytest-xdist hypothesis scipy scikit-learn pandas
+	git clone --quiet --depth=1 file://$(CURDIR) $(OLDEST)/tree
+	FASTCLF_LEVELS=native $(OLDEST)/bin/pip install --no-build-isolation --no-deps $(OLDEST)/tree
+	cd $(OLDEST) && FASTCLF_DATA=$${FASTCLF_DATA:-$(CURDIR)/../shared/data} bin/pytest $(addprefix tree/tests/,$(or $(ROOM),$(KERNEL_ROOMS))) \
+	    -p no:cacheprovider -q -n auto --dist loadfile -m "not build and not once"
+
+test-arm64: $(VENV)/.dist
+	$(BIN)/python .ci/arm64.py $(if $(ROOM),$(ROOM))
 
 clean:
 	rm -rf build .venv *.egg-info docs/gallery docs/reference/names docs/reference/backreferences
