@@ -12,7 +12,6 @@ FASTCLF_SYMBOLS=1       with symbols for debuggers and profilers: four times the
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -59,6 +58,10 @@ KERNELS = {
 # levels, whose size they would increase, the level v4 does without them.
 SAME_AT_V3 = {"linear_model._elastic_net", "neighbors._inverted_scan", "svm._crammer_singer"}
 
+# The kernels of codes, which products of bytes make faster. A level has all of them or none: one adds an offset to
+# codes, the others subtract it.
+CODES = {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan", "neighbors._encode"}
+
 # {level: (suffix of a module's name, compiler flags, the kernels that are compiled for the level)}
 LEVELS = {
     "baseline": ("", [], KERNELS),
@@ -71,9 +74,10 @@ LEVELS = {
     "x86-64-v4-vnni": (
         "_vnni",
         ["-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512"],
-        # All of these kernels or none: one adds an offset to codes, the others subtract it.
-        {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan", "neighbors._encode"},
+        CODES,
     ),
+    # The baseline of arm64 has NEON's vectors, so that only products of codes gain by a higher level.
+    "arm64-dotprod": ("_dotprod", ["-march=armv8.2-a+dotprod"], CODES),
 }
 
 
@@ -173,12 +177,14 @@ class BuildExtensions(build_ext):
         """The levels that this machine uses: its best one, and the next lower one if the best has few kernels."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "native.c")
-            source.write_text('#include "levels.h"\nint main(void) { return has_v3() + has_v4() + has_vnni(); }\n')
+            code = "has_v3() + 2 * has_v4() + 4 * has_vnni() + 8 * has_dotprod()"
+            source.write_text(f'#include "levels.h"\nint main(void) {{ return {code}; }}\n')
             objects = self.compiler.compile([str(source)], output_dir=folder, include_dirs=[str(SOURCE)])
             program = str(Path(folder, "native"))
             self.compiler.link_executable(objects, program)
-            best = subprocess.run([program]).returncode
-        names = list(LEVELS)[: best + 1]
+            has = subprocess.run([program]).returncode
+        higher = [level for bit, level in enumerate(list(LEVELS)[1:]) if has >> bit & 1]
+        names = ["baseline", *higher]
         return names[-1:] if LEVELS[names[-1]][2] == KERNELS else names[-2:]
 
     def build_extensions(self):
@@ -187,8 +193,8 @@ class BuildExtensions(build_ext):
             levels = ["baseline"]
         else:
             flags = [flag for flag in FLAGS if self.takes([flag])]
-            x86 = platform.machine().lower() in ("x86_64", "amd64") and "arm64" not in os.environ.get("ARCHFLAGS", "")
-            levels = [level for level, (_, extra, _) in LEVELS.items() if not extra or (x86 and self.takes(extra))]
+            # A compiler for another processor refuses the levels of this one.
+            levels = [level for level, (_, extra, _) in LEVELS.items() if not extra or self.takes(extra)]
             if WANTED:
                 wanted = self.native() if WANTED == "native" else WANTED.split(",")
                 missing = sorted(set(wanted) - set(levels))

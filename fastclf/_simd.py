@@ -14,7 +14,13 @@ except ImportError as error:
     ) from error
 
 INFO = json.loads(_cpu.build_info())
-_SUFFIX = {"baseline": "", "x86-64-v3": "_v3", "x86-64-v4": "_v4", "x86-64-v4-vnni": "_vnni"}
+_SUFFIX = {
+    "baseline": "",
+    "x86-64-v3": "_v3",
+    "x86-64-v4": "_v4",
+    "x86-64-v4-vnni": "_vnni",
+    "arm64-dotprod": "_dotprod",
+}
 
 
 def available():

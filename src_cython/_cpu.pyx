@@ -8,6 +8,7 @@ cdef extern from "levels.h":
     bint has_v3()
     bint has_v4()
     bint has_vnni()
+    bint has_dotprod()
 
 
 def supported():
@@ -19,6 +20,8 @@ def supported():
         levels.append("x86-64-v4")
     if has_vnni():
         levels.append("x86-64-v4-vnni")
+    if has_dotprod():
+        levels.append("arm64-dotprod")
     return levels
 
 

@@ -22,3 +22,18 @@ static int has_v3(void) { return 0; }
 static int has_v4(void) { return 0; }
 static int has_vnni(void) { return 0; }
 #endif
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+static int has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* HWCAP_ASIMDDP */
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+static int has_dotprod(void)
+{
+    int has = 0;
+    size_t size = sizeof has;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, NULL, 0) == 0 && has;
+}
+#else
+static int has_dotprod(void) { return 0; }
+#endif

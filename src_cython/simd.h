@@ -39,6 +39,9 @@
 #include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h> /* emmintrin.h compiles in a tenth of the time of immintrin.h */
+#elif defined(__aarch64__) && defined(__ARM_NEON) && VECTOR_BYTES == 16
+#define NEON /* the vectors of arm64 */
+#include <arm_neon.h>
 #endif
 
 #define LANES_F (VECTOR_BYTES / 4)
@@ -70,6 +73,8 @@ static inline vec_f sqrt_f(vec_f a)
     return _mm512_sqrt_ps(a);
 #elif defined(__AVX__)
     return _mm256_sqrt_ps(a);
+#elif defined(NEON)
+    return (vec_f)vsqrtq_f32((float32x4_t)a);
 #else
     for (int lane = 0; lane < LANES_F; lane++) a[lane] = sqrtf(a[lane]);
     return a;
@@ -116,11 +121,28 @@ static inline vec_d max_d(vec_d a, vec_d b)
     bits_d larger = a > b;
     return (vec_d)((larger & (bits_d)a) | (~larger & (bits_d)b));
 }
+#if defined(NEON)
+static inline vec_f fmadd_f(vec_f a, vec_f b, vec_f c)
+{
+    return (vec_f)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+static inline vec_d fmadd_d(vec_d a, vec_d b, vec_d c)
+{
+    return (vec_d)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+#else
 static inline vec_f fmadd_f(vec_f a, vec_f b, vec_f c) { return a * b + c; }
 static inline vec_d fmadd_d(vec_d a, vec_d b, vec_d c) { return a * b + c; }
+#endif
 #if defined(__SSE2__) && VECTOR_BYTES == 16
 static inline uint32_t at_most_f(vec_f a, vec_f b) { return (uint32_t)_mm_movemask_ps((__m128)(a <= b)); }
 static inline uint32_t at_most_d(vec_d a, vec_d b) { return (uint32_t)_mm_movemask_pd((__m128d)(a <= b)); }
+#elif defined(NEON)
+/* NEON has no instruction for the mask of a comparison: each lane keeps its own bit, and the lanes are added. */
+static inline uint32_t mask_of_4(uint32x4_t where) { return vaddvq_u32(vandq_u32(where, (uint32x4_t){1, 2, 4, 8})); }
+static inline uint32_t mask_of_2(uint64x2_t where) { return (uint32_t)vaddvq_u64(vandq_u64(where, (uint64x2_t){1, 2})); }
+static inline uint32_t at_most_f(vec_f a, vec_f b) { return mask_of_4((uint32x4_t)(a <= b)); }
+static inline uint32_t at_most_d(vec_d a, vec_d b) { return mask_of_2((uint64x2_t)(a <= b)); }
 #else
 static inline uint32_t at_most_f(vec_f a, vec_f b)
 {
@@ -160,6 +182,14 @@ static inline double largest_d(vec_d a) { return _mm512_reduce_max_pd(a); }
 FOLD(sum, add)
 FOLD(largest, max)
 #undef FOLD
+#elif defined(NEON) /* lanes are folded by halves, as in the loop below */
+static inline double sum_f(vec_f a)
+{
+    return vaddv_f32(vadd_f32(vget_low_f32((float32x4_t)a), vget_high_f32((float32x4_t)a)));
+}
+static inline double sum_d(vec_d a) { return vaddvq_f64((float64x2_t)a); }
+static inline double largest_f(vec_f a) { return vmaxvq_f32((float32x4_t)a); }
+static inline double largest_d(vec_d a) { return vmaxvq_f64((float64x2_t)a); }
 #else
 #define FOLD(name, vec, scalar, lanes, expression)             \
     static inline double name(vec v)                           \
@@ -202,6 +232,10 @@ static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query
     return s + (vec_l)_mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)codes), _mm256_set1_epi64x(query));
 }
 #else
+#if defined(NEON)
+static inline uint32_t at_least_i(vec_i a, vec_i b) { return mask_of_4((uint32x4_t)(a >= b)); }
+static inline uint32_t at_most_l(vec_l a, vec_l b) { return mask_of_2((uint64x2_t)(a <= b)); }
+#else
 static inline uint32_t at_least_i(vec_i a, vec_i b)
 {
     uint32_t mask = 0;
@@ -214,10 +248,14 @@ static inline uint32_t at_most_l(vec_l a, vec_l b)
     for (int lane = 0; lane < LANES_D; lane++) mask |= (uint32_t)(a[lane] <= b[lane]) << lane;
     return mask;
 }
+#endif
 static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
 {
 #if defined(__SSE2__) && VECTOR_BYTES == 16
     return s + (vec_l)_mm_sad_epu8(_mm_loadu_si128((const __m128i *)codes), _mm_set1_epi64x(query));
+#elif defined(NEON)
+    uint8x16_t differences = vabdq_u8(vld1q_u8(codes), vreinterpretq_u8_s64(vdupq_n_s64(query)));
+    return s + (vec_l)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(differences)));
 #else
     uint8_t q[8];
     memcpy(q, &query, 8);
@@ -261,6 +299,19 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
     __m128 low = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpacklo_epi8(c, zero), q));
     __m128 high = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpackhi_epi8(c, zero), q));
     return s + (vec_i)_mm_shuffle_ps(low, high, 0x88) + (vec_i)_mm_shuffle_ps(low, high, 0xdd);
+}
+#elif defined(NEON) /* 128 x 127 fits 16 bits */
+#define PRODUCT_OFFSET 0
+static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
+{
+    int8x16_t c = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(codes), vdupq_n_u8(128)));
+    int8x16_t q = vreinterpretq_s8_s32(vdupq_n_s32(query));
+#if defined(__ARM_FEATURE_DOTPROD)
+    return (vec_i)vdotq_s32((int32x4_t)s, c, q);
+#else
+    int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(c), vget_low_s8(q))), high = vpaddlq_s16(vmull_high_s8(c, q));
+    return s + (vec_i)vpaddq_s32(low, high);
+#endif
 }
 #else
 #define PRODUCT_OFFSET 128
@@ -346,6 +397,30 @@ static inline void transpose_4_by_4_d(const double *x, ptrdiff_t stride, double 
             _mm_storeu_pd(out + (j + 1) * out_stride + i, _mm_unpackhi_pd(a, b));
         }
 }
+#elif defined(NEON)
+static inline void transpose_2_by_2_d(const double *x, ptrdiff_t stride, double *out, ptrdiff_t out_stride)
+{
+    float64x2_t a = vld1q_f64(x), b = vld1q_f64(x + stride);
+    vst1q_f64(out, vtrn1q_f64(a, b));
+    vst1q_f64(out + out_stride, vtrn2q_f64(a, b));
+}
+static inline void transpose_4_by_4_d(const double *x, ptrdiff_t stride, double *out, ptrdiff_t out_stride)
+{
+    for (int i = 0; i < 4; i += 2)
+        for (int j = 0; j < 4; j += 2)
+            transpose_2_by_2_d(x + i * stride + j, stride, out + j * out_stride + i, out_stride);
+}
+static inline void transpose_4_by_4_f(const float *x, ptrdiff_t stride, float *out, ptrdiff_t out_stride)
+{
+    float32x4_t a = vld1q_f32(x), b = vld1q_f32(x + stride);
+    float32x4_t c = vld1q_f32(x + 2 * stride), d = vld1q_f32(x + 3 * stride);
+    float32x4x2_t ac = vzipq_f32(a, c), bd = vzipq_f32(b, d);
+    float32x4x2_t first = vzipq_f32(ac.val[0], bd.val[0]), last = vzipq_f32(ac.val[1], bd.val[1]);
+    vst1q_f32(out, first.val[0]);
+    vst1q_f32(out + out_stride, first.val[1]);
+    vst1q_f32(out + 2 * out_stride, last.val[0]);
+    vst1q_f32(out + 3 * out_stride, last.val[1]);
+}
 #else
 #define TRANSPOSE_4_BY_4(name, scalar)                                                              \
     static inline void name(const scalar *x, ptrdiff_t stride, scalar *out, ptrdiff_t out_stride)   \
@@ -359,8 +434,8 @@ TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
 #endif
 
 /* Vectors of 64-bit words, for counting ones: count_bytes gives the number of ones in each byte, sum_bytes the sum of
- * the bytes in each word. No SIMD level here has a popcount of vectors, so that the ones of a byte are counted by a
- * table of nibbles, or by SWAR (Knuth 7.1.3, (62)). */
+ * the bytes in each word. Of the SIMD levels here, those of arm64 have a popcount of bytes; on the others, the ones of a byte are
+ * counted by a table of nibbles, or by SWAR (Knuth 7.1.3, (62)). */
 #if LANES_D > 1
 typedef uint64_t vec_b __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 static inline vec_b spread_b(uint64_t a) { return a - (vec_b){0}; }
@@ -393,6 +468,10 @@ static inline uint32_t at_most_b(vec_b a, vec_b b)
 {
     return (uint32_t)_mm256_movemask_pd((__m256d)((bits_d)a <= (bits_d)b));
 }
+#elif defined(NEON)
+static inline vec_b count_bytes(vec_b a) { return (vec_b)vcntq_u8((uint8x16_t)a); }
+static inline vec_b sum_bytes(vec_b a) { return (vec_b)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8((uint8x16_t)a))); }
+static inline uint32_t at_most_b(vec_b a, vec_b b) { return mask_of_2((uint64x2_t)(a <= b)); }
 #else
 static inline vec_b count_bytes(vec_b a)
 {

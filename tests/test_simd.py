@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from fastclf import _cpu, _simd
+from fastclf.neighbors import code_plan
 
 pytestmark = pytest.mark.levels
 
@@ -20,7 +21,7 @@ def python(code, **environment):
 @pytest.mark.parametrize("level", _simd.available())
 def test_every_available_level_can_be_forced(level):
     code = "from fastclf import _simd; from fastclf.neighbors import scan; print(_simd.level(), scan.kernels.__name__)"
-    suffix = {"baseline": "", "x86-64-v3": "_v3"}.get(level, "_v4")
+    suffix = {"baseline": "", "x86-64-v3": "_v3", "arm64-dotprod": ""}.get(level, "_v4")
     assert python(code, FASTCLF_SIMD=level).stdout.split() == [level, f"fastclf.neighbors._scan{suffix}"]
 
 
@@ -34,8 +35,8 @@ def test_the_best_available_level_is_the_default():
 def test_an_unknown_level_is_a_clear_error():
     result = python("from fastclf import NearestNeighbors", FASTCLF_SIMD="avx9")
     assert (
-        "FASTCLF_SIMD=avx9 is not a SIMD level; the levels are baseline, x86-64-v3, x86-64-v4, x86-64-v4-vnni"
-        in result.stderr
+        "FASTCLF_SIMD=avx9 is not a SIMD level; the levels are baseline, x86-64-v3, x86-64-v4, x86-64-v4-vnni,"
+        " arm64-dotprod" in result.stderr
     )
 
 
@@ -56,4 +57,9 @@ def test_an_unavailable_level_is_a_clear_error(monkeypatch, built, reason):
 
 def test_the_levels_start_at_the_baseline_and_each_contains_the_one_before():
     levels = _cpu.supported()
-    assert levels == ["baseline", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"][: len(levels)]
+    x86 = ["baseline", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"]
+    assert levels in (x86[: len(levels)], ["baseline", "arm64-dotprod"])
+
+
+def test_every_level_has_costs_by_which_a_code_is_chosen():
+    assert set(code_plan._PRODUCTS) == set(_simd._SUFFIX)

@@ -23,7 +23,7 @@ cdef extern from *:
     #include "simd.h"
 
     /* The product and sum of one lane of fmadd_f and fmadd_d. */
-    #if LANES_D > 1 && (defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__)))
+    #if LANES_D > 1 && (defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__)) || defined(NEON))
     #define fmadd_1f(a, b, c) __builtin_fmaf(a, b, c)
     #define fmadd_1d(a, b, c) __builtin_fma(a, b, c)
     #else
