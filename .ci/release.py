@@ -181,9 +181,9 @@ def release(version, dry, pythons, tests):
     folder = ROOT / "build" / f"release-{version}"
     shutil.rmtree(folder, ignore_errors=True)
     tree = folder / "tree"
-    run("git", "worktree", "prune", cwd=ROOT)
     run("git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", tree)
     cut(tree, version, date)
+    os.environ.setdefault("FASTCLF_DATA", str(ROOT.parent / "shared" / "data"))
     for target in tests.split():
         run("make", target, f"PYTHON={sys.executable}", f"VENV={folder / 'environment'}", cwd=tree)
 
