@@ -76,7 +76,7 @@ def cut(tree, version, date):
     replaced(tree / "fastclf/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
     replaced(tree / "CITATION.cff", r"^version: .*$", f"version: {version}")
     replaced(tree / "CITATION.cff", r"^date-released: .*$", f"date-released: {date}")
-    replaced(tree / "recipe/recipe.yaml", r"^  version: .*$", f"  version: {version}")
+    replaced(tree / "recipe/recipe.yaml", r"^  version: \d.*$", f"  version: {version}")
 
 
 def repacked(path, epoch):
