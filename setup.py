@@ -243,7 +243,14 @@ class BuildExtensions(build_ext):
         return first_line or command[0]
 
 
-if __name__ == "__main__":
+def only_describes(arguments):
+    """Whether setup.py is called for metadata or an sdist, which need no C files: these take minutes to make."""
+    builds = {"bdist_wheel", "build", "build_clib", "build_ext", "develop", "editable_wheel", "install"}
+    return bool({"dist_info", "egg_info", "sdist"} & set(arguments)) and not builds & set(arguments)
+
+
+def translated():
+    """An Extension for each module and level, with C files that Cython has made."""
     compiled = cythonize(
         modules(),
         build_dir=str(Path("build", KIND, "c")),
@@ -253,8 +260,12 @@ if __name__ == "__main__":
         nthreads=os.cpu_count(),
         quiet="--quiet" in sys.argv,
     )
+    return [*compiled, *copies(compiled)]
+
+
+if __name__ == "__main__":
     setup(
-        ext_modules=[*compiled, *copies(compiled)],
+        ext_modules=[] if only_describes(sys.argv) else translated(),
         cmdclass={"build_ext": BuildExtensions},
         options={
             "build": {"build_base": str(BUILD)},
