@@ -145,7 +145,8 @@ def test_a_change_rebuilds_exactly_what_depends_on_it(unpacked, tmp_path):
         return {name for name in after if after[name] != before.get(name)}
 
     def levels(name):
-        return {module for module in everything if module == name or module.startswith(f"{name}_v")}
+        higher = (f"{name}_v", f"{name}_dotprod")
+        return {module for module in everything if module == name or module.startswith(higher)}
 
     everything = rebuilt_by(None)
     folder = unpacked / "src_cython"
