@@ -64,6 +64,7 @@ def replaced(path, pattern, new):
 
 def cut(tree, version, date):
     """Write the version and the date of a release into a copy of the tree."""
+    parts(version)
     changelog = (tree / "CHANGELOG.md").read_text("utf-8")
     heading, body = re.search(r"^## (\S+ \(.*\))\n(.*?)(?=^## |\Z)", changelog, re.M | re.S).groups()
     if not heading.endswith("(unreleased)") or not body.strip():
