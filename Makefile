@@ -146,6 +146,7 @@ release: $(VENV)/.dist
 # The native level is enough: the oldest versions change how C is made, not what the kernels compute.
 OLDEST := $(CURDIR)/build/oldest
 test-oldest:
+	rm -rf $(OLDEST)
 	$(INTERPRETER) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --disable-pip-version-check --quiet numpy==2.0.0 cython==3.1.0 setuptools==77.0.1 wheel pytest \
 	    pytest-xdist hypothesis scipy scikit-learn pandas
