@@ -53,6 +53,7 @@ TYPES = [
     (r"tuple", "tuple[Any, ...]"),
     (r"label|estimator|classifier|model|splitter|ignored|matplotlib|axes|figure|values|fitted|table|object", "Any"),
     (r"of `svc`|decisiontree|tuning|crossvalidation|contingencytable|embedded|pairedcomparison|pycapsule", "Any"),
+    (r"novikoffbound", "Any"),
     (r"tree\b|iterator|numbers|an? |the |what ", "Any"),
 ]
 

@@ -112,6 +112,7 @@ from .metrics.regression import median_absolute_error as median_absolute_error
 from .metrics.ranking import metric_at_thresholds as metric_at_thresholds
 from .metrics.classification import multilabel_confusion_matrix as multilabel_confusion_matrix
 from .metrics.ranking import ndcg_score as ndcg_score
+from .svm.novikoff import novikoff_bound as novikoff_bound
 from .model_selection.results import paired_comparison as paired_comparison
 from .sklearn import patch_sklearn as patch_sklearn
 from .model_selection.permutations import permutation_test_score as permutation_test_score

@@ -60,3 +60,29 @@ def smo(K, y, C, tol=1e-9, max_iter=100_000):
         alpha[i] += y[i] * step
         alpha[j] -= y[j] * step
     return alpha
+
+
+def through_origin(K, y, C, sweeps=200_000, tol=1e-11):
+    """The optimal alpha without an intercept: the dual has no equality, so that each alpha is optimised by itself."""
+    alpha, slope = np.zeros(len(y)), np.ones(len(y))  # slope is 1 - y f
+    C = np.broadcast_to(np.asarray(C, float), len(y))
+    for _ in range(sweeps):
+        largest = 0.0
+        for i in range(len(y)):
+            new = min(max(alpha[i] + slope[i] / K[i, i], 0.0), C[i])
+            slope -= (new - alpha[i]) * y[i] * y * K[i]
+            largest, alpha[i] = max(largest, abs(new - alpha[i])), new
+        if largest <= tol:
+            break
+    return alpha
+
+
+def widest_margin(Z, y):
+    """The largest least y w.z over unit vectors w, by the non-negative least squares of Lawson and Hanson (1974)."""
+    from scipy.optimize import nnls
+
+    A = np.vstack([(y[:, None] * Z).T, np.ones(len(Z))])
+    goal = np.append(np.zeros(Z.shape[1]), 1.0)
+    residual = A @ nnls(A, goal)[0] - goal
+    w = -residual[:-1] / residual[-1]
+    return (y * (Z @ w)).min() / np.linalg.norm(w)

@@ -140,7 +140,8 @@ class Perceptron(SparsifiableClassifier):
         rho, the largest |(x, 1)| (|x| without intercept) of the rows; in joint learning sqrt(2) times that.
     mistake_bound_ : float or ndarray
         (rho / gamma)^2, an upper bound of the number of mistakes of any training from 0 (Novikoff 1962); NaN if gamma
-        is not known, or with a penalty, weights, another start or order='batch'.
+        is not known, or with a penalty, weights, another start or order='batch'. `novikoff_bound` gives the smallest
+        such bound, by the largest gamma of the rows.
     voters_, voter_intercepts_, votes_, voter_starts_ : ndarray
         With 'voted': the weights and intercepts that vote, their numbers of votes, and the index of the first voter of
         each class.

@@ -41,6 +41,8 @@ _GAMMA_BITS = 40
 class KernelMachine(Classifier):
     """A classifier by support vectors, with a binary classifier for each pair of classes."""
 
+    _problem_type = Problem
+
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
         n_others=SizeOf(lambda model: len(model.classes_) - 1),
@@ -171,7 +173,7 @@ class KernelMachine(Classifier):
             gamma = float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
         gram = self._gram(X, gamma)
         attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
-        return Problem(gram, codes, [bounds], len(labels.classes)), attributes
+        return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
 
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)

@@ -107,6 +107,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         Steps or sweeps, the most of any plane.
     C_ : ndarray of shape (1 or n_classes,)
         C of each plane: the parameter, 1 / (2 lam) or what the budget led to (0: w = 0 is within it).
+    margin_ : ndarray of shape (1 or n_classes,)
+        1 / |w| of each plane, the distance of w x + b = 1 from w x + b = 0; infinite if w is 0.
     violation_ : float
         How far the dual variables alpha of the solution are from optimal, over all rows, in units of the margin; the
         largest of all planes. With g_i = y_i w x_i - 1 (for p = 2, + alpha_i / 2 C s_i) and w = sum_i alpha_i y_i x_i
@@ -260,13 +262,15 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     def _take_on(self, found, classes, columns, rows):
         self._tell_of_violations(found)
         one = (lambda values: values[0]) if len(found) == 1 else np.array
+        coef = np.array([plane.coef for plane in found])
         primal, dual = (np.array([getattr(plane, each) for plane in found]) for each in ("primal", "dual"))
         self._become(
             classes_=classes,
-            coef_=in_order_for(rows, np.array([plane.coef for plane in found])),
+            coef_=in_order_for(rows, coef),
             intercept_=np.array([plane.intercept for plane in found]),
             n_iter_=max(plane.n_iter for plane in found),
             C_=np.array([plane.C for plane in found]),
+            margin_=margins(coef),
             violation_=max(plane.violation for plane in found),
             primal_objective_=one(primal.tolist()),
             dual_objective_=one(dual.tolist()),
@@ -346,6 +350,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             intercept_=intercept,
             n_iter_=counts[0],
             C_=np.full(len(coef), self._check_parameters()),
+            margin_=margins(coef),
             violation_=violation,
             primal_objective_=primal,
             dual_objective_=dual,
@@ -366,6 +371,14 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             why = f"max_iter={self.max_iter} was reached"
             advice = "Liblinear failed to converge, increase the number of iterations. "
         warn(f"{advice}violation_ is {violation:.2g}, above tol={self.tol:g}, as {why}", "ConvergenceWarning")
+
+
+def margins(coef):
+    """1 / |w| of each row w of coef."""
+    with np.errstate(divide="ignore", over="ignore"):
+        largest = np.abs(coef).max(axis=1)
+        length = largest * np.linalg.norm(coef / np.where(largest > 0, largest, 1)[:, None], axis=1)
+        return 1 / length
 
 
 class Shared(NamedTuple):

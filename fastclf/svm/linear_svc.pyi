@@ -30,6 +30,7 @@ class LinearSVC:
     classes_: NDArray[Any]
     n_iter_: int
     C_: NDArray[Any]
+    margin_: NDArray[Any]
     violation_: float
     primal_objective_: float | NDArray[Any]
     dual_objective_: float | NDArray[Any]

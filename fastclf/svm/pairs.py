@@ -66,7 +66,7 @@ class Problem:
         """The problem without the listed rows, with the bounds C."""
         codes = self.codes.copy()
         codes[rows] = -1
-        return Problem(self.gram, codes, [C], self.n_classes, self.nu)
+        return type(self)(self.gram, codes, [C], self.n_classes, self.nu)
 
     def rows_of(self, pair):
         """The rows of a pair (a, b) and their labels: y = 1 for a; if there are only two classes, y = 1 for b."""
@@ -78,6 +78,23 @@ class Problem:
         """The `Dual` of a pair; coef: its start, or None."""
         rows, y = self.rows_of(pair)
         return Dual(self.gram, rows, y, C[rows], coef)
+
+    def coef_of(self, pair, coef):
+        """The coefficients of the `rows_of` a pair; coef: (n_classes - 1, rows sorted by class), as in `Solutions`."""
+        a, b = pair
+        first, second = (slice(self.starts[k], self.starts[k + 1]) for k in pair)
+        return np.concatenate([coef[b - 1, first], coef[a, second]])
+
+    def solve(self, options, found, watch):
+        """Solve each pair for each C; each C starts from the solution for the C before."""
+        solve_all(self, options, found, watch)
+
+    def violation(self, pair, coef):
+        """The violation of a pair, with f computed anew in float64; coef: (n_classes - 1, rows sorted by class)."""
+        dual = self.dual(pair, self.Cs[0], self.coef_of(pair, coef))
+        for _ in dual.refresh(1):
+            pass
+        return float(dual.prove()[PROOF["violation"]])
 
 
 class Solutions:
@@ -203,7 +220,7 @@ class Watch:
 def fit_pairs(problem, options, start, watch):
     """A dict of fitted attributes for each C; start: the coefficients from which the first C starts, or None."""
     found = Solutions(problem, options, start)
-    solve_all(problem, options, found, watch)
+    problem.solve(options, found, watch)
     if watch.verbose:
         watch.show("in all", found.n_steps.sum(), found.proof[..., PROOF["violation"]].max())
     return [found.attributes(problem, c) for c in range(len(problem.Cs))]
@@ -222,7 +239,7 @@ def limits_of(options, dtype, n_pairs, threads):
 
 
 def solve_all(problem, options, found, watch):
-    """Solve each pair for each C; each C starts from the solution for the C before."""
+    """`Problem.solve`."""
     for gram in small_pairs.grams(problem, found):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
         SmallPairs(problem, gram, found, options["threads"], watch).solve(largest, options["cache_bytes"])
@@ -303,7 +320,7 @@ def fit_sigmoids(problem, C, options, seed, watch):
         held_out = fold_of == fold
         part = problem.without(held_out, C)
         found = Solutions(part, options)
-        solve_all(part, options, found, watch)
+        part.solve(options, found, watch)
         out = np.flatnonzero(held_out & (problem.codes >= 0))
         scores[out] = scores_of(part, found, out)
     A, B = np.empty(len(problem.pairs)), np.empty(len(problem.pairs))
@@ -321,13 +338,3 @@ def hyperplanes(support, coef, n_support):
     return np.stack(
         [coef[b - 1, rows[a]] @ X[rows[a]] + coef[a, rows[b]] @ X[rows[b]] for a, b in pairs_of(len(n_support))]
     )
-
-
-def violation_of(problem, pair, coef):
-    """The violation of a pair, with f computed anew in float64; coef: (n_classes - 1, rows sorted by class)."""
-    a, b = pair
-    first, second = (slice(problem.starts[k], problem.starts[k + 1]) for k in pair)
-    dual = problem.dual(pair, problem.Cs[0], np.concatenate([coef[b - 1, first], coef[a, second]]))
-    for _ in dual.refresh(1):
-        pass
-    return float(dual.prove()[PROOF["violation"]])

@@ -4,12 +4,13 @@ import numpy as np
 
 from .._estimator import variants
 from .._folds import keeps_classes
-from .._validation import as_list, as_seed, require_number
+from .._validation import as_list, as_seed, require_number, require_truth
 from ..linear_model.warm_path import WarmPath
 from . import pairs
 from .kernel_machine import KernelMachine
 from .leave_out import fold_answers
-from .pairs import Watch, warm_coef
+from .pairs import Problem, Watch, warm_coef
+from .through_origin import OriginProblem
 
 
 class SVC(WarmPath, KernelMachine, shortcuts=True):
@@ -59,6 +60,9 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         1e-5.
     warm_start : bool, default=False
         Whether `fit` starts from the last fit's alphas, if the number of rows and the classes are the same.
+    fit_intercept : bool, default=True
+        Whether there is a b; without it the hyperplane goes through the origin, sum_i alpha_i y_i is free, and a fit
+        has twice the rows.
     callback : callable, optional
         ``callback(step, None, violation)`` now and then; returning True ends the fit.
 
@@ -135,13 +139,19 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         n_jobs=None,
         kernel_dtype=None,
         warm_start=False,
+        fit_intercept=True,
         callback=None,
     ):
         self._take(locals())
 
     _one_class = "Invalid input - all samples with positive weights belong to the same class"
 
+    @property
+    def _problem_type(self):
+        return Problem if self.fit_intercept else OriginProblem
+
     def _require_softness(self):
+        require_truth("fit_intercept", self.fit_intercept)
         require_number("C", self.C, 0, open_low=True)
 
     def _bounds(self, factor, weight):
@@ -182,7 +192,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         # folds have other values of gamma='scale' and of class_weight='balanced' than all rows together
         moving = (self.gamma == "scale" and self.kernel != "linear") or isinstance(self.class_weight, str)
         watched = self.verbose or self.callback is not None or self.max_iter != -1
-        if moving or watched or not self._starts_warm or not keeps_classes(fold, y):
+        if moving or watched or not self._starts_warm or not self.fit_intercept or not keeps_classes(fold, y):
             return None
         return fold_answers(variants(self, name, values), X, y, fold)
 
@@ -222,7 +232,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         if X.shape != self.shape_fit_ or not np.array_equal(attributes["classes_"], self.classes_):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
         coef = warm_coef(self, problem)
-        return max(pairs.violation_of(problem, pair, coef) for pair in problem.pairs)
+        return float(max(problem.violation(pair, coef) for pair in problem.pairs))
 
 
 def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
