@@ -19,6 +19,7 @@ from .._validation import (
 from ..linear_model.scores import SparsifiableClassifier, in_order_for
 from ..linear_model.warm_path import WarmPath
 from . import small_planes
+from .budget import BudgetSearch, price_of
 from .coordinate_descent import Descent
 from .crammer_singer import Machine
 from .crammer_singer import solve as joint_descent
@@ -37,12 +38,6 @@ _LEAST_PIVOT = 1e-10
 # For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 
-# _BUDGET_SHARE: the search for C ends when the sum of losses is at most the budget, and less than this share below.
-# _MOST_C: the largest C that the search tries.
-# _LARGE_C, _LEAST_FALL: from C = _LARGE_C on, the search ends with an error if ten times C lowers the sum of losses by
-# less than _LEAST_FALL of what is above the budget.
-_BUDGET_SHARE = 1e-3
-_MOST_C, _LARGE_C, _LEAST_FALL = 1e8, 1e3, 1e-3
 # Below this number of multiplications the calling thread finds all hyperplanes of data with few rows.
 _THREAD_WORK = 1 << 20
 
@@ -64,7 +59,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         For scikit-learn's signature. It changes nothing, but what LIBLINEAR cannot do is refused: True with 'l1', False
         with 'hinge'.
     tol : float > 0, default=1e-4
-        `fit` stops where `violation_` is at most this.
+        `fit` stops where `violation_` is at most this; see also `budget`.
     C : float > 0, default=1.0
         The price of a violation; not used where `lam` or `budget` is given.
     multi_class : {'ovr', 'crammer_singer'}, default='ovr'
@@ -90,7 +85,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         The same objective as sum of losses + lam |w|^2: C is 1 / (2 lam).
     budget : float > 0 or None, default=None
         The same as the least |w|^2 at which the sum of s_i max(0, ...)^p (for the hinge, of the slacks) is within the
-        budget: C is found, so that a plane spends 99.9 % of it or more. Each plane has the budget for itself.
+        budget: C is found, so that |w|^2 / 2 (or sum_j |w_j|) is above the least possible by the share `tol` of itself
+        at most. Each plane has the budget for itself.
     n_jobs : int or None, default=None
         Threads; None is all CPUs that the process may use. It changes no bit of the result.
     callback : callable or None, default=None
@@ -293,7 +289,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
                 f"{name} is {getattr(self, name)}; {'None' if name == 'budget' else 'a number'} is wanted with"
                 " multi_class='crammer_singer'"
             )
-        for name in ("tol", "C", "intercept_scaling", "lam", "budget"):
+        for name in ("tol", "C", "intercept_scaling"):
             if name in ("tol", "C") or getattr(self, name) is not None:
                 require_number(name, getattr(self, name), 0, open_low=True, finite=True)
         if self.intercept_scaling is not None and self.intercept_scaling > 1e150:
@@ -301,11 +297,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
                 f"intercept_scaling is {self.intercept_scaling}, whose square overflows; up to 1e150 is wanted"
             )
         require_integer("max_iter", self.max_iter, 1)
-        if self.lam is not None and self.budget is not None:
-            raise ValueError(f"lam is {self.lam!r} and budget {self.budget!r}; one of them is wanted, or none")
-        if self.budget is not None:
-            return None
-        return float(self.C) if self.lam is None else 0.5 / float(self.lam)
+        return price_of(self.C, self.lam, self.budget)
 
     def _require_combination(self):
         """Refuse combinations for which LIBLINEAR has no solver, with scikit-learn's message."""
@@ -428,6 +420,7 @@ class Plane:
         self.model, X, self.squares, self.small, self.threads, self.progress, self.seed = shared[:7]
         self.X, self.signs, self.weights = X, signs, weights
         self.called_off, self.n_iter, self.last = False, 0, None
+        self.tol = self.model.tol
         self.sparsifies = self.model.penalty == "l1"
         self.few_rows = has_few_rows(X) and not self.sparsifies
         self.newton = self.few_rows or X.shape[1] <= _NEWTON_SIZE
@@ -447,33 +440,16 @@ class Plane:
         if self._spent(nothing) <= budget:
             self._keep(nothing, 0.0)
             return self
-        low = high = None  # (log C, log of the sum of losses) above and within the budget
-        C, found, best = 1.0, None, nothing
-        while high is None or low is None or self._spent(best) < (1 - _BUDGET_SHARE) * budget:
+        search, found, best = BudgetSearch(budget, self.tol), None, None
+        while not search.over and not self.called_off:
+            C, self.tol = search.price, search.fit_tol
             found = yield from self._solve(C, found)
             spent = self._spent(found)
-            if spent <= budget:
-                best, high = found, (np.log(C), np.log(max(spent, 1e-300)))
-            else:
-                idle = low is not None and C >= _LARGE_C and np.exp(low[1]) - spent < _LEAST_FALL * (spent - budget)
-                low = (np.log(C), np.log(spent))
-            if self.called_off or (high is not None and low is not None and high[0] - low[0] < 1e-9):
-                break
-            if low is None:
-                C /= 10
-            elif high is None:
-                if C >= _MOST_C or idle:
-                    raise ValueError(
-                        f"budget is {budget:g}; no hyperplane was found whose losses add up to less than {spent:.3g};"
-                        " a larger budget is wanted"
-                    )
-                C *= 10
-            else:
-                # interpolate log C at the budget, but keep away from both ends of the interval
-                goal = np.log(budget * (1 - 0.5 * _BUDGET_SHARE))
-                share = (goal - low[1]) / (high[1] - low[1])
-                C = float(np.exp(low[0] + min(max(share, 0.05), 0.95) * (high[0] - low[0])))
-        self._keep(found if high is None else best, float(C if high is None else np.exp(high[0])))
+            last = found, C, self.bias  # the value of the bias column may depend on C
+            best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
+        search.warn_of_excess(self.called_off)
+        found, C, self.bias = best or last
+        self._keep(found, C)
         return self
 
     def _solve(self, C, start=None):
@@ -482,7 +458,7 @@ class Plane:
         cost = C * self.weights
         if self.small is not None:
             w = None if start is None else start.w
-            search = small_planes.search(self.small, self.signs, cost, model.tol, model.max_iter, w, self.progress)
+            search = small_planes.search(self.small, self.signs, cost, self.tol, model.max_iter, w, self.progress)
             found, self.n_iter = yield from search
             if found is not None:
                 self.bias, self.called_off = self.small.bias, self.progress.stopped
@@ -492,15 +468,15 @@ class Plane:
         parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
         rng = np.random.default_rng(self.seed)
         if self.sparsifies:
-            solver = L1Newton(model.tol, model.max_iter, self._advance)
+            solver = L1Newton(self.tol, model.max_iter, self._advance)
         else:
-            solver = (ProximalNewton if self.newton else Descent)(model.tol, rng, model.max_iter, self._advance)
+            solver = (ProximalNewton if self.newton else Descent)(self.tol, rng, model.max_iter, self._advance)
         if not self.few_rows:
             found = yield from solver.solve(Problem(self.X, *parts), start)
         else:
             reduced = yield from self._solve_reduced(solver, Problem(self.reduced, *parts), rng)
             problem = Problem(self.X, *parts)
-            found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, model.tol)
+            found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, self.tol)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
 
@@ -510,10 +486,10 @@ class Plane:
         Epochs of coordinate descent, which are cheap here, come first; the solver replaces them if they are slow.
         """
         model = self.model
-        if not self.free and model.tol >= _LEAST_DESCENT_TOL:
-            descent = Descent(model.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
+        if not self.free and self.tol >= _LEAST_DESCENT_TOL:
+            descent = Descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
             found = yield from descent.solve(problem)
-            if found.violation <= model.tol or self.called_off:
+            if found.violation <= self.tol or self.called_off:
                 self.n_iter = descent.n_iter
                 return found
         return (yield from solver.solve(problem))

@@ -85,6 +85,11 @@ class Problem:
         first, second = (slice(self.starts[k], self.starts[k + 1]) for k in pair)
         return np.concatenate([coef[b - 1, first], coef[a, second]])
 
+    def lost_without_weights(self, y, weight):
+        """(the least sum of weighted losses max(0, 1 - y b) with w = 0, the intercept b)."""
+        up, down = weight[y > 0].sum(), weight[y < 0].sum()
+        return 2 * float(min(up, down)), float(np.sign(up - down))
+
     def solve(self, options, found, watch):
         """Solve each pair for each C; each C starts from the solution for the C before."""
         solve_all(self, options, found, watch)

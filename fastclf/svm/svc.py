@@ -4,9 +4,11 @@ import numpy as np
 
 from .._estimator import variants
 from .._folds import keeps_classes
-from .._validation import as_list, as_seed, require_number, require_truth
+from .._state_table import Array, declare
+from .._validation import as_list, as_seed, require_truth
 from ..linear_model.warm_path import WarmPath
-from . import pairs
+from . import budget, pairs
+from .budget import price_of
 from .kernel_machine import KernelMachine
 from .leave_out import fold_answers
 from .pairs import Problem, Watch, warm_coef
@@ -36,7 +38,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     probability : bool, default=False
         Whether to learn `predict_proba`, which takes five more fits: Platt's sigmoid, on cross-validated scores.
     tol : float > 0, default=1e-3
-        The violation of the optimality conditions, over all rows, at which a fit ends.
+        The violation of the optimality conditions, over all rows, at which a fit ends; with a `budget` this share of
+        |w|^2 / 2, too.
     cache_size : float > 0, default=200
         MB of kernel values that are kept, of all threads together; at most half of it is what pairs of classes share.
     class_weight : dict, 'balanced' or None, default=None
@@ -63,6 +66,12 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     fit_intercept : bool, default=True
         Whether there is a b; without it the hyperplane goes through the origin, sum_i alpha_i y_i is free, and a fit
         has twice the rows.
+    lam : float > 0 or None, default=None
+        The same objective as sum_i max(0, 1 - y_i f(x_i)) + lam |w|^2: C is 1 / (2 lam), and the parameter C not used.
+    budget : float > 0 or None, default=None
+        The same as the least |w| at which the sum of the slacks max(0, 1 - y_i f(x_i)), times the weights of the rows,
+        is within the budget: C is found, so that |w|^2 / 2 is above the least possible by the share `tol` of itself at
+        most. Each pair of classes has the budget for itself.
     callback : callable, optional
         ``callback(step, None, violation)`` now and then; returning True ends the fit.
 
@@ -80,6 +89,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     classes_, class_weight_ : ndarray of shape (n_classes,)
     n_iter_ : ndarray of shape (n_pairs,), int32
         The number of steps.
+    C_ : ndarray of shape (n_pairs,)
+        C of each pair: the parameter, 1 / (2 lam), or what the budget led to (0: w = 0 is within it).
     fit_status_ : int
         0 if every pair converged, else 1.
     violation_, duality_gap_ : float
@@ -116,7 +127,15 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     >>> model = SVC(kernel="linear", C=np.inf).fit([[0, 0], [1, 0], [3, 0], [4, 1]], [0, 0, 1, 1])
     >>> model.support_, model.margin_, model.predict([[1.9, 5]])
     (array([1, 2], dtype=int32), array([1.]), array([0]))
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> SVC(kernel="linear", lam=0.05).fit(X, y).C_, SVC(kernel="linear", C=10).fit(X, y).C_
+    (array([10.]), array([10.]))
+    >>> model = SVC(kernel="linear", budget=3, tol=1e-6).fit(X, y)
+    >>> sum(max(0, 1 - sign * f) for sign, f in zip([-1, 1, -1, 1], model.decision_function(X))).round(3)
+    np.float64(3.0)
     """
+
+    _state_table = declare(C_=Array("float64", "n_pairs"))
 
     def __init__(
         self,
@@ -140,6 +159,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         kernel_dtype=None,
         warm_start=False,
         fit_intercept=True,
+        lam=None,
+        budget=None,
         callback=None,
     ):
         self._take(locals())
@@ -152,15 +173,20 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     def _require_softness(self):
         require_truth("fit_intercept", self.fit_intercept)
-        require_number("C", self.C, 0, open_low=True)
+        if self._price() is None and self._has_sigmoids():
+            raise ValueError(f"probability is True and budget {self.budget!r}; C or lam is wanted for probabilities")
+
+    def _price(self):
+        """C, or None if a budget determines it."""
+        return price_of(self.C, self.lam, self.budget)
 
     def _bounds(self, factor, weight):
         """The upper bound of each alpha: C times the class weight of the row times its sample weight."""
-        C = factor.astype(np.float64)
-        if np.isinf(self.C):
+        C, price = factor.astype(np.float64), 1.0 if self.budget is not None else self._price()
+        if np.isinf(price):
             C[C > 0] = np.inf
             return C
-        return C * (self.C if weight is None else self.C * weight)
+        return C * (price if weight is None else price * weight)
 
     def fit(self, X, y, sample_weight=None):
         """Learn from rows and their labels.
@@ -186,7 +212,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     def _starts_warm(self):
         """Whether the kernel is positive definite: then the optimum does not depend on where a fit starts."""
         definite = self.kernel in ("linear", "rbf") or (self.kernel == "poly" and 0 <= self.coef0 < np.inf)
-        return definite and not self.break_ties
+        return definite and not self.break_ties and self.lam is None and self.budget is None
 
     def _answers_without(self, name, values, X, y, fold):
         # folds have other values of gamma='scale' and of class_weight='balanced' than all rows together
@@ -204,8 +230,12 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         X, problem, attributes, options = first._shared(models, X, y, sample_weight)
         start = warm_coef(first, problem) if first.warm_start else None
         watch = Watch(first.verbose, first.callback)
-        all_fitted = pairs.fit_pairs(problem, options, start, watch)
+        if first.budget is not None:
+            all_fitted = [budget.fit_pairs(problem, options, first.budget, watch)]
+        else:
+            all_fitted = pairs.fit_pairs(problem, options, start, watch)
         for model, C, fitted in zip(models, problem.Cs, all_fitted):
+            fitted.setdefault("C_", np.full(len(problem.pairs), model._price(), np.float64))
             if model._has_sigmoids():
                 fitted |= pairs.fit_sigmoids(problem, C, options, seed, watch)
             model._keep(X, problem.gram, attributes, fitted)
@@ -259,5 +289,8 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     >>> [model.violation_ < 1e-3 for model in path]
     [True, True, True]
     """
+    for name in ("lam", "budget"):
+        if parameters.get(name) is not None:
+            raise ValueError(f"{name} is {parameters[name]!r}; None is wanted, because svm_path takes the values of C")
     models = [SVC(C=C, **parameters) for C in as_list(Cs, "Cs")]
     return SVC._fit_each(models, X, y, sample_weight) if models else []

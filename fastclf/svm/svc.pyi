@@ -28,6 +28,8 @@ class SVC:
     kernel_dtype: Any
     warm_start: Any
     fit_intercept: Any
+    lam: Any
+    budget: Any
     callback: Any
     support_: NDArray[Any]
     support_vectors_: Any
@@ -38,6 +40,7 @@ class SVC:
     classes_: NDArray[Any]
     class_weight_: NDArray[Any]
     n_iter_: NDArray[Any]
+    C_: NDArray[Any]
     fit_status_: int
     violation_: float
     duality_gap_: float
@@ -49,7 +52,7 @@ class SVC:
     probB_: NDArray[Any]
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, *, C: Float = 1.0, kernel: Literal['linear', 'poly', 'rbf', 'sigmoid', 'precomputed'] | Callable[..., Any] = 'rbf', degree: SupportsIndex = 3, gamma: Literal['scale', 'auto'] | Float = 'scale', coef0: Float = 0.0, shrinking: Bool = True, probability: Bool = False, tol: Float = 0.001, cache_size: Float = 200, class_weight: Mapping[Any, Any] | Literal['balanced'] | None = None, verbose: SupportsIndex = 0, max_iter: SupportsIndex | Float = -1, decision_function_shape: Literal['ovr', 'ovo'] = 'ovr', break_ties: Bool = False, random_state: SupportsIndex | np.random.RandomState | np.random.Generator | None = None, n_jobs: SupportsIndex | None = None, kernel_dtype: Literal['float32', 'float64'] | None = None, warm_start: Bool = False, fit_intercept: Bool = True, callback: Callable[..., Any] | None = None) -> None: ...
+    def __init__(self, *, C: Float = 1.0, kernel: Literal['linear', 'poly', 'rbf', 'sigmoid', 'precomputed'] | Callable[..., Any] = 'rbf', degree: SupportsIndex = 3, gamma: Literal['scale', 'auto'] | Float = 'scale', coef0: Float = 0.0, shrinking: Bool = True, probability: Bool = False, tol: Float = 0.001, cache_size: Float = 200, class_weight: Mapping[Any, Any] | Literal['balanced'] | None = None, verbose: SupportsIndex = 0, max_iter: SupportsIndex | Float = -1, decision_function_shape: Literal['ovr', 'ovo'] = 'ovr', break_ties: Bool = False, random_state: SupportsIndex | np.random.RandomState | np.random.Generator | None = None, n_jobs: SupportsIndex | None = None, kernel_dtype: Literal['float32', 'float64'] | None = None, warm_start: Bool = False, fit_intercept: Bool = True, lam: Float | None = None, budget: Float | None = None, callback: Callable[..., Any] | None = None) -> None: ...
     def decision_function(self, X: Rows) -> NDArray[Any]: ...
     def fit(self, X: Rows, y: Rows, sample_weight: Rows | None = None) -> Self: ...
     def get_params(self, deep: Bool = True) -> dict[str, Any]: ...
