@@ -34,7 +34,7 @@ TYPES = [
     (r"list of str|sequence of str|collection of ", "Sequence[str]"),
     (r"list of dict", "Sequence[Mapping[Any, Any]]"),
     (r"list of ndarray|list of array", "list[NDArray[Any]]"),
-    (r"list of|sequence of|list\b|pair of|three numbers|\((int|float), (int|float)\)", "Sequence[Any]"),
+    (r"list of|sequence of|list\b|set\b|pair of|three numbers|\((int|float), (int|float)\)", "Sequence[Any]"),
     (r"array-like|array, memory map|sparse matri|what the estimator takes|table or array|arrays, tables", "Rows"),
     (r"memory map|data frame|scipy csr|scipy\.sparse", "Any"),
     (r"ndarray|array\b|u?int\d|intp|float\d", "NDArray[Any]"),

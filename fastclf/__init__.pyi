@@ -62,6 +62,7 @@ from .metrics.classification import balanced_accuracy_score as balanced_accuracy
 from .metrics.costs import best_threshold as best_threshold
 from .metrics.probabilities import brier_score_loss as brier_score_loss
 from .metrics.probabilities import calibration_curve as calibration_curve
+from .metrics.scorers import check_scoring as check_scoring
 from .metrics.classification import class_likelihood_ratios as class_likelihood_ratios
 from .metrics.ratios import classification_report as classification_report
 from .metrics.classification import cohen_kappa_score as cohen_kappa_score
@@ -88,6 +89,8 @@ from .embedding.c_source import export_onnx as export_onnx
 from .metrics.ratios import f1_score as f1_score
 from .metrics.ratios import fbeta_score as fbeta_score
 from .embedding.handles import get_include as get_include
+from .metrics.scorers import get_scorer as get_scorer
+from .metrics.scorers import get_scorer_names as get_scorer_names
 from .metrics.classification import hamming_loss as hamming_loss
 from .metrics.probabilities import hinge_loss as hinge_loss
 from .metrics.ratios import jaccard_score as jaccard_score
@@ -98,6 +101,7 @@ from .model_selection.curves import learning_curve as learning_curve
 from .storage.file import load as load
 from .metrics.probabilities import log_loss as log_loss
 from .model_selection.results import majority_error as majority_error
+from .metrics.scorers import make_scorer as make_scorer
 from .metrics.classification import matthews_corrcoef as matthews_corrcoef
 from .metrics.regression import max_error as max_error
 from .metrics.regression import mean_absolute_error as mean_absolute_error

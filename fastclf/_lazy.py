@@ -30,6 +30,7 @@ _DEFINED = {
     " mean_absolute_error mean_absolute_percentage_error mean_gamma_deviance mean_pinball_loss mean_poisson_deviance"
     " mean_squared_error mean_squared_log_error mean_tweedie_deviance median_absolute_error r2_score"
     " root_mean_squared_error root_mean_squared_log_error",
+    "metrics.scorers": "check_scoring get_scorer get_scorer_names make_scorer",
     "metrics.scoring": "cost_scorer",
     "model_selection.cross_validation": "cross_val_score cross_validate",
     "model_selection.curves": "learning_curve validation_curve",

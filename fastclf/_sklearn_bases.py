@@ -10,6 +10,7 @@ import sys
 # name, the import of the module is complete.
 _MODULES = {
     "sklearn.base": "is_outlier_detector",
+    "sklearn.metrics._scorer": "_CurveScorer",
     "sklearn.neighbors._base": "RadiusNeighborsMixin",
     "sklearn.tree._classes": "ExtraTreeRegressor",
 }

@@ -30,6 +30,7 @@ FILES = [
     "metrics/classification",
     "metrics/ranking",
     "metrics/regression",
+    "metrics/score_objects",
     "model_selection/split",
     "model_selection/validation",
     "naive_bayes",

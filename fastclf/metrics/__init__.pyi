@@ -11,6 +11,7 @@ from .classification import balanced_accuracy_score as balanced_accuracy_score
 from .costs import best_threshold as best_threshold
 from .probabilities import brier_score_loss as brier_score_loss
 from .probabilities import calibration_curve as calibration_curve
+from .scorers import check_scoring as check_scoring
 from .classification import class_likelihood_ratios as class_likelihood_ratios
 from .ratios import classification_report as classification_report
 from .classification import cohen_kappa_score as cohen_kappa_score
@@ -30,12 +31,15 @@ from .costs import expected_cost as expected_cost
 from .regression import explained_variance_score as explained_variance_score
 from .ratios import f1_score as f1_score
 from .ratios import fbeta_score as fbeta_score
+from .scorers import get_scorer as get_scorer
+from .scorers import get_scorer_names as get_scorer_names
 from .classification import hamming_loss as hamming_loss
 from .probabilities import hinge_loss as hinge_loss
 from .ratios import jaccard_score as jaccard_score
 from .ranking import label_ranking_average_precision_score as label_ranking_average_precision_score
 from .ranking import label_ranking_loss as label_ranking_loss
 from .probabilities import log_loss as log_loss
+from .scorers import make_scorer as make_scorer
 from .classification import matthews_corrcoef as matthews_corrcoef
 from .regression import max_error as max_error
 from .regression import mean_absolute_error as mean_absolute_error

@@ -136,7 +136,7 @@ def roc_auc_score(
     0.75
     """
     require_choice("multi_class", multi_class, ("raise", "ovr", "ovo"))
-    y_true, score, weight = _read(y_true, y_score, None if multi_class == "ovo" else sample_weight)
+    y_true, score, weight = _read(y_true, y_score, sample_weight)
     if y_true.ndim == 2:
         _require_average(average, AVERAGES)
         return _over_columns(lambda rows: _roc_area(rows, max_fpr), y_true, score, average, weight)

@@ -13,8 +13,8 @@ def _read(y_true, y_score, sample_weight, several=True):
     flat = [f"{name} has shape {np.shape(y)}" for name, y in both if _is_flat(y)]
     if flat:
         raise ValueError(
-            f"Expected 2D array, got 1D array instead: {flat[0]}; (n_samples, n_labels) is wanted, as this format is not"
-            " supported"
+            f"Expected 2D array, got 1D array instead: {flat[0]}; this format is not supported, and"
+            " (n_samples, n_labels) is wanted"
         )
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)

@@ -14,6 +14,7 @@ from .classification import class_likelihood_ratios
 from .contingency import as_costs, contingency_table
 from .probabilities import brier_score_loss, d2_brier_score, d2_log_loss_score, log_loss
 from .ratios import jaccard_score
+from .scorers import NAMED, MetricScorer, accepts_weight, refuse_metric
 
 
 class Scorer(NamedTuple):
@@ -41,6 +42,16 @@ def _by_row(function):
 
 def _by_answers(function):
     return Scorer("answers", function)
+
+
+def _of_metric(made):
+    """The Scorer for the metric of a MetricScorer that needs predictions only."""
+
+    def weighted(y, answers, sample_weight=None):
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return made._sign * made._score_func(y, answers, **made._kwargs, **weight)
+
+    return _by_answers(weighted if accepts_weight(made) else lambda y, answers: weighted(y, answers))
 
 
 def _averages(name):
@@ -76,10 +87,20 @@ def _likelihood_ratios(y, answers):
     return class_likelihood_ratios(y, answers, replace_undefined_by=1.0)
 
 
-def _explained_variance(y, answers):
-    spread = np.var(y)
-    return float(1 - np.var(y - answers) / spread) if spread > 0 else float(np.var(y - answers) == 0)
-
+# The named scorers of predictions that have no faster form here.
+_OF_ANSWERS = (
+    "d2_absolute_error_score",
+    "explained_variance",
+    "neg_max_error",
+    "neg_mean_absolute_percentage_error",
+    "neg_mean_gamma_deviance",
+    "neg_mean_poisson_deviance",
+    "neg_mean_squared_log_error",
+    "neg_median_absolute_error",
+    "neg_root_mean_squared_error",
+    "neg_root_mean_squared_log_error",
+    *(f"{name}_samples" for name in ("f1", "jaccard", "precision", "recall")),
+)
 
 _SCORERS = {
     "accuracy": Scorer("table", lambda table: table.accuracy, np.equal),
@@ -108,12 +129,9 @@ _SCORERS = {
         "scores", lambda y, scores, labels, **w: top_k_accuracy_score(y, scores, labels=labels, **w)
     ),
     "r2": _by_answers(r_squared),
-    "explained_variance": _by_answers(_explained_variance),
-    "neg_max_error": _by_answers(lambda y, answers: -float(np.max(np.abs(y - answers)))),
-    "neg_median_absolute_error": _by_answers(lambda y, answers: -float(np.median(np.abs(y - answers)))),
     "neg_mean_squared_error": _by_row(lambda y, answers: -np.square(y - answers)),
-    "neg_root_mean_squared_error": _by_answers(lambda y, answers: -float(np.sqrt(np.mean((y - answers) ** 2)))),
     "neg_mean_absolute_error": _by_row(lambda y, answers: -np.abs(y - answers)),
+    **{name: _of_metric(each) for name, each in NAMED.items() if name in _OF_ANSWERS},
 }
 
 
@@ -161,9 +179,18 @@ def _as_scorer(scoring):
         if scoring not in _SCORERS:
             raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
         return _SCORERS[scoring]
+    if isinstance(scoring, MetricScorer) and _is_of_answers(scoring):
+        return _of_metric(scoring)
     if callable(scoring):
+        refuse_metric(scoring)
         return Scorer("call", scoring)
     raise TypeError(f"scoring is {scoring!r}; a name, a function of (estimator, X, y), or a dict of these is wanted")
+
+
+def _is_of_answers(scorer):
+    """Whether a MetricScorer needs only predictions, as an array, because its metric is one of this package."""
+    ours = str(getattr(scorer._score_func, "__module__", "")).startswith(__package__)
+    return ours and scorer._response_method == "predict" and not hasattr(scorer, "_metadata_request")
 
 
 def settled(scorers, estimator):
@@ -257,6 +284,8 @@ def figure_of(scorer, model, X, y, labels, params):
         value = function(y, *_scores(kind, model, X), **params)
     elif kind == "answers":
         answers = model.predict(X)
+        if params and by_row is None and accepts_weight(function):
+            return _as_number(function(y, answers, **params), scorer)
         if params and by_row is None:
             raise ValueError(
                 "this scoring takes no sample_weight; a function of (model, X, y, sample_weight) is wanted"
