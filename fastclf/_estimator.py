@@ -30,7 +30,12 @@ def clone(estimator):
 def variants(estimator, name, values):
     """A clone of the estimator for each value of the parameter `name`; if `name` is None, unchanged clones."""
     models = [clone(estimator) for _ in values]
-    return models if name is None else [model.set_params(**{name: value}) for model, value in zip(models, values)]
+    return models if name is None else [model.set_params(**{name: own(value)}) for model, value in zip(models, values)]
+
+
+def own(value):
+    """A value of a parameter for one model: an estimator is cloned, as `set_params` of its parameters changes it."""
+    return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
 
 
 def has_shortcuts(estimator):
@@ -70,9 +75,14 @@ class only_if:
             there = bool(self.condition(estimator))
         except (TypeError, ValueError):  # wrong parameters, which other methods refuse with a message
             there = False
+        except AttributeError as error:  # of an estimator inside
+            raise AttributeError(self._missing(estimator)) from error
         if not there:
-            raise AttributeError(f"This {type(estimator).__name__!r} has no attribute {self.method.__name__!r}")
+            raise AttributeError(self._missing(estimator))
         return types.MethodType(self.method, estimator)
+
+    def _missing(self, estimator):
+        return f"This {type(estimator).__name__!r} has no attribute {self.method.__name__!r}"
 
     def on_snapshots(self, reads):
         """Make the method work on snapshots (`_snapshot.py`)."""
@@ -115,6 +125,8 @@ class Estimator(DeclaredState):
     _estimator_type = None  # scikit-learn's name of the type of estimator, if it has one
 
     _has_shortcuts = False
+
+    _can_be_saved = True  # whether `save` takes a fitted object, and the class can be made without arguments
 
     _parameter_constraints = _NoConstraints()
 

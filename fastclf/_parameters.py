@@ -46,10 +46,15 @@ _COMPOUND = {
     "monotonic_cst",
     "names",
     "outlier_label",
+    "param_distributions",
+    "param_grid",
+    "pos_label",
     "prior",
     "priors",
     "random_state",
+    "refit",
     "scoring",
+    "thresholds",
     "weights",
 }
 
@@ -64,7 +69,7 @@ def _checked(cls):
     """A pair for a class: the names of its boolean parameters, and a dict of the types of its numbers and strings."""
     ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
     parameters = inspect.signature(ours.__init__).parameters.values()
-    switches = [each.name for each in parameters if isinstance(each.default, bool)]
+    switches = [each.name for each in parameters if isinstance(each.default, bool) and each.name not in _COMPOUND]
     scalars = [each for each in parameters if each.name not in {"self", *switches} | _COMPOUND]
     return switches, {
         each.name: "a number" if isinstance(each.default, Real) else "a number, a string or None" for each in scalars

@@ -65,7 +65,8 @@ def estimators():
     found = {}
     for name in fastclf.__all__:
         cls = getattr(fastclf, name)
-        if inspect.isclass(cls) and issubclass(cls, Estimator) and hasattr(cls, "fit"):
+        # searches and thresholds, which hold another estimator and results, are tested in model_selection
+        if inspect.isclass(cls) and issubclass(cls, Estimator) and hasattr(cls, "fit") and cls._can_be_saved:
             found[name] = SPECIAL.get(name, (cls, X, Y))
     return found | MORE
 

@@ -31,6 +31,8 @@ FILES = [
     "metrics/ranking",
     "metrics/regression",
     "metrics/score_objects",
+    "model_selection/classification_threshold",
+    "model_selection/search",
     "model_selection/split",
     "model_selection/validation",
     "naive_bayes",

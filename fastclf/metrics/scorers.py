@@ -74,6 +74,16 @@ def responses(estimator, X, methods, pos_label=None):
     return -found if two and name == "decision_function" and positive == classes[0] else found
 
 
+def refuse_params(owner, params):
+    """Refuse further arguments of a method `score`, unless scikit-learn's metadata routing is enabled."""
+    sklearn = sys.modules.get("sklearn")
+    if params and not (sklearn and sklearn.get_config().get("enable_metadata_routing")):
+        raise ValueError(
+            f"Passing extra keyword arguments to {type(owner).__name__}.score is only supported if"
+            f" enable_metadata_routing=True, which you can set using `sklearn.set_config`; these came: {sorted(params)}"
+        )
+
+
 def _uncached(estimator, method, X, pos_label):
     return responses(estimator, X, method, pos_label)
 
@@ -117,13 +127,7 @@ class MetricScorer(_Base):
         return f"make_scorer({name}{sign}, response_method={self._response_method!r}{more})"
 
     def __call__(self, estimator, X, y_true, *, sample_weight=None, **kwargs):
-        sklearn = sys.modules.get("sklearn")
-        if kwargs and not (sklearn and sklearn.get_config().get("enable_metadata_routing")):
-            raise ValueError(
-                f"Passing extra keyword arguments to {type(self).__name__}.score is only supported if"
-                " enable_metadata_routing=True, which sklearn.set_config sets; these came:"
-                f" {sorted(kwargs)}"
-            )
+        refuse_params(self, kwargs)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._score(_uncached, estimator, X, y_true, **kwargs, **weight)
 

@@ -14,7 +14,7 @@ from .classification import class_likelihood_ratios
 from .contingency import as_costs, contingency_table
 from .probabilities import brier_score_loss, d2_brier_score, d2_log_loss_score, log_loss
 from .ratios import jaccard_score
-from .scorers import NAMED, MetricScorer, accepts_weight, refuse_metric
+from .scorers import NAMED, MetricScorer, accepts_weight, get_scorer, get_scorer_names, refuse_metric
 
 
 class Scorer(NamedTuple):
@@ -176,9 +176,11 @@ def _as_scorer(scoring):
     if scoring is None:
         return Scorer("own", None)
     if isinstance(scoring, str):
-        if scoring not in _SCORERS:
-            raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
-        return _SCORERS[scoring]
+        if scoring in _SCORERS:
+            return _SCORERS[scoring]
+        if scoring in get_scorer_names():  # scikit-learn's alone
+            return Scorer("call", get_scorer(scoring))
+        raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
     if isinstance(scoring, MetricScorer) and _is_of_answers(scoring):
         return _of_metric(scoring)
     if callable(scoring):

@@ -457,7 +457,7 @@ def _has_a_row_each(value, n):
     """Whether an argument of fit has one entry per row."""
     if isinstance(value, str) or not (hasattr(value, "shape") or hasattr(value, "__len__")):
         return False
-    return bool(np.ndim(value) or hasattr(value, "tocsr")) and n_rows(value) == n
+    return (getattr(value, "ndim", 1) != 0 or hasattr(value, "tocsr")) and n_rows(value) == n
 
 
 def _is_classifier(model):

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from .._estimator import clone, path_parameters
+from .._estimator import clone, own, path_parameters
 from .._validation import as_list, described, require_choice, require_strings
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
@@ -198,7 +198,7 @@ def candidates_of(estimator, grids, shortcuts=True):
             rest = tuple(at[name] for name in others)
             if rest not in numbers:
                 numbers[rest] = len(candidates)
-                fixed = clone(estimator).set_params(**{name: grid[name][at[name]] for name in others})
+                fixed = clone(estimator).set_params(**{name: own(grid[name][at[name]]) for name in others})
                 candidates.append(Candidates(fixed, path, grid[path] if path else (None,), shortcuts))
             params.append({name: values[at[name]] for name, values in grid.items()})
             place.append((numbers[rest], at[path] if path else 0))

@@ -61,7 +61,7 @@ def find_class(name):
         module, _, attribute = _CLASSES[name].rpartition(".")
         return getattr(import_module(f"fastclf.{module}"), attribute)
     found = getattr(fastclf, name) if name in fastclf.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, Estimator) else None
+    return found if isinstance(found, type) and issubclass(found, Estimator) and found._can_be_saved else None
 
 
 def dtype_name(dtype, kinds=f"{_NUMBERS}|{_STRINGS}"):
