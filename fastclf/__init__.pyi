@@ -9,9 +9,11 @@ from .metrics.costs import CostSensitiveClassifier as CostSensitiveClassifier
 from .tree.classifier import DecisionTreeClassifier as DecisionTreeClassifier
 from .tree.regressor import DecisionTreeRegressor as DecisionTreeRegressor
 from .tree.density_tree import DensityTree as DensityTree
+from .model_selection.thresholds import FixedThresholdClassifier as FixedThresholdClassifier
 from .preprocessing.functions import FunctionFeatures as FunctionFeatures
 from .naive_bayes.single import GaussianNB as GaussianNB
 from .kernel_approximation.generalised import GeneralisedLinearClassifier as GeneralisedLinearClassifier
+from .model_selection.search import GridSearchCV as GridSearchCV
 from .model_selection.splitters import GroupKFold as GroupKFold
 from .model_selection.drawn_splits import GroupShuffleSplit as GroupShuffleSplit
 from .model_selection.splitters import HoldOut as HoldOut
@@ -36,6 +38,8 @@ from .neighbors.nearest import NearestNeighbors as NearestNeighbors
 from .svm.nu_svc import NuSVC as NuSVC
 from .kernel_approximation.kernel_maps import Nystroem as Nystroem
 from .preprocessing.onehot import OneHotEncoder as OneHotEncoder
+from .model_selection.parameters import ParameterGrid as ParameterGrid
+from .model_selection.parameters import ParameterSampler as ParameterSampler
 from .linear_model.perceptron import Perceptron as Perceptron
 from .naive_bayes.single import PoissonNB as PoissonNB
 from .preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
@@ -44,6 +48,7 @@ from .kernel_approximation.kernel_maps import RBFSampler as RBFSampler
 from .neighbors.radius_classifier import RadiusNeighborsClassifier as RadiusNeighborsClassifier
 from .neighbors.radius_regressor import RadiusNeighborsRegressor as RadiusNeighborsRegressor
 from .neighbors.transformers import RadiusNeighborsTransformer as RadiusNeighborsTransformer
+from .model_selection.search import RandomizedSearchCV as RandomizedSearchCV
 from .model_selection.left_out_splits import RepeatedKFold as RepeatedKFold
 from .model_selection.left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
 from .linear_model.ridge import RidgeClassifier as RidgeClassifier
@@ -55,6 +60,7 @@ from .model_selection.splitters import StratifiedKFold as StratifiedKFold
 from .model_selection.drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .table import TableClassifier as TableClassifier
 from .model_selection.left_out_splits import TimeSeriesSplit as TimeSeriesSplit
+from .model_selection.thresholds import TunedThresholdClassifierCV as TunedThresholdClassifierCV
 from .metrics.classification import accuracy_score as accuracy_score
 from .metrics.curves import auc as auc
 from .metrics.areas import average_precision_score as average_precision_score

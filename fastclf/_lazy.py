@@ -77,9 +77,10 @@ _DEFINED = {
 
 # The public names that are attributes of a package such as fastclf.neighbors, but not of fastclf.
 _IN_ITS_ROOM = {
+    "display.binary": "CalibrationDisplay DetCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
     "display.comparison": "ComparisonDisplay comparison_figure",
-    "display.curves": "ConfusionMatrixDisplay LearningCurveDisplay PrecisionRecallDisplay PruningDisplay"
-    " QueryCostDisplay RocCurveDisplay ValidationCurveDisplay",
+    "display.curves": "LearningCurveDisplay PruningDisplay QueryCostDisplay ValidationCurveDisplay",
+    "display.matrix": "ConfusionMatrixDisplay",
     "display.models": "DecisionBoundaryDisplay TreeDisplay",
     "embedding.handles": "Embedded Function functions",
     "model_selection.folds": "check_cv",
@@ -93,9 +94,9 @@ _IN_ITS_ROOM = {
 
 # The names that scikit-learn has in another package than the one that defines them here.
 _ELSEWHERE = {
-    "calibration": "calibration_curve",
+    "calibration": "CalibrationDisplay calibration_curve",
     "inspection": "DecisionBoundaryDisplay",
-    "metrics": "ConfusionMatrixDisplay PrecisionRecallDisplay RocCurveDisplay",
+    "metrics": "ConfusionMatrixDisplay DetCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
     "model_selection": "LearningCurveDisplay ValidationCurveDisplay",
 }
 

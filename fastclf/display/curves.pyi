@@ -8,18 +8,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from fastclf._typing import Bool, Float, Rows
 
-class ConfusionMatrixDisplay:
-    table: Any
-    ax_: Any
-    figure_: Any
-    text_: NDArray[Any]
-    def __init__(self, table: Any) -> None: ...
-    @classmethod
-    def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    @classmethod
-    def from_predictions(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
-
 class LearningCurveDisplay:
     train_sizes: Any
     train_scores: Any
@@ -29,22 +17,6 @@ class LearningCurveDisplay:
     def __init__(self, train_sizes: NDArray[Any], train_scores: NDArray[Any], test_scores: NDArray[Any]) -> None: ...
     @classmethod
     def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
-
-class PrecisionRecallDisplay:
-    precision: Any
-    recall: Any
-    average_precision: Any
-    prevalence: Any
-    name: Any
-    line_: Any
-    ax_: Any
-    figure_: Any
-    def __init__(self, precision: NDArray[Any], recall: NDArray[Any], *, average_precision: Float | None = None, prevalence: Float | None = None, name: str | None = None) -> None: ...
-    @classmethod
-    def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    @classmethod
-    def from_predictions(cls, *args: Any, **kwargs: Any) -> Any: ...
     def plot(self, ax: Any = None) -> Any: ...
 
 class PruningDisplay(ValidationCurveDisplay):
@@ -65,21 +37,6 @@ class QueryCostDisplay:
     def __init__(self, results: Mapping[Any, Any]) -> None: ...
     @classmethod
     def from_results(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
-
-class RocCurveDisplay:
-    fpr: Any
-    tpr: Any
-    roc_auc: Any
-    name: Any
-    line_: Any
-    ax_: Any
-    figure_: Any
-    def __init__(self, fpr: NDArray[Any], tpr: NDArray[Any], *, roc_auc: Float | None = None, name: str | None = None) -> None: ...
-    @classmethod
-    def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    @classmethod
-    def from_predictions(cls, *args: Any, **kwargs: Any) -> Any: ...
     def plot(self, ax: Any = None) -> Any: ...
 
 class ValidationCurveDisplay:

@@ -1,7 +1,5 @@
 """Functions shared by all pictures."""
 
-import numpy as np
-
 from .._validation import described
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
@@ -46,16 +44,3 @@ def require_method(estimator, method):
         raise TypeError(
             f"estimator is {described(estimator)}, which has no {method}; a fitted estimator with {method} is wanted"
         )
-
-
-def scores_of_two(estimator, X):
-    """(the scores of the rows for the second of two classes, the classes)."""
-    require_method(estimator, "classes_")
-    classes = estimator.classes_
-    if len(classes) != 2:
-        raise ValueError(f"estimator tells {len(classes)} classes apart; two are wanted for this picture")
-    if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X)), classes
-    if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X))[:, 1], classes
-    raise TypeError(f"estimator is {estimator!r}; an estimator with decision_function or predict_proba is wanted")

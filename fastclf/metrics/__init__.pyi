@@ -1,9 +1,10 @@
 # Written by .ci/stubs.py; do not edit.
-from ..display.curves import ConfusionMatrixDisplay as ConfusionMatrixDisplay
+from ..display.matrix import ConfusionMatrixDisplay as ConfusionMatrixDisplay
 from .contingency import ContingencyTable as ContingencyTable
 from .costs import CostSensitiveClassifier as CostSensitiveClassifier
-from ..display.curves import PrecisionRecallDisplay as PrecisionRecallDisplay
-from ..display.curves import RocCurveDisplay as RocCurveDisplay
+from ..display.binary import DetCurveDisplay as DetCurveDisplay
+from ..display.binary import PrecisionRecallDisplay as PrecisionRecallDisplay
+from ..display.binary import RocCurveDisplay as RocCurveDisplay
 from .classification import accuracy_score as accuracy_score
 from .curves import auc as auc
 from .areas import average_precision_score as average_precision_score

@@ -1,6 +1,8 @@
 # Written by .ci/stubs.py; do not edit.
 from .results import CrossValidation as CrossValidation
 from .results import CrossValidations as CrossValidations
+from .thresholds import FixedThresholdClassifier as FixedThresholdClassifier
+from .search import GridSearchCV as GridSearchCV
 from .splitters import GroupKFold as GroupKFold
 from .drawn_splits import GroupShuffleSplit as GroupShuffleSplit
 from .splitters import HoldOut as HoldOut
@@ -11,7 +13,10 @@ from .splitters import LeaveOneOut as LeaveOneOut
 from .left_out_splits import LeavePGroupsOut as LeavePGroupsOut
 from .left_out_splits import LeavePOut as LeavePOut
 from .results import PairedComparison as PairedComparison
+from .parameters import ParameterGrid as ParameterGrid
+from .parameters import ParameterSampler as ParameterSampler
 from .left_out_splits import PredefinedSplit as PredefinedSplit
+from .search import RandomizedSearchCV as RandomizedSearchCV
 from .left_out_splits import RepeatedKFold as RepeatedKFold
 from .left_out_splits import RepeatedStratifiedKFold as RepeatedStratifiedKFold
 from .drawn_splits import ShuffleSplit as ShuffleSplit
@@ -19,6 +24,7 @@ from .stratified_groups import StratifiedGroupKFold as StratifiedGroupKFold
 from .splitters import StratifiedKFold as StratifiedKFold
 from .drawn_splits import StratifiedShuffleSplit as StratifiedShuffleSplit
 from .left_out_splits import TimeSeriesSplit as TimeSeriesSplit
+from .thresholds import TunedThresholdClassifierCV as TunedThresholdClassifierCV
 from .tuning import Tuning as Tuning
 from ..display.curves import ValidationCurveDisplay as ValidationCurveDisplay
 from .folds import check_cv as check_cv

@@ -84,7 +84,7 @@ class ParameterSampler:
 
     Parameters
     ----------
-    param_distributions : dict of str to list or distribution, or list of dicts
+    param_distributions : dict of str to list, or list of dicts
         For each parameter a list of values, or an object with a method ``rvs(random_state=...)``, such as SciPy's
         distributions. Of several dicts one is drawn for each setting.
     n_iter : int >= 1

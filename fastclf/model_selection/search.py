@@ -340,7 +340,8 @@ class GridSearchCV(_Search):
     best_index_ : int
     scorer_ : callable, or dict of callables
     n_splits_ : int
-    refit_time_ : float, seconds
+    refit_time_ : float
+        In seconds.
     multimetric_ : bool
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
@@ -388,7 +389,7 @@ class RandomizedSearchCV(_Search):
     ----------
     estimator : estimator
         An object with ``fit`` and ``get_params``, of any library; it is cloned.
-    param_distributions : dict of str to list or distribution, or list of dicts
+    param_distributions : dict of str to list, or list of dicts
         For each parameter a list of values, or an object with a method ``rvs``, such as SciPy's distributions.
     n_iter : int >= 1, default=10
         The number of settings; from lists, no setting is drawn twice.

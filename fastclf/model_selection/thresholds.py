@@ -132,8 +132,9 @@ class FixedThresholdClassifier(_Threshold):
 
     Parameters
     ----------
-    estimator : estimator with `predict_proba` or `decision_function`
-        A clone of it is fitted; without a call of `fit`, a fitted estimator is used as it is.
+    estimator : estimator
+        It has `predict_proba` or `decision_function`. A clone
+        of it is fitted; without a call of `fit`, a fitted estimator is used as it is.
     threshold : float or 'auto', default='auto'
         'auto': 0.5 for probabilities, 0 for other scores.
     pos_label : label, default=None
@@ -184,8 +185,8 @@ class TunedThresholdClassifierCV(_Threshold):
 
     Parameters
     ----------
-    estimator : estimator with `predict_proba` or `decision_function`
-        A clone of it is fitted.
+    estimator : estimator
+        It has `predict_proba` or `decision_function`. A clone of it is fitted.
     scoring : str or callable, default='balanced_accuracy'
         The metric: a name or the result of :func:`make_scorer`, of predicted labels.
     response_method : {'auto', 'predict_proba', 'decision_function'}, default='auto'

@@ -22,7 +22,7 @@ from fastclf import (  # noqa: E402  # noqa: E402
     Perceptron,
     display,
 )
-from fastclf.display import curves, models  # noqa: E402
+from fastclf.display import binary, curves, matrix, models  # noqa: E402
 from fastclf.table import Table, TableClassifier  # noqa: E402
 
 pytestmark = pytest.mark.once
@@ -39,7 +39,7 @@ def ax():
     axes.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("module", [curves, models])
+@pytest.mark.parametrize("module", [binary, curves, matrix, models])
 def test_the_examples_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
@@ -62,12 +62,12 @@ def test_curves_of_an_estimator_are_those_of_its_scores(model, ax):
     score = model.predict_proba(CANCER)[:, 1] if hasattr(model, "predict_proba") else model.decision_function(CANCER)
     drawn = display.RocCurveDisplay.from_estimator(model, CANCER, SICK, ax=ax)
     np.testing.assert_allclose(drawn.line_.get_xydata().T, metrics.roc_curve(SICK, score)[:2])
-    assert f"area {metrics.roc_auc_score(SICK, score):.4f}" in drawn.line_.get_label()
+    assert drawn.line_.get_label().endswith(f"(AUC = {metrics.roc_auc_score(SICK, score):.2f})")
     ax.clear()
     drawn = display.PrecisionRecallDisplay.from_estimator(model, CANCER, SICK, ax=ax)
     precision, recall, _ = metrics.precision_recall_curve(SICK, score)
     np.testing.assert_allclose(drawn.line_.get_xydata().T, (recall, precision))
-    assert drawn.prevalence == pytest.approx(SICK.mean())
+    assert drawn.prevalence_pos_label == pytest.approx(SICK.mean())
 
 
 def test_the_validation_curve_marks_the_best_and_the_simplest_near_it(ax):
@@ -213,7 +213,7 @@ def test_a_tree_is_cut_at_a_depth(ax):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: display.ConfusionMatrixDisplay([[1]]), TypeError, "a ContingencyTable is wanted"),
+        (lambda: display.ConfusionMatrixDisplay([1]), TypeError, "a ContingencyTable is wanted"),
         (lambda: display.RocCurveDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y), ValueError, "3 classes"),
         (lambda: display.DecisionBoundaryDisplay.from_estimator(GaussianNB().fit(X, Y), X), ValueError, "two features"),
         (lambda: display.TreeDisplay(GaussianNB().fit(X, Y)), TypeError, "a fitted decision tree is wanted"),
