@@ -4,6 +4,7 @@ import numpy as np
 
 import fastclf
 from fastclf import SVC, DecisionTreeClassifier, GaussianNB, KNeighborsClassifier, LogisticRegression, Perceptron
+from fastclf.display import ConfusionMatrixDisplay
 
 X, y = np.zeros((4, 2)), [0, 1, 0, 1]
 model = KNeighborsClassifier().fit(X, y)
@@ -32,3 +33,15 @@ fastclf.KNeighborClassifier()  # wrong: no such name
 fastclf.save(model)  # wrong: no path
 fastclf.metrics.roc_auc_score(y)  # wrong: no scores
 fastclf.model_selection.KFold("ten")  # wrong: a word for a number
+fastclf.GridSearchCV(model)  # wrong: no grid
+fastclf.GridSearchCV(model, {"n_neighbors": [1, 3]}, scorring="f1")  # wrong: misspelt
+print(fastclf.GridSearchCV(model, {"n_neighbors": [1, 3]}).fit(X, y).best_prams_)  # wrong: misspelt
+fastclf.RandomizedSearchCV(model, {"n_neighbors": [1, 3]}, n_iter="ten")  # wrong: a word for a number
+fastclf.TunedThresholdClassifierCV(model, response_method="predict")  # wrong: no score
+fastclf.FixedThresholdClassifier(model, threshold=[0.5])  # wrong: a list for a number
+fastclf.make_scorer("f1")  # wrong: no function
+fastclf.make_scorer(fastclf.f1_score, greater_is_better="no")  # wrong: a word for a truth value
+fastclf.get_scorer()  # wrong: no name
+fastclf.mean_squared_error(y)  # wrong: no predictions
+fastclf.ndcg_score([y], [y], k="two")  # wrong: a word for a number
+ConfusionMatrixDisplay()  # wrong: no matrix

@@ -235,3 +235,55 @@ def test_a_wrong_argument_gets_one_sentence(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def two_figures():
+    return (matplotlib.figure.Figure().subplots() for _ in range(2))
+
+
+@pytest.mark.parametrize("name", ["RocCurveDisplay", "PrecisionRecallDisplay", "DetCurveDisplay", "CalibrationDisplay"])
+@pytest.mark.parametrize("positive", [None, 0, 1])
+def test_curves_of_two_classes_are_scikit_learns(name, positive):
+    from sklearn.calibration import CalibrationDisplay
+
+    theirs = CalibrationDisplay if name == "CalibrationDisplay" else getattr(metrics, name)
+    model, options = GaussianNB().fit(CANCER[::2], SICK[::2]), {"pos_label": positive}
+    if name[0] in "RP":
+        options |= {"plot_chance_level": True, "despine": True, "curve_kwargs": {"c": "red"}}
+    drawn = [
+        each.from_estimator(model, CANCER, SICK, ax=ax, **options)
+        for each, ax in zip((getattr(display, name), theirs), two_figures())
+    ]
+    for mine, wanted in zip(drawn[0].ax_.lines, drawn[1].ax_.lines, strict=True):
+        np.testing.assert_allclose(mine.get_xydata(), wanted.get_xydata(), rtol=1e-9, atol=1e-12)
+        assert mine.get_label() == wanted.get_label()
+        assert mine.get_color() == wanted.get_color()
+    assert drawn[0].ax_.get_xlabel() == drawn[1].ax_.get_xlabel()
+    assert drawn[0].ax_.get_ylabel() == drawn[1].ax_.get_ylabel()
+
+
+@pytest.mark.parametrize("name", ["RocCurveDisplay", "PrecisionRecallDisplay"])
+def test_curves_of_folds_are_scikit_learns(name):
+    results = fastclf.cross_validate(GaussianNB(), CANCER, SICK, cv=3, return_estimator=True, return_indices=True)
+    drawn = [
+        getattr(room, name).from_cv_results(results, CANCER, SICK, ax=ax, plot_chance_level=True)
+        for room, ax in zip((display, metrics), two_figures())
+    ]
+    for mine, wanted in zip(drawn[0].ax_.lines, drawn[1].ax_.lines, strict=True):
+        np.testing.assert_allclose(mine.get_xydata(), wanted.get_xydata(), rtol=1e-12)
+        assert mine.get_label() == wanted.get_label()
+
+
+@pytest.mark.parametrize("normalize", [None, "true", "pred", "all"])
+def test_the_confusion_matrix_is_scikit_learns(normalize):
+    model, options = GaussianNB().fit(X[::2], NAMES[::2]), {"normalize": normalize, "xticks_rotation": 45}
+    drawn = [
+        room.ConfusionMatrixDisplay.from_estimator(model, X, NAMES, ax=ax, cmap="Blues", **options)
+        for room, ax in zip((display, metrics), two_figures())
+    ]
+    for mine, wanted in zip(drawn[0].text_.flat, drawn[1].text_.flat, strict=True):
+        assert (mine.get_text(), mine.get_color()) == (wanted.get_text(), wanted.get_color())
+    for side in ("get_xticklabels", "get_yticklabels"):
+        mine, wanted = ([text.get_text() for text in getattr(each.ax_, side)()] for each in drawn)
+        assert mine == wanted
+    np.testing.assert_array_equal(drawn[0].confusion_matrix, drawn[1].confusion_matrix)
