@@ -27,7 +27,7 @@ class Labels(NamedTuple):
 def as_labels(y, sample_weight, n_samples, owner, known=None):
     """The Labels of a fit to at least two classes; for `partial_fit`, `known` has the declared classes."""
     if known is not None:
-        _require_two("classes", known)
+        require_two("classes", known)
     y = as_label_vector(y, n_samples, owner)
     weight = as_sample_weight(sample_weight, n_samples)
     rows = rows_that_count(weight)
@@ -35,11 +35,12 @@ def as_labels(y, sample_weight, n_samples, owner, known=None):
     if known is not None:
         return Labels(known, encode_known(known, y), rows, weight)
     classes, codes = encode_labels(y)
-    _require_two("y", classes)
+    require_two("y", classes)
     return Labels(classes, codes, rows, weight)
 
 
-def _require_two(name, classes):
+def require_two(name, classes):
+    """Refuse classes of which there is only one."""
     if len(classes) < 2:
         raise ValueError(
             f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"

@@ -43,6 +43,15 @@ def feature_names(X):
     return np.asarray(names, dtype=object)
 
 
+def refuse_collection(X, name):
+    """Refuse a collection of Dask, whose data may be beyond the memory of this machine."""
+    if hasattr(type(X), "__dask_graph__"):
+        raise TypeError(
+            f"{name} is a dask {type(X).__name__}; fastclf.dask has estimators that take collections, and"
+            f" {name}.compute() is an array of this machine"
+        )
+
+
 def as_array(X, name):
     """An array-like or a table of any kind as an ndarray."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -51,6 +60,7 @@ def as_array(X, name):
         )
     if isinstance(X, np.ndarray):
         return np.asarray(X) if isinstance(X, np.matrix) else X  # columns of np.matrix would be matrices
+    refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
     if hasattr(X, "column_names") and hasattr(X, "column"):  # X is a table of pyarrow

@@ -17,7 +17,8 @@ from .._validation import (
     encode_labels,
     require_choice,
 )
-from ..sums.class_sums import as_number_rows, class_counts, column_sums, require_finite
+from ..sums.blocks import added
+from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from .joints import add_linear, decide, normalise, require_positive
 
 # The largest number of folds for which the fits without a fold come from merged sums, with two merges for each fold.
@@ -313,7 +314,34 @@ class DiscreteBayes(NaiveBayesBase):
         return tags
 
     def _sums(self, X, codes, weight, n_classes):
-        return {"class_count_": class_counts(codes, weight, n_classes)} | self._count(X, codes, weight, n_classes)
+        first = self._first_cells(X)
+        bounds = span_bounds(len(X), X.size, n_classes * self._n_cells(X.shape[1], first))
+        return self._of_spans(self._spans(X, codes, weight, n_classes, bounds, first), first)
+
+    # The sums are those of spans of rows, added in order. These methods are also called by `fastclf.dask`, whose
+    # workers have some of the spans.
+
+    def _first_cells(self, X):
+        """For counts by category the first cell of each column and the number of cells; None for sums of columns."""
+
+    def _n_cells(self, d, first):
+        """The number of sums for each class."""
+        return d
+
+    def _spans(self, X, codes, weight, n_classes, bounds, first):
+        """For each span of the rows of X the pair (weights by class, sums); X is checked."""
+        threshold, name = self._threshold(), type(self).__name__
+        sums = column_sum_spans(X, codes, weight, n_classes, self.n_jobs, bounds, threshold)
+        if threshold is not None or not all(np.isfinite(span).all() for span in sums):
+            require_finite(X, name)
+        if self._positive_only:
+            require_positive(X, name)
+        return list(zip(class_count_spans(codes, weight, n_classes, bounds), sums))
+
+    def _of_spans(self, spans, first):
+        """The sufficient statistics of all rows; the arrays of the first span are overwritten."""
+        counts, sums = map(added, zip(*spans))
+        return {"class_count_": counts, "feature_count_": sums}
 
     def _together(self, sums, more):
         return {name: sums[name] + more[name] for name in ("class_count_", "feature_count_")}
@@ -352,15 +380,6 @@ class DiscreteBayes(NaiveBayesBase):
 
     def _threshold(self):
         """The threshold above which an entry counts as 1, or None if entries are used as they are."""
-
-    def _count(self, X, codes, weight, n_classes):
-        threshold, name = self._threshold(), type(self).__name__
-        sums = column_sums(X, codes, weight, n_classes, self.n_jobs, threshold)
-        if threshold is not None or not np.isfinite(sums).all():
-            require_finite(X, name)
-        if self._positive_only:
-            require_positive(X, name)
-        return {"feature_count_": sums}
 
     def _joint(self, X):
         """The log joints log P(x, class) of rows, from the `Linear` that a subclass makes."""

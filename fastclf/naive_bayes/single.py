@@ -7,7 +7,8 @@ import numpy as np
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
 from .._validation import require_number
-from ..sums.class_sums import category_counts, count_categories, divide, require_finite
+from ..sums.blocks import added
+from ..sums.class_sums import category_count_spans, class_count_spans, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
 from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document, log_of
 from .counted_cells import Bernoulli, Categorical
@@ -81,6 +82,11 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
             whole = pool(count, mean, squares)
         else:
             whole = pool(*class_moments(X, np.zeros(len(X), np.int32), None, 1, self.n_jobs))
+        return self._of_moments(count, mean, squares, whole)
+
+    @staticmethod
+    def _of_moments(count, mean, squares, whole):
+        """The sufficient statistics, from the moments of each class and those of all rows."""
         return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
 
     def _together(self, sums, more):
@@ -392,27 +398,39 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         if np.ndim(self.alpha):
             raise ValueError("alpha is an array; a number is wanted for categories")
 
-    def _count(self, X, codes, weight, n_classes):
-        sizes = count_categories(X, self.n_jobs, type(self).__name__)
+    def _first_cells(self, X):
+        return self._places_of(count_categories(X, self.n_jobs, type(self).__name__))
+
+    def _places_of(self, sizes):
+        """The first cell of each column and the number of cells, from the number of categories of each column."""
         if self.min_categories is not None:
             least = np.asarray(self.min_categories)
             if least.dtype.kind not in "iu":
                 raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
             if least.ndim and least.shape != sizes.shape:
                 raise ValueError(
-                    f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. Got"
+                    f"'min_categories' should have shape ({len(sizes)},) when an array-like is provided. Got"
                     f" {least.shape} instead."
                 )
             sizes = np.maximum(sizes, least)
-        if sizes.sum() * n_classes > 1 << 28:
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def _n_cells(self, d, first):
+        return int(first[-1])
+
+    def _spans(self, X, codes, weight, n_classes, bounds, first):
+        if first[-1] * n_classes > 1 << 28:
             raise ValueError(
-                f"X has {sizes.sum()} categories, up to the largest of each column, for {n_classes} classes; categories"
+                f"X has {first[-1]} categories, up to the largest of each column, for {n_classes} classes; categories"
                 " numbered without gaps are wanted"
             )
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        counts = category_counts(X, codes, weight, n_classes, first, self.n_jobs)
-        columns = [np.ascontiguousarray(counts[i:j].T) for i, j in pairwise(first)]
-        return {"category_count_": columns, "n_categories_": sizes}
+        counts = category_count_spans(X, codes, weight, n_classes, self.n_jobs, bounds, first)
+        return list(zip(class_count_spans(codes, weight, n_classes, bounds), counts))
+
+    def _of_spans(self, spans, first):
+        count, cells = map(added, zip(*spans))
+        columns = [np.ascontiguousarray(cells[i:j].T) for i, j in pairwise(first)]
+        return {"class_count_": count, "category_count_": columns, "n_categories_": np.diff(first)}
 
     def _together(self, sums, more):
         counts = [[_cells(column) for column in part["category_count_"]] for part in (sums, more)]

@@ -16,7 +16,9 @@ from .._validation import (
     require_number,
 )
 from ..linear_model.scores import LinearClassifier, counted, in_order_for
-from ..sums.moments import class_moments
+from ..sums.blocks import added
+from ..sums.class_sums import class_count_spans
+from ..sums.moments import class_moments, moment_bounds
 from .nearest import NearestNeighbors
 
 # The number of entries of X that are processed at a time where arrays as large as these entries are needed.
@@ -129,15 +131,15 @@ class NearestCentroid(LinearClassifier):
         self
         """
         name = type(self).__name__
-        if self.shrink_threshold is not None:
-            require_number("shrink_threshold", self.shrink_threshold, 0, open_low=True)
+        self._check_shrinking()
         # a dense X is not checked here: if it has NaN or infinity, the sums over its rows are not finite
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
         rows, weight = counted(rows, labels, name)
         classes, codes = labels.classes, labels.codes
-        size = np.bincount(codes, weight, len(classes)).astype(float)
+        bounds = moment_bounds(len(rows), rows.size, len(classes), rows.shape[1])
+        size = added(class_count_spans(codes, weight, len(classes), bounds))
         prior = self._prior(size)
         with Progress(len(rows), f"{name}.fit", self.verbose, self.callback) as progress:
             means, squares = _moments(rows, codes, weight, size, self.n_jobs, progress)
@@ -146,14 +148,24 @@ class NearestCentroid(LinearClassifier):
             else:
                 centroids = _medians(rows, codes, weight, len(classes))
                 squares = squares + size @ (means - centroids) ** 2
-        n = size.sum()
         if not np.isfinite(squares).all():
             require_finite(rows, "X", name)
+        found = self._of_moments(size, prior, means, centroids, squares)
+        found["coef_"] = in_order_for(rows, found["coef_"])
+        return self._become(**columns, classes_=classes, **found)
+
+    def _of_moments(self, size, prior, means, centroids, squares):
+        """The fitted attributes, from the weights, means and centroids of the classes.
+
+        `squares` has, for each column, the sum of squared distances of the rows from the centroids of their classes.
+        """
+        n = size.sum()
+        if not np.isfinite(squares).all():
             raise ValueError("X has values whose squares are beyond float64; values below 1e150 are wanted")
         mean = means[0] + size @ (means - means[0]) / n
         if not squares.any() and (means == means[0]).all():
             raise ValueError("All features have zero variance. Division by zero.")
-        spread = np.sqrt(squares / (n - len(classes))) if n > len(classes) else np.zeros_like(squares)
+        spread = np.sqrt(squares / (n - len(size))) if n > len(size) else np.zeros_like(squares)
         if (spread == 0).any():
             warn(
                 "self.within_class_std_dev_ has at least 1 zero standard deviation. Inputs within the same classes for"
@@ -168,13 +180,15 @@ class NearestCentroid(LinearClassifier):
             deviations = np.where(off == 0, 0, off / error)
         fitted = {
             "centroids_": centroids,
-            "classes_": classes,
             "class_prior_": prior,
             "within_class_std_dev_": spread,
             "deviations_": deviations,
         }
-        separator = _separator(centroids, prior, spread)
-        return self._become(**columns, **fitted, **separator | {"coef_": in_order_for(rows, separator["coef_"])})
+        return fitted | _separator(centroids, prior, spread)
+
+    def _check_shrinking(self):
+        if self.shrink_threshold is not None:
+            require_number("shrink_threshold", self.shrink_threshold, 0, open_low=True)
 
     def _prior(self, size):
         if isinstance(self.priors, str):

@@ -121,12 +121,17 @@ class KNeighborsDensity(WeightedNeighbors):
         n = float(self.n_samples_fit_) if weight is None else weight.sum(dtype=np.float64)
         if search.self_row is not None:
             n = n - (1 if weight is None else weight)
-        with np.errstate(divide="ignore"):
-            return log(k) - np.log(n) - self._log_unit_ball - self.n_features_in_ * np.log(radius)
+        return log_density(k, n, self._log_unit_ball, self.n_features_in_, radius)
 
     def score(self, X, y=None):
         """The sum of `score_samples(X)`: the log likelihood of the rows of X."""
         return float(self.score_samples(X).sum())
+
+
+def log_density(k, n, volume, d, radius):
+    """The log of k / (n V r^d), where `volume` is log V and r the distance of the k-th neighbour."""
+    with np.errstate(divide="ignore"):
+        return log(k) - np.log(n) - volume - d * np.log(radius)
 
 
 def _log_unit_ball(metric, d):

@@ -1,5 +1,7 @@
 """Sums of rows by class, over blocks that are added in order, so that the number of threads changes no bit."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from .. import _simd
@@ -60,11 +62,26 @@ def threads_for(X, n_jobs):
     return threads if X.size >= _THREAD_WORK else 1
 
 
-def over_spans(X, cells, n_jobs, begin, add):
-    """The states of `over_blocks` for spans, whose bounds depend only on the shape of X; a state has `cells` values."""
-    n = len(X)  # X has no rows if all values of a column are missing
-    size = max(min(_SPAN_ROWS, _SPAN // max(1, X.size // max(1, n))), -(-n * cells // _SUMS), 1)
-    return over_blocks([*range(0, max(1, n), size), n], max(1, size // 8), begin, add, threads_for(X, n_jobs))
+def span_bounds(n, size, cells):
+    """The bounds of the spans of n rows with `size` entries in all, where the state of a span has `cells` values."""
+    # n is 0 if all values of a column are missing
+    rows = max(_span_rows(n, size), -(-n * cells // _SUMS))
+    return [*range(0, max(1, n), rows), n]
+
+
+def _span_rows(n, size):
+    """The number of rows of a span whose state is small."""
+    return max(1, min(_SPAN_ROWS, _SPAN // max(1, size // max(1, n))))
+
+
+def bounds_for(X, cells):
+    """The bounds of the spans of X, which depend only on its shape; the state of a span has `cells` values."""
+    return span_bounds(len(X), X.size, cells)
+
+
+def over_spans(X, bounds, n_jobs, begin, add):
+    """The states of `over_blocks` for spans with these bounds."""
+    return over_blocks(bounds, max(1, _span_rows(len(X), X.size) // 8), begin, add, threads_for(X, n_jobs))
 
 
 def divide(a, b):
@@ -77,11 +94,17 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
 
     With a threshold, an entry counts 1 if it is above the threshold, otherwise 0.
     """
+    bounds = bounds_for(X, n_classes * X.shape[1])
+    return added(column_sum_spans(X, codes, weight, n_classes, n_jobs, bounds, threshold))
+
+
+def column_sum_spans(X, codes, weight, n_classes, n_jobs, bounds, threshold=None):
+    """The sums of `column_sums` of each span, in the order of the spans."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
     if isinstance(X, Csr):
         if X.size == 0:
-            return np.zeros(shape)
+            return [np.zeros(shape) for _ in bounds[1:]]
 
         def add(start, stop, out):
             kernels.sparse_sums(X, X.data, codes, weight, start, stop, threshold, out)
@@ -91,12 +114,22 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
         def add(start, stop, out):
             kernels.sums(X, codes, weight, start, stop, threshold, out)
 
-    return added(over_spans(X, n_classes * shape[1], n_jobs, lambda: np.zeros(shape), add))
+    return over_spans(X, bounds, n_jobs, lambda: np.zeros(shape), add)
 
 
 def class_counts(codes, weight, n_classes):
     """The total weight of the rows of each class, as float64."""
-    return np.bincount(codes, weight, minlength=n_classes).astype(np.float64)
+    return added(class_count_spans(codes, weight, n_classes, span_bounds(len(codes), 0, 0)))
+
+
+def class_count_spans(codes, weight, n_classes, bounds):
+    """The total weight of the rows of each class in each span, as float64, in the order of the spans."""
+
+    def count(start, stop):
+        weights = None if weight is None else weight[start:stop]
+        return np.bincount(codes[start:stop], weights, minlength=n_classes).astype(np.float64)
+
+    return [count(start, stop) for start, stop in pairwise(bounds)]
 
 
 def count_categories(X, n_jobs, owner):
@@ -113,12 +146,12 @@ def count_categories(X, n_jobs, owner):
                 " 2, ... are wanted"
             )
 
-    states = over_spans(X, X.shape[1], n_jobs, lambda: np.zeros(X.shape[1], X.dtype), add)
+    states = over_spans(X, bounds_for(X, X.shape[1]), n_jobs, lambda: np.zeros(X.shape[1], X.dtype), add)
     return np.max(states, axis=0).astype(np.int64) + 1
 
 
-def category_counts(X, codes, weight, n_classes, first, n_jobs):
-    """The sums of weights by category and class, of shape (first[-1], n_classes).
+def category_count_spans(X, codes, weight, n_classes, n_jobs, bounds, first):
+    """The sums of weights by category and class, of shape (first[-1], n_classes), of each span in order.
 
     The categories of column j begin at row first[j].
     """
@@ -128,4 +161,4 @@ def category_counts(X, codes, weight, n_classes, first, n_jobs):
     def add(start, stop, out):
         kernels.categories(X, codes, weight, start, stop, first, out)
 
-    return added(over_spans(X, shape[0] * n_classes, n_jobs, lambda: np.zeros(shape), add))
+    return over_spans(X, bounds, n_jobs, lambda: np.zeros(shape), add)

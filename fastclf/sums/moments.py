@@ -6,7 +6,7 @@ from .. import _simd
 from .._csr import Csr
 from .._threads import advance, n_threads, ranges
 from .blocks import added, even_bounds, n_blocks, over_blocks
-from .class_sums import _ONES, divide, over_spans
+from .class_sums import _ONES, divide, over_spans, span_bounds
 from .class_sums import kernels as class_sums
 
 kernels = _simd.load("sums._moments")
@@ -58,6 +58,17 @@ def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
     The sums of weights have shape (n_classes, 1), the other arrays (n_classes, d). X is an array. If X is not finite,
     the squares are not finite.
     """
+    bounds = moment_bounds(len(X), X.size, n_classes, X.shape[1])
+    return joined_moments(moment_spans(X, codes, weight, n_classes, n_jobs, bounds, progress), n_classes, X.shape[1])
+
+
+def moment_bounds(n, size, n_classes, d):
+    """The bounds of the spans of `class_moments` for n rows with `size` entries in all."""
+    return span_bounds(n, size, 4 * n_classes * d)
+
+
+def moment_spans(X, codes, weight, n_classes, n_jobs, bounds, progress=None):
+    """Yield the moments of each span, in the form of `class_moments` and in the order of the spans."""
     shape = (n_classes, X.shape[1])
     codes = codes.astype(np.int32, copy=False)
     weight = _ONES if weight is None else weight
@@ -67,14 +78,23 @@ def class_moments(X, codes, weight, n_classes, n_jobs, progress=None):
         if progress is not None:
             advance(progress, stop - start)
 
-    found = np.zeros((n_classes, 1)), np.zeros(shape), np.zeros(shape)
     with np.errstate(all="ignore"):
-        for state in over_spans(X, 4 * n_classes * shape[1], n_jobs, lambda: ClassMoments(*shape), add):
+        states = over_spans(X, bounds, n_jobs, lambda: ClassMoments(*shape), add)
+    for state in states:
+        with np.errstate(all="ignore"):
             class_sums.waiting_moments(X, weight, state)
-            count = state.count.reshape(found[0].shape)
+            count = state.count[:, None]
             drift = divide(state.sums, count)
-            squares = np.maximum(state.squares - drift * state.sums, 0)
-            found = merge_moments(*found, count, state.shift + drift, squares)
+            found = count, state.shift + drift, np.maximum(state.squares - drift * state.sums, 0)
+        yield found
+
+
+def joined_moments(spans, n_classes, d):
+    """The moments of all rows, in the form of `class_moments`, from those of spans in their order."""
+    found = np.zeros((n_classes, 1)), np.zeros((n_classes, d)), np.zeros((n_classes, d))
+    with np.errstate(all="ignore"):
+        for span in spans:
+            found = merge_moments(*found, *span)
     return found
 
 

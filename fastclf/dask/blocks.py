@@ -1,0 +1,248 @@
+"""Sums over rows of partitions, in the blocks of the plain fit, so that the sums have its bits.
+
+The plain fit sums blocks of rows whose bounds depend on the shape of X, and adds their sums in order. Here a worker
+sums the blocks that lie within one of its partitions, without a copy of their rows. A block that several partitions
+share is put together from copies of its rows. The sums come back one per block, and the client adds them in order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._csr import Csr
+from .._estimator import clone
+from .._labels import as_label_vector, encode_known
+from .._validation import as_sample_weight, encode_labels, require_weight
+from .partitions import Partition, aligned, as_rows, beside, by_place, columns_of, count, naming, parts_of, threads_of
+
+
+class Summary(NamedTuple):
+    """What the client must know of a partition before the first round."""
+
+    number: int
+    n: int  # the number of rows that count
+    size: int  # the number of entries of these rows
+    labels: np.ndarray | None  # the sorted distinct labels of these rows
+    heavy: bool  # whether a weight is above 0
+
+
+class Reader(NamedTuple):
+    """How the partitions of a fit become checked arrays."""
+
+    model: object  # an unfitted plain estimator
+    as_rows: object  # as_rows(X, owner) checks the rows of a partition
+    drops: bool = False  # whether rows of weight 0 are left out
+    require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
+
+    def model_here(self):
+        """The model with the number of threads of the present task."""
+        model = clone(self.model)
+        model.n_jobs = threads_of(model.n_jobs)
+        return model
+
+    def read(self, X, y, weight):
+        """(rows, labels, weights or None) of a partition; None if it has no rows."""
+        if X.shape[0] == 0:
+            return None
+        owner = type(self.model).__name__
+        rows = self.as_rows(X, owner)
+        y = as_label_vector(y, len(rows), owner)
+        weight = as_sample_weight(weight, len(rows), all_zero=True)
+        if self.drops and weight is not None and not weight.all():
+            self.require_rows(rows, "X", owner)
+            kept = np.flatnonzero(weight)
+            rows, y, weight = rows[kept], y[kept], weight[kept]
+            if len(rows) == 0:
+                return None
+        return rows, y, weight
+
+
+class Source(NamedTuple):
+    """Rows start to stop of a partition."""
+
+    number: int
+    arrays: list
+    start: int
+    stop: int
+
+
+class Piece(NamedTuple):
+    """Consecutive blocks of rows, in one partition or put together from several."""
+
+    first: int  # the number of the first block
+    bounds: list  # the bounds of the blocks, from 0 to the number of rows
+    sources: list  # Sources whose rows follow each other, or references to rows that `taken` has copied
+    place: str | None
+
+
+def summaries(parts, reader):
+    """The Summary of each (number, arrays)."""
+    found = []
+    for number, arrays in parts:
+        with naming(number):
+            read = reader.read(*arrays)
+            if read is None:
+                found.append(Summary(number, 0, 0, None, False))
+                continue
+            rows, y, weight = read
+            found.append(
+                Summary(number, len(rows), rows.size, encode_labels(y)[0], weight is None or bool(weight.any()))
+            )
+    return found
+
+
+def taken(source, reader):
+    """A copy of the rows of a Source."""
+    number, arrays, start, stop = source
+    with naming(number):
+        rows, y, weight = reader.read(*arrays)
+    rows = rows[start:stop]
+    if not isinstance(rows, Csr):
+        rows = rows.copy()
+    return rows, y[start:stop].copy(), None if weight is None else weight[start:stop].copy()
+
+
+def _joined(copies):
+    """(rows, labels, weights or None) from copies of rows that follow each other."""
+    rows, y, weight = zip(*copies)
+    if len(rows) == 1:
+        return copies[0]
+    if isinstance(rows[0], Csr):
+        ends = np.cumsum([0, *(part.size for part in rows)])
+        indptr = [part.indptr[1:] + end for part, end in zip(rows, ends)]
+        joined = Csr(
+            np.concatenate([[0], *indptr]).astype(np.int64),
+            np.concatenate([part.indices[: part.size] for part in rows]),
+            np.concatenate([part.data[: part.size] for part in rows]),
+            rows[0].n_columns,
+        )
+    else:
+        joined = np.concatenate(rows)
+    return joined, np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
+
+
+def block_sums(pieces, reader, classes, job, job_arguments):
+    """[(number of the first block, sums of each block)] for Pieces, by job(model, rows, codes, weight, bounds, ...)."""
+    found, model = [], reader.model_here()
+    for first, bounds, sources, _ in pieces:
+        if isinstance(sources[0], Source):
+            number, arrays, start, stop = sources[0]
+            with naming(number):
+                rows, y, weight = reader.read(*arrays)
+            with naming(number, start):
+                rows, y, weight = rows[start:stop], y[start:stop], None if weight is None else weight[start:stop]
+                sums = job(model, rows, encode_known(classes, y), weight, bounds, *job_arguments)
+        else:
+            rows, y, weight = _joined(sources)
+            sums = job(model, rows, encode_known(classes, y), weight, bounds, *job_arguments)
+        found.append((first, sums))
+    return found
+
+
+class Shards:
+    """The rows of a fit as partitions on places.
+
+    Parameters
+    ----------
+    places : DaskPlaces
+    X, y, sample_weight : collections of Dask; `sample_weight` may be None
+    reader : Reader
+    """
+
+    def __init__(self, places, X, y, sample_weight, reader):
+        owner = type(reader.model).__name__
+        X = as_rows(X, "X", owner)
+        if y is None:
+            raise ValueError(f"{owner} requires y to be passed, but the target y is None")
+        self.places, self.reader, self.columns = places, reader, columns_of(X)
+        self.weighted = sample_weight is not None
+        rows = places.put(parts_of(X))
+        where = places.places(rows)
+        columns, wanted = [], None
+        for column, name in ((y, "y"), (sample_weight, "sample_weight")):
+            if column is None:
+                columns.append([None] * len(rows))
+                continue
+            refs = places.put(parts_of(beside(column, X, name, owner)))
+            if wanted is None and not _cut_alike(column, X):
+                wanted = count(places, rows)
+            columns.append(refs if wanted is None else aligned(places, refs, wanted, name))
+        arrays = [list(each) for each in zip(rows, *columns)]
+        self.partitions, labels = self._described(arrays, where)
+        self.n = sum(partition.n for partition in self.partitions)
+        if self.n == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {self.columns['n_features_in_']})) while a minimum of 1 is"
+                f" required by {owner}."
+            )
+        self.classes = encode_labels(np.concatenate(labels))[0]
+
+    def _described(self, arrays, where):
+        """(the Partitions, the labels of each), by a round in which each place reads its partitions."""
+        numbered = list(enumerate(arrays))
+        groups = by_place(numbered, lambda item: where[item[0]])
+        calls = [
+            self.places.call(summaries, [list(item) for item in group], self.reader, near=place)
+            for place, group in groups.items()
+        ]
+        found = sorted(each for group in self.places.get(calls) for each in group)
+        if self.weighted and not any(each.heavy for each in found):
+            require_weight(np.zeros(1))
+        self.size = sum(each.size for each in found)
+        partitions = [Partition(each.number, arrays[each.number], where[each.number], each.n) for each in found]
+        return partitions, [each.labels for each in found if each.labels is not None]
+
+    def _pieces(self, bounds):
+        """The blocks as Pieces. A block that several partitions share is put together where most of its rows are."""
+        bounds, pieces, first, shared = np.asarray(bounds), [], 0, []
+
+        def close():
+            if shared:
+                start, stop = shared[0][0], shared[-1][1]
+                blocks = bounds[np.searchsorted(bounds, start) : np.searchsorted(bounds, stop) + 1]
+                copies = [self.places.call(taken, source, self.reader, near=place) for *_, source, place in shared]
+                place = max(shared, key=lambda each: each[1] - each[0])[-1]
+                pieces.append(Piece(int(np.searchsorted(bounds, start)), (blocks - start).tolist(), copies, place))
+                shared.clear()
+
+        for number, arrays, place, n in self.partitions:
+            if n == 0:
+                continue
+            last = first + n
+            # the blocks low to high are those that lie within the partition
+            low, high = int(np.searchsorted(bounds, first)), int(np.searchsorted(bounds, last, side="right")) - 1
+
+            def part(start, stop, number=number, arrays=arrays, first=first):
+                return Source(number, arrays, int(start - first), int(stop - first))
+
+            if low > high:
+                shared.append((first, last, part(first, last), place))
+            else:
+                if bounds[low] > first:
+                    shared.append((first, bounds[low], part(first, bounds[low]), place))
+                close()
+                if high > low:
+                    inside = (bounds[low : high + 1] - bounds[low]).tolist()
+                    pieces.append(Piece(low, inside, [part(bounds[low], bounds[high])], place))
+                if bounds[high] < last:
+                    shared.append((bounds[high], last, part(bounds[high], last), place))
+            first = last
+        close()
+        return pieces
+
+    def sums(self, job, bounds, *arguments):
+        """The sums of each block, in order, by job(model, rows, codes, weight, bounds, *arguments) on the workers."""
+        pieces = self._pieces(bounds)
+        groups = by_place(pieces, lambda piece: piece.place)
+        calls = [
+            self.places.call(block_sums, group, self.reader, self.classes, job, arguments, near=place)
+            for place, group in groups.items()
+        ]
+        found = sorted((part for group in self.places.get(calls) for part in group), key=lambda part: part[0])
+        return [sums for _, part in found for sums in part]
+
+
+def _cut_alike(column, X):
+    """Whether two collections certainly have partitions of the same lengths."""
+    chunks = [getattr(part, "chunks", None) for part in (column, X)]
+    return None not in chunks and chunks[0][0] == chunks[1][0] and not np.isnan(chunks[0][0]).any()

@@ -1,0 +1,189 @@
+"""Lazy answers of fitted estimators for Dask's collections: each partition is answered when its answer is computed."""
+
+import copy
+import functools
+import uuid
+
+import dask
+import dask.array as da
+import numpy as np
+
+from .._validation import described
+from .partitions import as_rows, is_collection, parts_of
+
+# The methods that answer row by row, so that the answers for partitions are those for all rows.
+ROW_METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_joint_log_proba",
+    "decision_function",
+    "transform",
+    "score_samples",
+    "apply",
+    "kneighbors",
+    "radius_neighbors",
+)
+
+
+def _alone(model):
+    """A copy of a fitted model that works on the calling thread, since a worker runs a task on each of its threads."""
+    model = copy.copy(model)
+    if hasattr(model, "set_params"):
+        names = [name for name in model.get_params() if name.rpartition("__")[2] == "n_jobs"]
+        if any("__" in name for name in names):
+            model = copy.deepcopy(model)
+        model.set_params(**dict.fromkeys(names, 1))
+    return model
+
+
+def first_row(X):
+    """A row in the form of the partitions of X, from which types and shapes of answers are read."""
+    if hasattr(X, "divisions"):
+        meta = X._meta_nonempty.iloc[:1].copy()
+        numeric = [name for name in meta.columns if meta[name].dtype.kind in "biuf"]
+        for name in numeric:
+            meta[name] = np.zeros(1, meta[name].dtype)
+        return meta
+    row = np.zeros((1, X.shape[1]), X.dtype)
+    return row.astype(X.dtype) if not hasattr(X._meta, "tocsr") else type(X._meta)(row)
+
+
+def _answer(model, method, X, like, arguments):
+    """The arrays of an answer as a list; for no rows, empty arrays in the form of those in `like`."""
+    if X.shape[0] == 0:
+        return [array[:0] for array in like]
+    answer = getattr(model, method)(X, **arguments)
+    return list(answer) if isinstance(answer, (tuple, list)) else [answer]
+
+
+def _form(model, method, X, parts, arguments):
+    """The answer for one row: of a made-up row or, if the model refuses it, of a row of the first partition."""
+    try:
+        return getattr(model, method)(first_row(X), **arguments)
+    except (TypeError, ValueError):
+        [rows] = dask.compute(parts[0])
+        return getattr(model, method)(rows[:1], **arguments)
+
+
+def _pick(answers, place):
+    return answers[place]
+
+
+def lazy_answer(model, method, X, arguments):
+    """The answer of a fitted model for a collection X, as dask arrays that are computed partition by partition."""
+    X = as_rows(X, "X", type(model).__name__)
+    model, parts = _alone(model), parts_of(X)
+    form = _form(model, method, X, parts, arguments)
+    several = type(form) if isinstance(form, (tuple, list)) else None
+    empty = [array[:0] for array in (form if several else [form])]
+    token = uuid.uuid4().hex
+    # the model is one value of the graph, to which all tasks refer
+    shared = dask.delayed(model, name=f"fastclf-model-{token}", traverse=False)
+    work = dask.delayed(_answer, pure=False)
+    answers = [
+        work(shared, method, part, empty, arguments, dask_key_name=f"fastclf-{method}-{token}-{i}")
+        for i, part in enumerate(parts)
+    ]
+    found = _as_arrays(X, answers, empty, token)
+    return several(found) if several else found[0]
+
+
+def _as_arrays(X, answers, empty, token):
+    """Dask arrays of the answers for the partitions of X, each a list of arrays in the form of those in `empty`."""
+    sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(answers)
+    pick, found = dask.delayed(_pick, pure=False), []
+    for place, array in enumerate(empty):
+        blocks = []
+        for i, (part, size) in enumerate(zip(answers, sizes)):
+            one = pick(part, place, dask_key_name=f"fastclf-pick-{token}-{place}-{i}")
+            blocks.append(da.from_delayed(one, (size, *array.shape[1:]), meta=array))
+        found.append(da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True))
+    return found
+
+
+def _ask(ask, shard, part, *rest):
+    return None if part.shape[0] == 0 else ask(shard, np.asarray(part), *rest)
+
+
+def _merged(found, empty, finish, *arguments):
+    return empty if all(part is None for part in found) else finish(found, *arguments)
+
+
+def lazy_merge(X, shards, search, finish, empty):
+    """Dask arrays whose partitions are f([ask(shard, partition of X, *rest) of each shard], *arguments).
+
+    `search` is (ask, *rest), `finish` is (f, *arguments), and `empty` has empty arrays in the form of the results. The
+    shards stay where they are, and each partition goes to all of them.
+    """
+    (ask, *rest), (f, *arguments), token = search, finish, uuid.uuid4().hex
+    work, merge = dask.delayed(_ask, pure=False), dask.delayed(_merged, pure=False)
+    answers = []
+    for i, part in enumerate(parts_of(X)):
+        found = [
+            work(ask, shard, part, *rest, dask_key_name=f"fastclf-{ask.__name__}-{token}-{i}-{j}")
+            for j, shard in enumerate(shards)
+        ]
+        answers.append(merge(found, empty, f, *arguments, dask_key_name=f"fastclf-{f.__name__}-{token}-{i}"))
+    return _as_arrays(X, answers, empty, token)
+
+
+class Lazy:
+    """A fitted estimator of any kind, whose answers for collections of Dask are lazy.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        It is copied into the graph once, and each of its answers for a row must not depend on other rows.
+
+    Notes
+    -----
+    The methods are those of the estimator that answer row by row: `predict`, `predict_proba`, `predict_log_proba`,
+    `predict_joint_log_proba`, `decision_function`, `transform`, `score_samples`, `apply`, `kneighbors` and
+    `radius_neighbors`. Of a dask array or dataframe the answer is a dask array (of several arrays, several), whose
+    partitions are answered when they are computed. Of any other X it is the estimator's own answer. The bits are those
+    of the estimator. A task uses one thread, since a worker runs a task on each of its threads.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from fastclf import LogisticRegression
+    >>> from fastclf.dask import Lazy
+    >>> model = Lazy(LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]))
+    >>> model.predict(da.from_array(np.array([[0.5], [2.5], [1.0]]), chunks=2)).compute()
+    array([0, 1, 0])
+    """
+
+    def __init__(self, estimator):
+        missing = not any(hasattr(type(estimator), method) for method in ROW_METHODS)
+        if isinstance(estimator, type) or missing:
+            raise TypeError(f"estimator is {described(estimator)}; a fitted estimator is wanted")
+        self.estimator = estimator
+
+    def to_local(self):
+        """The estimator itself."""
+        return self.estimator
+
+    def __getattr__(self, name):
+        if name.startswith("__") or "estimator" not in vars(self):
+            raise AttributeError(name)
+        value = getattr(self.estimator, name)
+        return lazily(self.estimator, name) if name in ROW_METHODS else value
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *(name for name in dir(self.estimator) if not name.startswith("_"))})
+
+    def __repr__(self):
+        return f"Lazy({self.estimator!r})"
+
+
+def lazily(model, method):
+    """The method of a fitted model, which answers collections lazily."""
+    own = getattr(model, method)
+
+    @functools.wraps(own)
+    def answer(X, **arguments):
+        return lazy_answer(model, method, X, arguments) if is_collection(X) else own(X, **arguments)
+
+    return answer

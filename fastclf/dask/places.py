@@ -1,0 +1,207 @@
+"""The four calls behind which a cluster stands: `places`, `put`, `call` and `get`. Here the cluster is Dask's.
+
+A round of a fit is one task for each place. A task is a pure function of its arguments, so that Dask can repeat it on
+another worker if a worker dies, and no task keeps state on a worker.
+"""
+
+import asyncio
+import contextlib
+import functools
+import time
+import uuid
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import __version__, _simd
+
+# The number of seconds that a call waits for a worker to appear, if there is none.
+_NO_WORKER_SECONDS = 20
+
+# The number of seconds between two checks whether there are workers.
+_CHECK_SECONDS = 2
+
+# The number of seconds that the transfer of results may take before the workers are checked again.
+_GATHER_SECONDS = 30
+
+
+class Place(NamedTuple):
+    """A worker."""
+
+    address: str
+    threads: int
+
+
+def signature():
+    """What must be the same in all processes, since it may change bits: {name: version or level}."""
+    return {"fastclf": __version__, "NumPy": np.__version__, "the SIMD level": _simd.level()}
+
+
+def _require_same(wanted):
+    """Refuse to work in a process that may compute other bits than the client."""
+    here = signature()
+    for name, value in wanted.items():
+        if here[name] != value:
+            advice = (
+                f"set FASTCLF_SIMD={min(value, here[name], key=list(_simd._SUFFIX).index)} for the client and all"
+                " workers"
+                if name == "the SIMD level"
+                else f"install {name} {value} there"
+            )
+            raise RuntimeError(
+                f"the worker {_address()} has {name} {here[name]} and the client {value}, so that results might differ;"
+                f" {advice}"
+            )
+
+
+def _worker():
+    """The worker that runs the present task, or None."""
+    from distributed import get_worker
+
+    with contextlib.suppress(ValueError):
+        return get_worker()
+    return None
+
+
+def _address():
+    worker = _worker()
+    return "of this process" if worker is None else worker.address
+
+
+def own_threads():
+    """The number of threads of the worker that runs the present task; 1 outside of a worker."""
+    worker = _worker()
+    return 1 if worker is None else worker.state.nthreads
+
+
+def _run(wanted, f, *args):
+    _require_same(wanted)
+    return f(*args)
+
+
+class DaskPlaces:
+    """The workers of a Dask client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client):
+        self._client, self._signature = client, signature()
+
+    def places(self, refs=None):
+        """All workers as Places; with `refs`, for each of these references the address of a worker that has its value.
+
+        An address is None if no worker has the value any more.
+        """
+        if refs is None:
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+            return [Place(address, workers[address]["nthreads"]) for address in sorted(workers)]
+        found = self._client.who_has(refs)
+        return [min(found.get(ref.key) or (), default=None) for ref in refs]
+
+    def put(self, values):
+        """References to the values of Dask's Delayed objects, which are computed and kept by the workers.
+
+        Any other value is copied to all workers.
+        """
+        if isinstance(values, list):
+            refs = self._client.compute(values)
+            self._wait(refs)
+            return refs
+        return self._client.scatter(values, broadcast=True, hash=False)
+
+    def call(self, f, *args, near=None):
+        """A reference to f(*args), computed by the worker at the address `near` or, if this is impossible, by another.
+
+        Arguments, and entries of lists in arguments, may be references.
+        """
+        return self._client.submit(
+            _run,
+            self._signature,
+            f,
+            *args,
+            key=f"fastclf.{f.__name__}-{uuid.uuid4().hex}",
+            workers=None if near is None else [near],
+            allow_other_workers=near is not None,
+        )
+
+    def get(self, refs):
+        """The values of references. If a task fails, or there has been no worker for 20 s, an error is raised."""
+        try:
+            self._wait(refs)
+            while True:
+                with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                    gather = functools.partial(self._client.gather, refs, asynchronous=True)
+                    return self._client.sync(gather, callback_timeout=_GATHER_SECONDS)
+                self._wait(refs)
+        except BaseException as error:
+            self._client.cancel(refs, force=True)
+            raise _told(error) from error if _told(error) is not error else None
+
+    def _wait(self, refs):
+        """Wait until the tasks of all references have ended, or one has failed."""
+        from distributed import wait
+
+        seen = time.monotonic()
+        while True:
+            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                wait(refs, timeout=_CHECK_SECONDS, return_when="ALL_COMPLETED")
+                return
+            if any(ref.status in ("error", "cancelled", "lost") for ref in refs):
+                return  # the values are then asked for, which raises the error
+            if self.places():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > _NO_WORKER_SECONDS:
+                raise RuntimeError(
+                    f"the cluster has had no worker for {_NO_WORKER_SECONDS} s; the call is given up, and may be"
+                    " repeated when there are workers"
+                )
+
+
+def _told(error):
+    """An error of Dask in one sentence; any other error itself."""
+    kind = type(error).__name__
+    if kind in ("KilledWorker", "NoValidWorkerError"):
+        return RuntimeError(f"workers died again and again in the same task, for example for lack of memory ({error})")
+    if kind in ("CancelledError", "FutureCancelledError", "FuturesCancelledError", "FutureLostError"):
+        return RuntimeError(
+            f"the cluster was restarted or lost data that it cannot compute again ({kind}); a new call is wanted"
+        )
+    return error
+
+
+def default_client():
+    """The client of the present task or, outside of tasks, Dask's default client."""
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        raise ValueError(
+            "client is None and there is no Dask client; client=distributed.Client(...) is wanted, or a Client made"
+            " before"
+        ) from None
+
+
+@contextlib.contextmanager
+def places_of(client):
+    """The DaskPlaces of a client; None means the default client. Within a task the worker's thread is given back."""
+    if client is None and _worker() is not None:
+        from distributed import worker_client
+
+        with worker_client() as inner:
+            yield DaskPlaces(inner)
+    else:
+        yield DaskPlaces(default_client() if client is None else client)
+
+
+def is_asynchronous(client):
+    """Whether the caller runs in the event loop of the client, and so must not wait."""
+    if client is None:
+        with contextlib.suppress(ValueError):
+            from distributed import get_client
+
+            client = None if _worker() is not None else get_client()
+    return client is not None and client.asynchronous

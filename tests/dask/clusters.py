@@ -1,0 +1,107 @@
+"""A cluster of two processes with one thread each, and cuts of rows into partitions, for the tests of this folder."""
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from itertools import pairwise
+
+import cloudpickle
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from fastclf.dask.places import DaskPlaces
+
+
+@contextmanager
+def two_workers():
+    """A Client of a new LocalCluster."""
+    # the workers cannot import test modules, so that functions of tests travel by value
+    for name in [name for name in sys.modules if name.startswith("test_") or name == "clusters"]:
+        cloudpickle.register_pickle_by_value(sys.modules[name])
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+def cuts(n):
+    """Lengths of partitions of n rows: 1, 2, 7 and 64 of about equal size, uneven ones, empty ones, some of one row."""
+    even = {p: np.diff([n * i // p for i in range(p + 1)]).tolist() for p in (1, 2, 7, 64)}
+    return {
+        **{f"{p} partitions": sizes for p, sizes in even.items()},
+        "uneven": [n // 9, n // 2, n - n // 9 - n // 2],
+        "empty and of one row": [0, 1, n // 3, 0, 1, n - n // 3 - 2, 0],
+    }
+
+
+def cut(array, sizes, columns=None):
+    """An array as a persisted dask array with partitions of these lengths; sparse ones stay sparse."""
+    if hasattr(array, "tocsr"):
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        parts = [array[i:j] for i, j in pairwise(starts)]
+        blocks = [da.from_array(np.array(i), chunks=()).reshape(1, 1) for i in range(len(parts))]
+        index = da.concatenate(blocks, axis=0)
+        found = index.map_blocks(
+            lambda block, parts: parts[int(block[0, 0])],
+            parts,
+            chunks=(tuple(sizes), (array.shape[1],)),
+            meta=array[:0],
+        )
+        return found.persist()
+    chunks = (tuple(sizes), *((columns or size) for size in array.shape[1:]))
+    return da.from_array(array, chunks=chunks).persist()
+
+
+def same_bits(one, other, where=""):
+    """Require equal types, shapes and bits of two values, in all nested parts."""
+    if isinstance(one, (list, tuple)):
+        assert len(one) == len(other), where
+        for i, (a, b) in enumerate(zip(one, other)):
+            same_bits(a, b, f"{where}[{i}]")
+        return
+    one, other = np.asarray(one), np.asarray(other)
+    assert one.dtype == other.dtype, where
+    assert one.shape == other.shape, where
+    if one.dtype == object:
+        for i, (a, b) in enumerate(zip(one.ravel(), other.ravel())):
+            same_bits(a, b, f"{where}[{i}]") if isinstance(a, np.ndarray) else None
+        assert all(isinstance(a, np.ndarray) for a in one.ravel()) or (one == other).all(), where
+    else:
+        assert one.tobytes() == other.tobytes(), where
+
+
+def same_state(local, plain):
+    """Require that a model of `to_local` has the attributes of the plain model, with equal bits."""
+    assert type(local) is type(plain)
+    assert vars(local).keys() == vars(plain).keys()
+    for name, value in vars(plain).items():
+        if name.endswith("_") or name.startswith("_"):
+            same_bits(getattr(local, name), value, name)
+
+
+@contextmanager
+def killing(monkeypatch, client, number):
+    """Within it, one worker is killed while the client waits for the results of round `number`."""
+    plain_get, seen = DaskPlaces.get, []
+
+    def get(self, refs):
+        if len(seen) == number:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        seen.append(len(refs))
+        return plain_get(self, refs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DaskPlaces, "get", get)
+        yield seen
+    client.wait_for_workers(2)
+    assert len(seen) > number

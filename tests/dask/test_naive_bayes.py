@@ -1,0 +1,86 @@
+"""Naive Bayes and centroids on Dask have the bits of the plain fit, for any partitions, and whatever worker dies."""
+
+import numpy as np
+import pytest
+from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+from scipy import sparse
+
+import fastclf
+import fastclf.dask
+from fastclf.sums import class_sums
+
+N = 30_011
+RNG = np.random.default_rng(0)
+Y = np.array(["ant", "bee", "cicada"])[RNG.integers(0, 3, N)]
+REAL = RNG.standard_normal((N, 5)) + (Y == "bee")[:, None]
+COUNTS = RNG.poisson(1 + (Y == "ant")[:, None], (N, 5))
+WEIGHT = RNG.random(N) * (RNG.random(N) < 0.9)
+ROWS = {"GaussianNB": REAL, "NearestCentroid": REAL, "BernoulliNB": REAL}
+NAMES = ["GaussianNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "PoissonNB", "CategoricalNB", "NearestCentroid"]
+
+
+@pytest.mark.parametrize("kind", cuts(N))
+def test_fits_have_the_bits_of_the_plain_fit_for_any_partitions(client, kind):  # noqa: F811
+    sizes = cuts(N)[kind]
+    y = cut(Y, sizes)
+    for name in NAMES if "7" in kind or "empty" in kind else NAMES[:3]:
+        X = ROWS.get(name, COUNTS)
+        plain = getattr(fastclf, name)().fit(X, Y)
+        model = getattr(fastclf.dask, name)().fit(cut(X, sizes), y)
+        same_state(model.to_local(), plain)
+        same_bits(model.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_and_float32_keep_the_bits(client, name):  # noqa: F811
+    sizes = cuts(N)["uneven"]
+    X = ROWS.get(name, COUNTS)
+    X = X.astype(np.float32) if X.dtype.kind == "f" else X.astype(np.uint8)
+    model = getattr(fastclf.dask, name)().fit(cut(X, sizes, 2), cut(Y, sizes), cut(WEIGHT, [N // 2, N - N // 2]))
+    same_state(model.to_local(), getattr(fastclf, name)().fit(X, Y, WEIGHT))
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "ComplementNB"])
+def test_sparse_partitions_keep_the_bits(client, name):  # noqa: F811
+    X, sizes = sparse.csr_array(COUNTS * (COUNTS > 1)).astype(float), cuts(N)["empty and of one row"]
+    model = getattr(fastclf.dask, name)().fit(cut(X, sizes), cut(Y, sizes))
+    same_state(model.to_local(), getattr(fastclf, name)().fit(X, Y))
+    same_bits(model.predict(cut(X, sizes)).compute(), model.predict(X))
+
+
+def test_small_blocks_that_many_partitions_share_keep_the_bits(client, monkeypatch):  # noqa: F811
+    X, y = REAL[:500], Y[:500]
+    monkeypatch.setattr(class_sums, "_SPAN_ROWS", 37)
+    plain = fastclf.GaussianNB().fit(X, y)
+    for sizes in ([3] * 166 + [2], [36, 1, 38, 0, 36, 389], [37 * 5, 315]):
+        same_state(fastclf.dask.GaussianNB().fit(cut(X, sizes), cut(y, sizes)).to_local(), plain)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_killed_worker_changes_no_bit(client, monkeypatch, number):  # noqa: F811
+    sizes = cuts(N)["7 partitions"]
+    X, y = cut(REAL, sizes), cut(Y, sizes)
+    with killing(monkeypatch, client, number):
+        model = fastclf.dask.GaussianNB().fit(X, y)
+    same_state(model.to_local(), fastclf.GaussianNB().fit(REAL, Y))
+
+
+def test_a_bad_entry_is_refused_with_its_partition(client):  # noqa: F811
+    X = REAL.copy()
+    X[20_000, 3] = np.nan
+    with pytest.raises(ValueError, match=r"in partition 1 \(.* from its row 1384\): Input X contains NaN \(row 3616"):
+        fastclf.dask.GaussianNB().fit(cut(X, [15_000, N - 15_000]), cut(Y, [15_000, N - 15_000]))
+    with pytest.raises(ValueError, match="in partition 0: Negative values in data"):
+        fastclf.dask.MultinomialNB().fit(cut(REAL, [N]), cut(Y, [N]))
+
+
+def test_parameters_are_refused_as_by_the_plain_classes(client):  # noqa: F811
+    X, y = cut(REAL, [N]), cut(Y, [N])
+    with pytest.raises(ValueError, match="var_smoothing"):
+        fastclf.dask.GaussianNB(var_smoothing=-1).fit(X, y)
+    with pytest.raises(ValueError, match="Number of priors must match"):
+        fastclf.dask.GaussianNB(priors=[0.5, 0.5]).fit(X, y)
+    with pytest.raises(ValueError, match="metric is 'manhattan'"):
+        fastclf.dask.NearestCentroid(metric="manhattan").fit(X, y)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        fastclf.dask.GaussianNB().fit(X, y, X[:, 0] * 0)

@@ -1,0 +1,113 @@
+"""Nearest neighbours on Dask are those of one machine, with ties across workers, masks, and rows as queries."""
+
+import numpy as np
+import pytest
+from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+
+import fastclf
+import fastclf.dask
+
+N = 1500
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 4, (N, 4)).astype(np.float32)  # each point occurs about 6 times: most neighbours are tied
+Y = np.array(["ant", "bee", "cicada"])[RNG.integers(0, 3, N)]
+NUMBERS = RNG.standard_normal((N, 2))
+QUERIES = RNG.integers(0, 4, (200, 4)) + RNG.integers(0, 2, (200, 4)) / 2
+MASK = RNG.random(N) < 0.4
+
+
+@pytest.mark.parametrize("kind", cuts(N))
+def test_neighbours_are_those_of_one_machine_for_any_partitions(client, kind):  # noqa: F811
+    plain = fastclf.NearestNeighbors(n_neighbors=13).fit(X)
+    model = fastclf.dask.NearestNeighbors(n_neighbors=13).fit(cut(X, cuts(N)[kind]))
+    same_bits(model.kneighbors(QUERIES), plain.kneighbors(QUERIES))
+    if "7" in kind or "empty" in kind:
+        same_bits(model.kneighbors(QUERIES, mask=MASK), plain.kneighbors(QUERIES, mask=MASK))
+        same_bits(model.kneighbors(QUERIES, 1200), plain.kneighbors(QUERIES, 1200))
+        same_bits(model.kneighbors(), plain.kneighbors())
+        same_bits(model.kneighbors(n_neighbors=N - 1), plain.kneighbors(n_neighbors=N - 1))
+        same_bits(model.radius_neighbors(QUERIES, 1.5), plain.radius_neighbors(QUERIES, 1.5))
+        by_distance = model.radius_neighbors(None, 1.0, sort_results=True, mask=MASK)
+        same_bits(by_distance, plain.radius_neighbors(None, 1.0, sort_results=True, mask=MASK))
+        assert (model.kneighbors_graph(QUERIES) != plain.kneighbors_graph(QUERIES)).nnz == 0
+
+
+def test_answers_for_collections_are_lazy_and_the_same(client):  # noqa: F811
+    plain = fastclf.KNeighborsClassifier().fit(X, Y)
+    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, [700, 800]), cut(Y, [700, 800]))
+    queries = cut(QUERIES, [50, 0, 149, 1], 2)
+    labels = model.predict(queries)
+    assert (labels.shape, labels.dtype, labels.chunks) == ((200,), Y.dtype, ((50, 149, 1),))
+    same_bits(labels.compute(), plain.predict(QUERIES))
+    same_bits(model.predict_proba(queries).compute(), plain.predict_proba(QUERIES))
+    same_bits([part.compute() for part in model.kneighbors(queries)], list(plain.kneighbors(QUERIES)))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda distances: 1 / (1 + distances)])
+def test_votes_and_means_are_those_of_one_machine(client, weights):  # noqa: F811
+    sizes = cuts(N)["empty and of one row"]
+    rows = cut(X, sizes)
+    for ties in ("first", "distance"):
+        plain = fastclf.KNeighborsClassifier(8, weights=weights, ties=ties).fit(X, Y)
+        model = fastclf.dask.KNeighborsClassifier(8, weights=weights, ties=ties).fit(rows, cut(Y, [N // 2, N // 2]))
+        same_bits(model.predict(QUERIES), plain.predict(QUERIES))
+        same_bits(model.predict_proba(None), plain.predict_proba(None))
+        same_bits(model.predict(QUERIES, mask=MASK), plain.predict(QUERIES, mask=MASK))
+        same_bits(model.classes_, plain.classes_)
+    for y in (NUMBERS, NUMBERS[:, 0]):
+        plain = fastclf.KNeighborsRegressor(8, weights=weights).fit(X, y)
+        model = fastclf.dask.KNeighborsRegressor(8, weights=weights).fit(rows, cut(y, sizes))
+        same_bits(model.predict(QUERIES), plain.predict(QUERIES))
+
+
+def test_several_outputs_and_densities_are_those_of_one_machine(client):  # noqa: F811
+    sizes = cuts(N)["7 partitions"]
+    y = np.column_stack([Y, RNG.permutation(Y)])
+    plain = fastclf.KNeighborsClassifier().fit(X, y)
+    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, sizes), cut(y, sizes))
+    same_bits(model.predict(QUERIES), plain.predict(QUERIES))
+    same_bits(model.predict(cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
+    same_bits(model.predict_proba(QUERIES), plain.predict_proba(QUERIES))
+    plain, model = fastclf.KNeighborsDensity(9).fit(X), fastclf.dask.KNeighborsDensity(9).fit(cut(X, sizes))
+    for queries, mask in ((QUERIES, None), (None, None), (QUERIES, MASK)):
+        same_bits(model.score_samples(queries, mask=mask), plain.score_samples(queries, mask=mask))
+
+
+def test_to_local_is_the_plain_estimator(client):  # noqa: F811
+    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, cuts(N)["uneven"]), cut(Y, cuts(N)["uneven"]))
+    same_bits(model.to_local().kneighbors(QUERIES), fastclf.KNeighborsClassifier().fit(X, Y).kneighbors(QUERIES))
+    same_bits(model.to_local().predict(QUERIES), fastclf.KNeighborsClassifier().fit(X, Y).predict(QUERIES))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_worker_killed_in_a_search_or_between_two_changes_no_answer(client, monkeypatch, number):  # noqa: F811
+    rows = cut(X, cuts(N)["7 partitions"])
+    model, wanted = fastclf.dask.NearestNeighbors().fit(rows), fastclf.NearestNeighbors().fit(X).kneighbors(QUERIES)
+    with killing(monkeypatch, client, number):
+        first, second = model.kneighbors(QUERIES), model.kneighbors(QUERIES)
+    same_bits(first, wanted)
+    same_bits(second, wanted)
+
+
+def test_saved_shards_are_loaded_by_another_cluster(client, tmp_path):  # noqa: F811
+    sizes = cuts(N)["7 partitions"]
+    for name, y in (("KNeighborsClassifier", Y), ("KNeighborsRegressor", NUMBERS)):
+        model = getattr(fastclf.dask, name)(7, weights="distance").fit(cut(X, sizes), cut(y, sizes))
+        model.save(tmp_path / name)
+        loaded = fastclf.dask.load(tmp_path / name)
+        assert loaded.get_params() == model.get_params()
+        same_bits(loaded.predict(QUERIES), getattr(fastclf, name)(7, weights="distance").fit(X, y).predict(QUERIES))
+
+
+def test_wrong_arguments_are_refused_with_one_sentence(client):  # noqa: F811
+    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, [N]), cut(Y, [N]))
+    with pytest.raises(ValueError, match="n_neighbors = 1501, n_samples_fit = 1500"):
+        model.kneighbors(QUERIES, N + 1)
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.predict(QUERIES[:, :3])
+    with pytest.raises(ValueError, match="mask has dtype int64"):
+        model.predict(QUERIES, mask=MASK.astype(int))
+    with pytest.raises(ValueError, match="not fitted yet"):
+        fastclf.dask.KNeighborsClassifier().predict(QUERIES)
+    with pytest.raises(ValueError, match="in partition 1: Input X contains NaN"):
+        fastclf.dask.NearestNeighbors().fit(cut(np.concatenate([X, X[:1] * np.nan]), [N, 1]))
