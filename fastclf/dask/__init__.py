@@ -8,6 +8,7 @@ _MODULES = {
     for module, names in {
         "centroid": "NearestCentroid",
         "lazy": "Lazy",
+        "model_selection": "cross_validate tune",
         "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors load",
         "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
     }.items()

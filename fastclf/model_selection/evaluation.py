@@ -1,6 +1,7 @@
 """Evaluation of estimators on folds: the checked request, its execution, and interruption."""
 
 import threading
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -80,6 +81,11 @@ callback : callable, optional
     ``callback(step, total, value)`` after each fold of each estimator. Returning True stops: the results then hold the
     finished folds.""",
 )
+
+
+# What evaluates folds elsewhere than in this process: None, or runner(evaluation, results), which fills in the
+# CandidateResults of all candidates. `fastclf.dask` sets it for the duration of a call.
+RUNNER = ContextVar("RUNNER", default=None)
 
 
 def check_estimator(estimator, name="estimator", scoring="given"):
@@ -274,7 +280,12 @@ class Evaluation:
         threads = self.threads(n_jobs)
         results = [CandidateResults(self, candidate) for candidate in self.candidates]
         n_values = sum(len(candidate.values) for candidate in self.candidates)
+        runner = RUNNER.get()
         with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
+            if runner is not None:
+                runner(self, results)
+                progress.advance(len(self.folds) * n_values)
+                return results
             try:
                 for result in results:
                     if not progress.stopped and self._take_shortcut(result):

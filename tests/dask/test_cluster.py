@@ -180,7 +180,6 @@ def test_ctrl_c_cancels_the_tasks(client):  # noqa: F811
         shared.get(refs)
     assert time.monotonic() - start < 10
     assert all(ref.status == "cancelled" for ref in refs)
-    client.restart()
 
 
 def test_without_a_worker_a_call_is_given_up(monkeypatch):
@@ -206,6 +205,6 @@ def test_a_restart_of_the_cluster_is_told():
         asker = threading.Thread(target=ask, args=[DaskPlaces(own)])
         asker.start()
         time.sleep(0.5)
-        own.restart()
+        own.restart(timeout=90)
         asker.join(60)
     assert "restarted or lost data" in told[0]

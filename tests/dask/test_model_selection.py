@@ -1,0 +1,85 @@
+"""Cross-validation and tuning on Dask give the scores and the choice of one machine, to the last bit."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from clusters import client, killing, same_bits  # noqa: F401 (a fixture)
+from sklearn.linear_model import LogisticRegression as Theirs
+
+import fastclf
+import fastclf.dask
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((240, 4))
+Y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + RNG.standard_normal(240) > 0, "yes", "no")
+GROUPS = np.arange(240) // 8
+
+NAMED = {
+    "bayes": fastclf.GaussianNB(),  # it has a shortcut for all folds
+    "tree": fastclf.DecisionTreeClassifier(max_depth=4, random_state=0),
+    "logistic": fastclf.LogisticRegression(),
+    "svc": fastclf.SVC(),
+}
+
+
+def same_results(found, wanted):
+    times = {"fit_time", "score_time", "mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time"}
+    assert found.keys() == wanted.keys()
+    for name in wanted.keys() - times - {"estimator", "params"}:
+        same_bits(np.ma.getdata(found[name]), np.ma.getdata(wanted[name]), name)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": 4},
+        {"cv": 5, "random_state": 3, "repeats": 2, "scoring": ["accuracy", "roc_auc"], "return_train_score": True},
+        {"cv": fastclf.GroupKFold(3), "groups": GROUPS, "params": {"sample_weight": np.arange(240.0) + 1}},
+    ],
+)
+def test_scores_are_those_of_one_machine(client, options):  # noqa: F811
+    found = fastclf.dask.cross_validate(NAMED, X, Y, **options)
+    wanted = fastclf.cross_validate(NAMED, X, Y, **options)
+    assert list(found) == list(wanted)
+    for name in wanted:
+        same_results(found[name], wanted[name])
+        assert found[name].shortcut == wanted[name].shortcut
+        assert found[name].error == wanted[name].error
+
+
+def test_collections_and_estimators_of_other_libraries_are_evaluated(client):  # noqa: F811
+    found = fastclf.dask.cross_validate(Theirs(), da.from_array(X, chunks=100), da.from_array(Y, chunks=100), cv=3)
+    same_results(found, fastclf.cross_validate(Theirs(), X, Y, cv=3))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (fastclf.KNeighborsClassifier(), {"n_neighbors": [1, 3, 9], "weights": ["uniform", "distance"]}),
+        (
+            fastclf.DecisionTreeClassifier(random_state=0),
+            {"ccp_alpha": [0.0, 0.01, 0.1], "criterion": ["gini", "entropy"]},
+        ),
+        (fastclf.LogisticRegression(), {"C": [0.1, 1.0, 10.0]}),
+    ],
+)
+def test_the_choice_is_that_of_one_machine(client, estimator, grid):  # noqa: F811
+    options = {"cv": 4, "rule": "one_standard_error"}
+    found = fastclf.dask.tune(estimator, grid, X, Y, **options)
+    wanted = fastclf.tune(estimator, grid, X, Y, **options)
+    same_results(found, wanted)
+    assert found.chosen_params == wanted.chosen_params
+    same_bits(found.estimator.predict(X), wanted.estimator.predict(X))
+
+
+def test_a_killed_worker_changes_no_score(client, monkeypatch):  # noqa: F811
+    with killing(monkeypatch, client, 1):
+        found = fastclf.dask.cross_validate(NAMED["tree"], X, Y, cv=6)
+    same_results(found, fastclf.cross_validate(NAMED["tree"], X, Y, cv=6))
+
+
+def test_failed_fits_are_told_as_on_one_machine(client):  # noqa: F811
+    with pytest.raises(ValueError, match="var_smoothing"):
+        fastclf.dask.cross_validate(fastclf.GaussianNB(var_smoothing=-1.0), X, Y, cv=3)
+    with pytest.raises(TypeError, match="an object, SVC"):
+        fastclf.dask.cross_validate(fastclf.SVC, X, Y)
