@@ -31,7 +31,9 @@ def as_columns(X, owner, wanted=None):
         columns = list(array.T)
         if array.dtype.kind == "f":
             with np.errstate(all="ignore"):
-                finite = np.isfinite(array.sum(axis=0))  # a sum takes one pass; an infinite sum may be an overflow
+                # The sum of a column is finite only if all of its values are; an infinite sum may also come from an
+                # overflow.
+                finite = np.isfinite(array.sum(axis=0))
             if finite.all():
                 return columns, [None] * len(columns)
     titles = range(len(columns)) if names is None else map(repr, names)
@@ -70,8 +72,8 @@ def _as_column(column, j):
     for value, gone in zip(values, missing):
         if not gone and not isinstance(value, str):
             raise TypeError(
-                f"column {j} of X holds {value!r}; an argument must be a string or a real number, and a column's of one"
-                " kind"
+                f"column {j} of X holds {value!r}; an argument must be a string or a real number, and a column must"
+                " have values of one kind"
             )
     column = np.array([None if gone else str(value) for value, gone in zip(values, missing)], dtype=object)
     return column, np.array(missing) if any(missing) else None

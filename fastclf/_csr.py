@@ -61,7 +61,8 @@ class Csr(DeclaredState):
 
     @property
     def row_bytes(self):
-        # the bytes of the longest row, with the entry numbers that __getitem__ needs
+        # The number of bytes that a copy of the longest row takes, with the array of entry numbers that __getitem__
+        # makes.
         return 16 + 48 * int(np.diff(self.indptr).max())
 
     def any(self):

@@ -39,17 +39,17 @@ def own(value):
 
 
 def has_shortcuts(estimator):
-    """Whether the estimator's shortcuts may be used; its class itself must declare them, not only a base class."""
+    """Whether shortcuts for several fits may be used: the estimator's own class, not just a base, must have them."""
     return isinstance(estimator, Estimator) and type(estimator)._has_shortcuts
 
 
 def path_parameters(estimator):
-    """The `_path_parameters` of an estimator; empty if its shortcuts may not be used."""
+    """The parameters for several values of which an estimator has a shortcut; empty if shortcuts may not be used."""
     return estimator._path_parameters if has_shortcuts(estimator) else ()
 
 
 def fit_each(estimator, name, values, X, y, shared=None):
-    """A fitted model for each value of a parameter, by `_fit_path` or, if `_fit_path` returns None, by single fits."""
+    """A fitted model for each value of a parameter, by the estimator's shortcut or, if it has none, by single fits."""
     models = estimator._fit_path(name, values, X, y, shared)
     return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
 
@@ -73,7 +73,7 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # wrong parameters, which other methods refuse with a message
+        except (TypeError, ValueError):  # the parameters are wrong, as other methods report
             there = False
         except AttributeError as error:  # of an estimator inside
             raise AttributeError(self._missing(estimator)) from error
@@ -85,7 +85,7 @@ class only_if:
         return f"This {type(estimator).__name__!r} has no attribute {self.method.__name__!r}"
 
     def on_snapshots(self, reads):
-        """Make the method work on snapshots (`_snapshot.py`)."""
+        """Make the method work on a snapshot, a copy of the estimator in its present state (`_snapshot.py`)."""
         self.method = reads(self.method)
 
 
@@ -117,8 +117,9 @@ class Estimator(DeclaredState):
 
     __slots__ = (ASSIGNED,)
 
-    # Whether the class is defined in this package, and the attributes that fits have set of the class or, of another
-    # package's class, of its nearest base in this one.
+    # _is_ours: whether the class is defined in this package.
+    # _fitted_names: the names of the attributes that fits of this class have set so far. A user's subclass shares the
+    # set of its nearest base class in this package.
     _is_ours = True
     _fitted_names = frozenset()
 
@@ -133,7 +134,7 @@ class Estimator(DeclaredState):
     # The public methods that change the fitted state; all other public methods only read the state.
     _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
 
-    # The parameters for which `_fit_path` or `_answers_without` is faster for several values than one fit for each.
+    # The parameters for several values of which `_fit_path` or `_answers_without` is faster than a fit for each value.
     _path_parameters = ()
 
     def __init_subclass__(cls, *, shortcuts=False, **options):
@@ -171,7 +172,7 @@ class Estimator(DeclaredState):
         return
 
     def _predict_path(self, models, X):
-        """A list with the predictions, of shape (n_queries,), of each model of `_fit_path`."""
+        """A list with the predictions, of shape (n_queries,), of each of the fitted models."""
         return [model.predict(X) for model in models]
 
     def _answers_without(self, name, values, X, y, fold):
@@ -287,7 +288,7 @@ class Estimator(DeclaredState):
     _as_rows = staticmethod(as_matrix)
 
     def _new_samples(self, X, as_rows=None):
-        """X after a check of its columns against those of `fit`, converted by `as_rows` or the method `_as_rows`."""
+        """X as a matrix, after a check of its columns against those of `fit`; as_rows: the function that converts X."""
         name = type(self).__name__
         fitted = getattr(self, "feature_names_in_", None)
         names = None if isinstance(X, np.ndarray) else feature_names(X)

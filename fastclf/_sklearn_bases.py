@@ -15,8 +15,8 @@ _MODULES = {
     "sklearn.tree._classes": "ExtraTreeRegressor",
 }
 
-# Tuples of a class here, the name of its base class in scikit-learn, the module of the base class, and `virtual`. A
-# tuple is removed once the base class is added.
+# Classes that wait for a base class of scikit-learn: tuples of our class, the name of the base class, its module, and
+# whether it is only registered as a virtual base class. A tuple is removed once the base class is added.
 _waiting = []
 
 

@@ -48,7 +48,7 @@ def _copy(estimator):
 
 
 def _check(estimator):
-    fitted = _take_mark(estimator)  # first, so that the next call checks an assignment made meanwhile
+    fitted = _take_mark(estimator)  # before the check, so that an assignment during the check counts for the next call
     try:
         estimator._require_parameters()
         if "n_features_in_" in estimator.__dict__:
@@ -59,7 +59,7 @@ def _check(estimator):
 
 
 def _take_mark(estimator):
-    """The mark of an estimator, which is removed; False where another thread has removed it."""
+    """Remove the estimator's mark of a user's assignment and return it; False if there is no mark."""
     fitted = getattr(estimator, ASSIGNED, False)
     with contextlib.suppress(AttributeError):
         object.__delattr__(estimator, ASSIGNED)

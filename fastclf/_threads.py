@@ -156,7 +156,7 @@ class _Ended(BaseException):
 
 
 # Two attributes of each thread. `ends` has the events that end its tasks, one for each nested call of `run`; `caller`
-# is what `frame_of_caller` returns.
+# is the stack frame of the call of `aside` that the thread works for.
 _local = threading.local()
 
 
@@ -251,11 +251,11 @@ def aside(function, *arguments, **options):
         _abandon(outcome)
         raise
     finally:
-        del given, thread  # they refer to this frame
+        del given, thread  # a reference from this frame to itself would be a cycle
     return outcome.result()
 
 
-# The outcomes of the abandoned calls of `aside`.
+# The Futures of the calls of `aside` that Ctrl-C has interrupted, and that may still run.
 _abandoned = []
 
 
@@ -278,7 +278,7 @@ def _leave():
         import ctypes
 
         libc = ctypes.CDLL(None)
-        libc.on_exit(libc._exit, None)  # _exit(status), before the destructors of libraries
+        libc.on_exit(libc._exit, None)  # the process ends by _exit, before the destructors of libraries run
     except (ImportError, OSError, AttributeError):
         wait(_abandoned)
 
@@ -292,12 +292,12 @@ def _do_aside(outcome, context, caller, function, arguments, options):
 
 
 def frame_of_caller():
-    """The stack frame that called `aside`, if this thread works for such a call; otherwise None."""
+    """The stack frame of the call of `aside` that this thread works for; None in all other threads."""
     return getattr(_local, "caller", None)
 
 
 def aside_if_many(n_rows, function, *arguments, **options):
-    """function(*arguments), by `aside` if the number of rows is large."""
+    """Call function(*arguments); in another thread, by `aside`, if the number of rows is large."""
     return (aside if n_rows > _MANY_ROWS else _called)(function, *arguments, **options)
 
 

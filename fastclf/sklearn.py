@@ -31,15 +31,15 @@ _MODULES = (
     "tree",
 )
 
-# Names that are replaced only if they are asked for, as the answers may differ, and how.
+# Names that are replaced only on request, because the answers may differ; the values say how.
 _OTHER_ANSWERS = {
     "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
     "DecisionTreeRegressor": "takes the first of equally good splits, not one at random",
     "Perceptron": "shuffles the rows in other orders",
 }
 
-# Names that are replaced by a class of this module: without sample weights, which scikit-learn's `fit` does not take,
-# so that ensembles, and all others that look at its arguments, do with ours what they do with scikit-learn's.
+# Names that are replaced by a class of this module. Its `fit` takes no sample weights, as in scikit-learn, so that
+# ensembles and other code that looks at the arguments of `fit` treat both classes alike.
 _UNWEIGHTED = (
     "KNeighborsClassifier",
     "KNeighborsRegressor",
@@ -108,7 +108,7 @@ def patch_sklearn(names=None, verbose=False):
             _tell(verbose, f"{theirs.__module__}.{name} stays: fastclf's {reason}")
             continue
         if type(theirs) is ABCMeta and isinstance(ours, type):
-            theirs.register(ours)  # for isinstance in scikit-learn's private modules
+            theirs.register(ours)  # makes isinstance true in scikit-learn's private modules
         for module in _modules_with(name, theirs):
             _replaced.append((module, name, theirs))
             setattr(module, name, ours)
@@ -154,7 +154,7 @@ def __getattr__(name):
 
 @functools.cache
 def _unweighted(name):
-    """The class of a name of `_UNWEIGHTED`."""
+    """A subclass of the fastclf class of this name, whose `fit` takes no sample weights; see `_UNWEIGHTED`."""
     ours = getattr(importlib.import_module("fastclf.neighbors"), name)
 
     def fit(self, X, y):

@@ -17,7 +17,7 @@ cdef struct entry_t:
 
 
 cdef int compare(const void* a, const void* b) noexcept nogil:
-    """By column; entries of the same column keep their order."""
+    """Compare two entries by column, then by place, so that entries of the same column keep their order."""
     cdef const entry_t* x = <const entry_t*> a
     cdef const entry_t* y = <const entry_t*> b
     if x.column != y.column:
@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # a product of two SciPy matrices often has each row's columns so
+    if descends:  # as is often the case in a product of two SciPy matrices
         reverse(column, value, n)
         return
     if n <= FEW:

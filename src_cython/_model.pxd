@@ -138,7 +138,8 @@ ctypedef struct bayes_t:
     bint nonnegative             # whether negative feature values are refused
     const double* impossible     # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; or NULL
     const double* wanted         # (n_features, width) 1 if the value 0 makes the class impossible, else 0; or NULL
-    const double* n_wanted       # (n_outputs,) for each class the number of ones in `wanted`
+    # (n_outputs,) for each class the number of features for which the value 0 makes it impossible
+    const double* n_wanted
     normalise_f normalise
 
 ctypedef struct tree_t:

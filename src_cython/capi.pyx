@@ -95,7 +95,8 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # scores of a tile; for naive Bayes also a row and counts; for SVMs also a row, kernel values and votes
+    # Space for the scores of a tile of rows; for naive Bayes also for a row and counts; for support vector machines
+    # also for a row, kernel values and votes.
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
@@ -437,7 +438,7 @@ cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    # the function that is called only reads alpha and grad
+    # the called function only reads alpha and grad, so that const may be cast away
     cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_first(&problem, i, violation)
 
@@ -447,7 +448,7 @@ cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    # the function that is called only reads alpha and grad
+    # the called function only reads alpha and grad, so that const may be cast away
     cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_second(&problem, i, K_i, diagonal, j)
 

@@ -48,7 +48,7 @@ def main(argv=None):
     with warnings.catch_warnings():
         # commands check the names of columns themselves
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        # a warning of a nearest centroid fit about its attribute, of no use to users of the command
+        # the nearest centroid classifier warns about an attribute that no command shows
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:

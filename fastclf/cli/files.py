@@ -131,7 +131,7 @@ def read(path, reading=AS_GUESSED):
         if source.kind == "csv":
             X, names = text_formats.read_numbers(source)
             if 0 in X.shape:
-                raise ValueError("it has no rows; some are wanted")
+                raise ValueError("there are no rows; at least one is wanted")
             return X, names
         table, _ = _READERS[source.kind](source, None, False)
         X = table.matrix if table.is_sparse else _matrix(_numbers(table))
@@ -160,10 +160,10 @@ def read_table(path, target=None, reading=AS_GUESSED, labelled=True):
         table, y = _READERS[source.kind](source, target, labelled)
         called = target or ("y" if source.kind == "npz" else "label")
         if 0 in table.shape:
-            raise ValueError("it has no rows; some are wanted")
+            raise ValueError("there are no rows; at least one is wanted")
         if y is None and labelled:
             if len(table.columns) < 2:
-                raise ValueError("it has one column; labels and at least one other column are wanted")
+                raise ValueError("there is one column; labels and at least one other column are wanted")
             place = _default_target(table) if target is None else find_column(target, table.names, table.shape[1])
             called = table.title(place) if table.names is None else table.names[place]
             y, table = table.columns[place], table.without([place])

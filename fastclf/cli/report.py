@@ -85,8 +85,8 @@ def read_costs(path, classes):
                 raise ValueError(f"the rows are {', '.join(rows)}; one for each of {', '.join(names)} is wanted")
             lines = [[rows[true].get(name, "") for name in names] for true in names]
         if [len(line) for line in lines] != [len(names)] * len(names):
-            raise ValueError(f"it holds {len(lines)} lines; a square of costs for {', '.join(names)} is wanted")
+            raise ValueError(f"there are {len(lines)} lines; a square of costs for {', '.join(names)} is wanted")
         costs = np.array(lines, dtype=np.float64)
         if not np.isfinite(costs).all():
-            raise ValueError("it holds NaN or infinity; finite costs are wanted")
+            raise ValueError("there is a cost of NaN or infinity; finite costs are wanted")
         return costs

@@ -171,11 +171,11 @@ def read_libsvm(source):
                 columns.append(int(index) - 1)
                 values.append(float(value))
     if not columns:
-        raise ValueError("it has no entry index:value; at least one is wanted")
+        raise ValueError("there is no entry index:value; at least one is wanted")
     n_columns = max(columns) + 1
     is_dense = len(labels) * n_columns <= _DENSE_NUMBERS
     if not is_dense and n_columns > _COLUMNS:
-        raise ValueError(f"it has the index {n_columns}; indices up to {_COLUMNS} are wanted")
+        raise ValueError(f"there is the index {n_columns}; indices up to {_COLUMNS} are wanted")
     rows, columns, values = _sorted_entries(rows, columns, values)
     if is_dense:
         X = np.zeros((len(labels), n_columns))

@@ -202,11 +202,14 @@ def _search_addresses(form):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    form: Bayes  # `weight` in it has the shape (n_features, width) or, for tables one after another, (n_entries, width)
+    # the form; its array `weight` has the shape (n_features, width) or, for tables stacked one after another,
+    # (n_entries, width)
+    form: Bayes
     # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
     first: np.ndarray | None
-    n_wanted: np.ndarray | None  # (n_classes,), float64: the number of True values in each row of `wanted`
-    zero: np.ndarray  # (width,), float64: zeros, which kernels take as constant terms if there are none
+    # (n_classes,), float64: the number of features for which the value 0 makes each class impossible
+    n_wanted: np.ndarray | None
+    zero: np.ndarray  # (width,), float64: zeros, for kernels that take constant terms where the form has none
 
 
 def _bayes_in_lanes(form):

@@ -361,7 +361,7 @@ _BY_DIFFERENCES = ("laplacian", "chi2", "additive_chi2")
 
 
 def _by_differences(kernel, X, C, gamma):
-    """Values of shape (len(X), len(C)) of a kernel that is a function of a sum over the columns' differences."""
+    """The values, of shape (len(X), len(C)), of the Laplacian kernel, the chi-squared kernel or the additive one."""
     if kernel != "laplacian" and min(X.min(), C.min()) < 0:
         raise ValueError(f"X contains negative values; numbers from 0 up are wanted of kernel={kernel!r}")
     values = np.empty((len(X), len(C)))

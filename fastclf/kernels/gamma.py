@@ -25,7 +25,7 @@ def gamma_of(gamma, X, weight=None):
 
 
 def _blocks(n, row_size):
-    """Slices of n rows of `row_size` numbers; their bounds are fixed, so that time changes no bit of a sum."""
+    """Slices of n rows of `row_size` numbers; as their bounds are fixed, sums over them always have the same bits."""
     size = max(1, _BLOCK_NUMBERS // max(1, row_size))
     return [slice(start, start + size) for start in range(0, n, size)]
 

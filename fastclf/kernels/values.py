@@ -16,7 +16,8 @@ compiled = _simd.load("kernels._values")
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 
-# The number of rows that are packed together; their values with a panel stay in the second-level cache.
+# The number of rows that are packed together, so few that their kernel values with a panel stay in the second-level
+# cache.
 BLOCK = 256
 
 # A block of at most this number of multiplications, which takes 1 ms, is computed by the calling thread alone.

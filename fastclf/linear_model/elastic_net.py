@@ -20,11 +20,12 @@ kernels = _simd.load("linear_model._elastic_net")
 _MOST_PARAMETERS = 2048
 # The number of multiplications in one call of compiled code, about 5 ms.
 _CALL_WORK = 1 << 23
-# A step has the unused columns whose |gradient| is above this share of the value at which a coefficient leaves 0.
+# A step changes the columns in use, and each unused column whose |gradient| is above this share of the value at which
+# its coefficient leaves 0.
 _NEAR = 0.9
-# Up to this number of columns a step has all of them.
+# With at most this number of columns, a step changes all of them.
 _FEW = 64
-# The direction is found when the norm of the violations is this share of the norm at the start of the step.
+# The coordinate descent that finds a step ends when the norm of the violations is this share of the norm at its start.
 _SHARE = 0.05
 # The matrix of second derivatives is computed from this number of rows for each parameter.
 _ROWS_PER_PARAMETER = 16
@@ -41,7 +42,7 @@ _TRUSTED_SWEEPS = 16
 class Model(NamedTuple):
     """The second-order model of the objective at theta, in the columns `taken`."""
 
-    problem: object  # a Likelihood of the columns `taken` of X
+    problem: object  # the `Likelihood` to be minimised, with only the columns `taken` of X
     taken: np.ndarray  # (p,): the numbers of the columns of X in the model, ascending
     theta: np.ndarray  # (K, p + 1): the parameters of K score functions, with the intercept last
     gradient: np.ndarray  # (K, p + 1): the gradient, at theta, of the objective without the L1 term
@@ -102,13 +103,13 @@ def _is_matrix_faster(model):
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
     if problem.sparse:  # centring the matrix takes two matrix products
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
-    # whole vectors make second derivatives of dense rows faster than sweeps, which take one entry after another
+    # compiled matrix products take less time for a multiplication than coordinate descent, most of all with dense rows
     speed = 2 if problem.sparse else 12
     return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
 
 
 def _by_matrix(model, tol, every):
-    """The minimum of the model, from a matrix of second derivatives; if there are many rows, from a sample of them."""
+    """The minimum of the quadratic model by its matrix of second derivatives; for many rows, that of a sample."""
     problem, theta = model.problem, model.theta
     wanted = _ROWS_PER_PARAMETER * theta.size
     step = max(every, len(problem.codes) // max(wanted, 1 << 14))
@@ -129,12 +130,12 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """(u, gradient) at the minimum with fixed signs; if a sign changed on the way, the given values."""
+    """The pair (u, gradient) at the minimum with the signs of u held fixed; (u, G) if a sign would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
         return u, G
-    # the step of a coordinate that stays 0 is -start
+    # a coordinate that is to be 0 takes the step -start
     away = np.where(sign == 0, -start, 0.0)
     away[free] = 0
     wanted = -(g + H @ away + edge * sign)[free]
@@ -151,13 +152,13 @@ def _solved(H, g, edge, start, u, G):
 
 
 def _by_columns(model, tol, every):
-    """The minimum of the model by sweeps over the columns, without the matrix of second derivatives."""
+    """The minimum of the quadratic model by coordinate descent, without the matrix of second derivatives."""
     problem, K, p = model.problem, model.problem.K, len(model.taken)
     columns, mean = _columns(problem)
     n = len(problem.codes)
     share = _probabilities(problem, model.theta)
     weight = np.broadcast_to(1.0, n) if len(problem.weights) == 0 else problem.weights
-    if every > 1:  # rows outside of the sample's panels get weight 0
+    if every > 1:  # rows that are not in the sample get weight 0
         panel = np.arange(n) // likelihood_kernels.PANEL
         weight = np.where(panel % every == 0, weight, 0.0)
     weight = share * weight / (problem.total if every == 1 else problem.sum_of_weights(every) or 1.0)
@@ -171,7 +172,7 @@ def _by_columns(model, tol, every):
         kernels.bends(*state, bend, start, stop)
     # second derivatives must stay above 0, even if all probabilities are close to 0 or 1
     bend += problem.pull + 1e-10 * max(bend.max(), 1e-300)
-    # sweeps use columns that are not centred, so the last parameter is the intercept for X itself
+    # coordinate descent uses columns that are not centred, so the last parameter is the intercept for X itself
     g = model.gradient.copy()
     g[:, :-1] += g[:, -1:] * mean
     u = model.theta.copy()
@@ -186,7 +187,7 @@ def _by_columns(model, tol, every):
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
-            order = np.ascontiguousarray(everything)  # visit all coordinates once more before the end
+            order = np.ascontiguousarray(everything)  # all coordinates are visited once more before the end
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything

@@ -436,7 +436,7 @@ def between_centroids(samples, n_hyperplanes):
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
     n_rows = len(samples.codes)
     size = max(1024, (1 << 22) * n_rows // max(1, samples.data.size))
-    for start in range(0, n_rows, size):  # fixed bounds, so that time changes no bit of the sums
+    for start in range(0, n_rows, size):  # the bounds are fixed, so the sums always have the same bits
         stop = min(start + size, n_rows)
         code, part = samples.codes[start:stop], weight[start:stop]
         count += np.bincount(code, part, n_classes)

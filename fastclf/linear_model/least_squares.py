@@ -31,8 +31,8 @@ _EPS = np.finfo(float).eps
 # Columns with a smaller norm, and smaller singular values, count as 0, because their squares underflow.
 _TINY = 1e-150
 
-# A left-out row is predicted by a new fit if 1 - h, with its leverage h, is below this. A left-out fold is if an
-# eigenvalue of 1 - H, with its hat matrix H, is below this.
+# A new fit predicts a left-out row if 1 - h is below this, where h is the row's leverage. A new fit predicts a left-out
+# fold if an eigenvalue of 1 - H is below this, where H is the fold's block of the hat matrix.
 _ALONE = 1e-6
 
 # If the two best scores of a left-out row (for targets 1 and -1) differ by less, a new fit without its fold decides.
@@ -331,7 +331,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """Like `_in_row_space`, but without L, and without making the rows dense."""
+        """The fit to sparse rows, which are not made dense; returns the same as `_in_row_space`, but None for L."""
         n, d = X.shape
         used = _used(X)
         w = np.ones(n) if weight is None else weight
@@ -362,7 +362,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """The results of `_in_row_space`, except L, with a penalty and dense rows, by the products of the rows."""
+        """The fit to dense rows with a penalty, by products of the rows; returns as `_in_row_space`, but None for L."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
@@ -400,7 +400,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
 
 def _left_out(Z, error):
-    """(1 - ZZ')^-1 error, computed with the smaller of ZZ' and Z'Z; NaN if the matrix is nearly singular."""
+    """The solution x of (1 - ZZ') x = error, by the smaller of ZZ' and Z'Z; NaN if the matrix is nearly singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:

@@ -19,13 +19,13 @@ columns = _simd.load("linear_model._elastic_net")
 
 # The number of multiplications in the first call of compiled code, before any call was timed.
 _FIRST_WORK = 1 << 22
-# A block of rows takes at least this number of multiplications for each number of its sums.
+# A block of rows takes at least this number of multiplications for each number that is summed over the block.
 _WORK_PER_NUMBER = 64
 # The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# The same for the products of all rows.
+# The largest number of multiplications for the matrix of products of all rows.
 _PRODUCTS_WORK = 1 << 33
 # A gradient norm below this is taken as a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
@@ -131,18 +131,20 @@ class Likelihood:
         self.X, self.codes, self.threads = X, codes, threads
         self.weights = _NONE if weights is None else weights
         self.K = 1 if n_classes == 2 else n_classes
-        self._turned = None  # the transpose of X, once it is needed
-        self.tol = None  # a norm may be a lower bound if that is above what this tolerance asks for
+        self._turned = None  # the transpose of X; None until it is needed
+        # The tolerance of the fit, or None. With a tolerance, a lower bound replaces the norm of a gradient if the
+        # bound shows already that the point is not optimal.
+        self.tol = None
         self.sparse, self.bias = isinstance(X, Csr), float(intercept)
         self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
         self.total = self.sum_of_weights(1)
-        self.margins = False  # while moments are found, margins are not computed
+        self.margins = False  # whether least margins are computed; not yet, for `_moments` below
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
-        self.curvature = None  # the last "full" second derivatives, of all rows or of a sample
+        self.curvature = None  # the last second derivatives of the kind "full", of all rows or of a sample
         self._penalise(penalty, l1)
 
     def _measure(self):
@@ -157,8 +159,9 @@ class Likelihood:
         self.scale[self.scale == 0] = 1  # the column is constant, and its coefficient stays 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # the second derivatives of the penalty
-        self.edge = np.append(l1 * self.factor, 0)  # the L1 term l1 |w| is edge |u|
-        # with two classes rows need not be centred, if this costs no digits
+        # the factors of the L1 term after scaling: l1 |w| = edge |u| for w = factor u
+        self.edge = np.append(l1 * self.factor, 0)
+        # rows need not be centred if there are two classes, and if the sums then lose no digits
         self._plain = (
             self.K == 1
             and not self.sparse
@@ -344,7 +347,7 @@ class Likelihood:
         return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
 
     def _by_column(self, residuals):
-        """The sums of residuals (n, width) times the values of each column and the intercept's, of shape (K, D)."""
+        """Sums over rows of the residuals, (n, width), times each column and the intercept's column; shape (K, D)."""
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
@@ -377,7 +380,7 @@ class Likelihood:
         return RowsInDoubt(self, rows, p[rows])
 
     def _assembled(self, sums, curvature):
-        """The second derivatives of f, from the sums of a `Pass`, of which only the upper half of each block is set."""
+        """The matrix of second derivatives, from sums over rows in which only the upper half of each block is set."""
         D = self.d + 1
         blocks = sums[:, :, :D]
         blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
@@ -607,8 +610,8 @@ class RowSpace(Likelihood):
         return coef, intercept - coef @ self._outer.mean
 
     def _norm(self, gradient, theta, enough=None):
-        # the norm of a gradient gv with respect to v is |gv Q' / t|, as for the columns of X; a lower bound tells that
-        # a point is not optimal
+        # The norm of a gradient gv in the row space is that of the corresponding gradient for the scaled columns of X,
+        # |gv Q' / t|. A lower bound is enough if it shows that a point is not optimal.
         factor = self._outer.factor
         bound = np.hypot(np.linalg.norm(gradient[:, :-1] * self.scale) * factor.min(), np.linalg.norm(gradient[:, -1]))
         if enough is not None and bound > enough:

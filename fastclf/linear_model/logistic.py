@@ -418,7 +418,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
         problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(problem, points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # else the coefficients do not change
+        if before is None or not np.array_equal(point.theta, before):  # the same point has the same coefficients
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 

@@ -19,8 +19,8 @@ _ROUNDING = 1e-13
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
 # Second derivatives are factorised up to this number of columns, and of parameters.
 _MOST_COLUMNS = 1024
-# The share of the curvature that truncated Newton's method leaves out at first, and the largest number of values of the
-# rows that it copies.
+# _SURE: truncated Newton's method at first leaves out rows that have at most this share of the curvature together.
+# _DOUBTFUL_NUMBERS: the largest number of values of the rows that it copies.
 _SURE, _DOUBTFUL_NUMBERS = 1e-3, 1 << 22
 # The largest number of multiplications in a product of second derivatives, and the number of such products in a step
 # after which the preconditioner is computed again.
@@ -73,7 +73,7 @@ def inverted(matrices):
     ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
     while np.max(ridge) < np.inf:  # the loop ends if a matrix holds NaN
         try:
-            np.linalg.cholesky(matrices + ridge)  # fails if a matrix is not regular
+            np.linalg.cholesky(matrices + ridge)  # raises an error if a matrix is not positive definite
             return np.linalg.inv(matrices + ridge)
         except np.linalg.LinAlgError:
             ridge = ridge * 100
@@ -212,11 +212,13 @@ class CompactHistory:
     """
 
     def __init__(self, size, memory=10):
-        self.S, self.P = np.zeros((2, memory, size), np.float32)  # steps; preconditioned changes of the gradient
-        self.SY, self.YP = np.zeros((2, memory, memory))  # s_i'y_j for a step i before j; y_i' P y_j
-        self.order = []  # slots, from the oldest
-        self.newest = None  # the slot whose products with older ones the next direction computes
-        self.before = None  # products of all slots with the last gradient
+        # the stored steps; the stored changes of the gradient, preconditioned
+        self.S, self.P = np.zeros((2, memory, size), np.float32)
+        # products of stored vectors: s_i'y_j, where step i is before step j; y_i'P y_j
+        self.SY, self.YP = np.zeros((2, memory, memory))
+        self.order = []  # the slots of the stored vectors, from the oldest to the newest
+        self.newest = None  # the slot whose products with older vectors the next direction computes
+        self.before = None  # the products of all stored vectors with the last gradient
 
     def direction(self, gradient, preconditioned):
         """Minus the inverse of the curvature times the gradient, of which `preconditioned` is a rough estimate."""
@@ -330,7 +332,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
 
 
 def _affordable(problem, every=1):
-    """(kind, step) of second derivatives, on every step-th panel, that cost no more than a few passes over the rows."""
+    """(kind, step): second derivatives from every step-th panel of rows that cost few passes over the rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),

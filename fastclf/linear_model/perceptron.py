@@ -34,7 +34,7 @@ from .epochs import (
 from .scores import SparsifiableClassifier, as_dense, by_column, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# The most scores by voters that are computed at a time.
+# The largest number of scores, one for each row and voter, that are computed at a time.
 _VOTE_NUMBERS = 1 << 20
 
 
@@ -419,7 +419,7 @@ class Perceptron(SparsifiableClassifier):
         )
 
     def _samples(self, X, y, sample_weight, known=None, reset=True):
-        """(Samples, Labels, attributes of the columns); known: the classes given to `partial_fit`, or None."""
+        """The checked data of a fit: (Samples, Labels, attributes of columns); known: the classes so far, or None."""
         name = type(self).__name__
         # an epoch over all rows would find NaN and infinity, so that no other check is needed
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")

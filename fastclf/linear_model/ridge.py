@@ -496,7 +496,7 @@ def _mean(rows, share):
 def _long_mean(rows, share):
     mean = np.zeros(rows.shape[1])
     size = max(1, _BLOCK_NUMBERS // rows.shape[1])
-    for start in range(0, len(rows), size):  # fixed bounds, so that time changes no bit of the sum
+    for start in range(0, len(rows), size):  # the bounds are fixed, so the sum always has the same bits
         part = slice(start, start + size)
         mean += share[part] @ np.asarray(rows[part], np.float64)
     return mean

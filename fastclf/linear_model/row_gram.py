@@ -36,7 +36,7 @@ _DENSE, _NUMBERS = 1 / 4, 1 << 22
 # Number of rows of a block of a triangular matrix, and of a block that is copied to the other half of a symmetric one.
 _BLOCK, _MIRRORED = 96, 512
 
-# Products of more multiplications than this are made aside, so that Ctrl-C is obeyed meanwhile.
+# A product of more multiplications than this is made in another thread, so that Ctrl-C is obeyed meanwhile.
 _SLOW_WORK = 1 << 26
 
 # Number of values of a block of rows that stays in a cache.
@@ -76,7 +76,7 @@ class Centred:
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
-        self.middle = None  # X mean, once it is needed
+        self.middle = None  # the product of X and the mean; None until it is needed
 
     @property
     def shape(self):
@@ -335,7 +335,8 @@ def _by_factor(A, target, alpha, gram, largest):
     lost = 0
     matrix = gram.copy()
     if wide and A.mean.any():
-        # centred rows and targets are orthogonal to u; adding a multiple of uu' makes the matrix regular
+        # Let u be the unit vector along the roots of the weights. Centred rows and targets are orthogonal to u; a
+        # multiple of uu' that is added makes the matrix regular.
         lost = 1
         u = A.root / np.linalg.norm(A.root)
         matrix += largest * np.outer(u, u)
@@ -396,7 +397,7 @@ def _largest(times, n, digits=1e-10):
         Q[k] = v / size
         v = times(Q[k][:, None])[:, 0]
         T[k, k] = Q[k] @ v
-        for _ in range(2):  # once more, because the first time leaves rounding errors
+        for _ in range(2):  # twice, because rounding errors remain after the first time
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = np.linalg.norm(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
@@ -413,7 +414,8 @@ def _by_block_gradients(A, target, alpha):
     limit = A.gradients_limit(target.shape[1])
     z, rest = np.zeros(target.shape), target.copy()
     sizes = np.linalg.norm(target, axis=0)
-    for _ in range(3):  # again from the true residual, which rounding separates from the one of the recursion
+    # Each round starts from the true residual, from which rounding separates the residual that the recursion updates.
+    for _ in range(3):
         step = conjugate_block(lambda V: A.square_times(V) + alpha * V, rest, sizes, limit)
         if step is None:
             return None
@@ -434,7 +436,7 @@ def conjugate_block(times, target, sizes, limit):
     block conjugate gradients).
     """
     Z = np.zeros(target.shape)
-    # the directions span the targets, which may depend on each other
+    # the directions span the targets, some of which may be linear combinations of others
     values, vectors = np.linalg.eigh(target.T @ target)
     kept = values > 1e-14 * values[-1]
     if not kept.any() or not values[-1] > 0:
@@ -459,7 +461,7 @@ def conjugate_block(times, target, sizes, limit):
         if step == 8:
             first = left
         elif step >= 16 and step % 8 == 0:
-            # steps to the end at the rate from step 8 on
+            # the number of steps until the end is predicted from the rate of convergence since step 8
             rate = np.log(first / left) / (step - 8) if left < first else 0.0
             if step + np.log(left / _END) / max(rate, 1e-9) > limit:
                 return None

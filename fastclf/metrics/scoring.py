@@ -28,7 +28,7 @@ class Scorer(NamedTuple):
 
     kind: str
     function: object
-    # a function for metrics that are the mean of by_row(y, predictions) over rows; otherwise None
+    # a function by_row(y, predictions) for metrics that are the mean of its values over the rows; otherwise None
     by_row: object = None
 
     @property

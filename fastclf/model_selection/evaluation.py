@@ -372,7 +372,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers of `settled`; the unchanged scorers if rows have no target, or several."""
+        """The scorers for the candidates' estimator (`scoring.settled`); unchanged if rows have no single target."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):

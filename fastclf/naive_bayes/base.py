@@ -21,7 +21,8 @@ from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from .joints import add_linear, decide, normalise, require_positive
 
-# The largest number of folds for which the fits without a fold come from merged sums, with two merges for each fold.
+# The largest number of folds for which no fold is fitted anew: the statistics without a fold come from merging those of
+# all other folds, with two merges for each fold.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
@@ -382,7 +383,7 @@ class DiscreteBayes(NaiveBayesBase):
         """The threshold above which an entry counts as 1, or None if entries are used as they are."""
 
     def _joint(self, X):
-        """The log joints log P(x, class) of rows, from the `Linear` that a subclass makes."""
+        """The log joints log P(x, class) of rows, by the linear scores, a `Linear`, that a subclass makes."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)

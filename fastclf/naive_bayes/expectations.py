@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 
-# The number of panels at the start of an integral.
+# The number of panels (subintervals) with which a numerical integration starts.
 PANELS = 512
 
 # The largest number of panels that are halved at a time.

@@ -248,7 +248,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # "auto" may depend on each row; a dict leaves unnamed columns to "auto"
+        # "auto" may choose another distribution if a row is left out, and a dict leaves unnamed columns to "auto"
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None

@@ -295,7 +295,7 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
     def _linear(self):
         there = self.feature_log_prob_
-        # log1p(-exp(min(there, 0))), with one array for all
+        # log(1 - p) = log1p(-exp(log p)), computed within one array; the minimum corrects a log p above 0
         absent = np.minimum(there, 0)
         np.negative(np.exp(absent, out=absent), out=absent)
         with np.errstate(divide="ignore"):

@@ -11,7 +11,7 @@ from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_mor
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
-# For some p, a dict key, 'minkowski' is the same as another metric, the value.
+# A dict from p to the metric that 'minkowski' with this p is the same as.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 

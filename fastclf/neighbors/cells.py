@@ -36,12 +36,13 @@ _SAMPLED_BYTES = 1 << 26
 # The number of iterations of Lloyd's algorithm.
 _ITERATIONS = 6
 
-# A query whose ranges have more than this share of all codes is answered by the filter, in a search for at most _ALONE
-# queries.
+# In a search for at most _ALONE queries, the filter answers a query if its ranges have more than this share of all
+# codes.
 _MOST_ALONE = 0.8
 _ALONE = 4
 
-# The same share in a search for many queries. The filter is then faster, as it reads a code once for many queries.
+# In a search for more queries, the filter answers a query if its ranges have more than this share of all codes. The
+# filter is then faster, as it reads a code once for many queries.
 _MOST_OF_MANY = 0.2
 
 # If after this number of queries more than half of a block's queries were left to the filter, the others are left to it
@@ -71,7 +72,8 @@ class Visit(FilterPass):
         n_cells, n_padded = len(cells.centers), len(cells.center_square)
         self.position = np.array([0, -1, 0, 0, 0])  # (5,) intp: the items that `_cells_search.pyx` names
         self.home = np.empty(2, np.intp)  # the cell whose centre is nearest to the query, and the squared distance
-        self.far, self.home_far = np.empty((2, n_padded), np.intc)  # squared distances of centres
+        # squared distances of all centres: from the query, and from the centre nearest to it
+        self.far, self.home_far = np.empty((2, n_padded), np.intc)
         self.begin, self.end = np.empty((2, n_cells), np.intp)  # ranges of panels that may have near rows
         self.most = most  # the largest share of the panels that is searched
 
@@ -161,7 +163,8 @@ class Cells(Index):
         ends = np.cumsum(counts)
         n_places = _up(int(self.starts[-1]) * panel, builder.BLOCK_ROWS)
         self.rows = np.full(n_places, n)
-        # the panels before a cell have unused places, by which its rows are shifted
+        # Each cell begins with a new panel. So the panels before a cell have unused places, by whose number its rows
+        # are shifted.
         self.rows[np.arange(n) + np.repeat(panel * self.starts[:-1] - (ends - counts), counts)] = order
         firsts = self.rows[: panel * self.starts[-1] : panel]
         self.first_key, self.last_key = key[firsts], key[order[ends - 1]]
@@ -191,7 +194,7 @@ class Cells(Index):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             state = Visit(part, self.plain._queries(part), heaps, self, most)
             n_left = done = 0
-            for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):  # a range without end
+            for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):  # the loop ends when all queries are done
                 outcome = kernels.visit(self.X, self, state, stop - start)
                 if outcome == kernels.CROWDED:
                     left.append(block[0] + int(state.position[0]) - 1)
@@ -271,7 +274,7 @@ def _means(code, n, width, n_cells, threads):
 
 
 def _moved(sample, n_sampled, centers, threads):
-    """The rounded mean of each cell of the sample; the centre itself where it has no cell."""
+    """The rounded mean of each cell's rows in the sample; a centre without rows in the sample stays as it is."""
     cell = nearest_centers(sample, centers, threads)
     sums, counts = np.zeros(centers.shape, np.int64), np.zeros(len(centers), np.int64)
     _in_ranges(lambda *part: builder.sum_codes(sample, *part, cell, sums, counts), n_sampled, 1)

@@ -98,8 +98,10 @@ class CodedQueries(NamedTuple):
     """
 
     plain: Queries
-    code: np.ndarray  # (n_queries rounded up to a multiple of 4, width) uint8: codes; zeros in the padding
-    base: np.ndarray  # (n_queries,) float64: the query's term of the limit of an inner product of codes
+    # (n_queries rounded up to a multiple of 4, width) uint8: the code of each query; zeros for padding
+    code: np.ndarray
+    # (n_queries,) float64: the query's term in the limit that its inner products with near codes reach
+    base: np.ndarray
     slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
     length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
     per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of step

@@ -17,7 +17,8 @@ _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the bytes of a code of projected rows
 _KEPT = (0.999, 0.99)  # shares of all coordinates that are not clipped, one for each step that is tried
 _MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
-_MOST_COLUMNS = 1 << 17  # the largest number of features of coded rows: d u < 0.01, as the proof of the bound requires
+# The largest number d of features of coded rows. The proof of the bound requires d u < 0.01, where u = 2^-24.
+_MOST_COLUMNS = 1 << 17
 
 # Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a
 # factor of about two.
@@ -108,7 +109,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
         step, near = _best_step(sample, sought, tau, metric, 0, scale)
         yield Coder(center, scale, step, True), d + -d % 8, near
         return
-    offset = sought @ (scale * center)  # mu'q for each query, for 'dot'
+    offset = sought @ (scale * center)  # the inner product of each query with the centre mu, for 'dot'
     rng = np.random.default_rng(0)
     axes = aside(_principal_axes, sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
@@ -128,7 +129,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
 
 
 def _with_rest(w, axes):
-    """The coordinates of w on the axes, and the norm of its remainder."""
+    """The coordinates of the points w on the axes, and a last column with the norm of each point's remainder."""
     inner = w @ axes
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 

@@ -40,7 +40,8 @@ class Formula(Index):
 
     _state_table = declare(metric=MetricOf(names_with("formula")))
 
-    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
+    # the base class looks the metric up in the kernels of a scan, which lack this one
+    _check_state = DeclaredState._check_state
 
     def _work(self):
         d = self.X.shape[1]

@@ -40,7 +40,8 @@ class LeafSort:
     def __init__(self, X, metric):
         n, d = X.shape
         self.X = X
-        # (d,) float64: the factor of each coordinate by which the sides of boxes are multiplied before a comparison
+        # (d,) float64: the factor of each coordinate, by which a box's side is multiplied before the longest side is
+        # chosen
         self.scale = np.ones(d)
         if metric.w is not None:
             with np.errstate(over="ignore"):
@@ -103,9 +104,9 @@ class Walk:
         # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
         self.search, self.queries, self.found = search, queries, found
         self.bound = np.full(n_queries, np.inf)  # (n_queries,): no row whose screen exceeds the bound is a neighbour
-        # (n_queries,) intp: the node just above the leaves at which the walk of each query starts
+        # (n_queries,) intp: the number of the node, one level above the leaves, at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)
-        self.order = None  # (n_queries,) intp: the order in which queries are answered; set when homes are known
+        self.order = None  # (n_queries,) intp: the order in which queries are answered; None until `homes` is computed
         # (4,) intp: the numbers of queries begun, of nodes on the stack, of hits, and of hits of completed queries
         self.position = np.zeros(4, np.intp)
         # the stack of nodes to open: a lower bound of the distance of each node, and its number
@@ -256,7 +257,7 @@ class Tree(Scan):
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # the end of the walk ends this loop
+        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # the loop ends with the walk
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
             advance(state.search.progress, int(n_done - done) * len(self.rows))

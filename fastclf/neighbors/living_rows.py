@@ -84,9 +84,10 @@ class Segments(DeclaredState):
     def __init__(self, X, metric, make=Scan, make_small=Scan):
         self.metric, self._make, self._make_small = metric, make, make_small
         self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()  # (n_added, d): the added rows
-        # (n_places,) uint8: 0 for each hole, 1 for each row; None: there are no holes
+        # (n_places,) uint8: 1 for each row, 0 for each hole, which is the place of a removed row; None: there are no
+        # holes
         self._alive, self._spare_alive = None, SpareRows()
-        self._holes = np.empty(0, np.intp)  # the places of the holes, in ascending order
+        self._holes = np.empty(0, np.intp)  # the places of the removed rows, in ascending order
         self._given = make(X, metric)  # the index of the given rows; None once all given rows are removed
         self._sealed = None  # the index of all added rows but the last ones; None: there is no such index yet
         self._unsealed = False  # whether the next search must make the index _sealed
@@ -204,7 +205,7 @@ class Segments(DeclaredState):
         return found
 
     def _places(self, rows):
-        """The places of the rows with the given numbers; holes[i] - i rows lie before hole i."""
+        """The places of the rows with the given numbers: each number plus the number of holes before the place."""
         if self._alive is None:
             return rows
         return rows + np.searchsorted(self._holes - np.arange(len(self._holes)), rows, side="right")

@@ -159,7 +159,8 @@ class Bits(Index):
         if (self._ones is None) != (self.metric.name == "hamming"):
             raise ValueError(f"metric {self.metric.name!r} does not fit _ones; None is wanted for 'hamming' alone")
 
-    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
+    # the base class looks the metric up in the kernels of a scan, which lack this one
+    _check_state = DeclaredState._check_state
 
     def _costs(self, queries):
         n_words = -(-queries.packed.shape[1] // 8)

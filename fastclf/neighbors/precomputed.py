@@ -61,7 +61,8 @@ class Precomputed(Index):
 
     _state_table = declare(X=Matrix("n_rows", "n_features"), metric=MetricOf(names_with("precomputed")))
 
-    _check_state = DeclaredState._check_state  # a Metric of this index has no number in the kernels of a scan
+    # the base class looks the metric up in the kernels of a scan, which lack this one
+    _check_state = DeclaredState._check_state
 
     def _check_rest(self, sizes, entries):
         if sizes["n_rows"] != sizes["n_features"]:

@@ -16,7 +16,7 @@ class Circle(NamedTuple):
     """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
     start: int  # the number of the first query
-    query: np.ndarray  # (n_found,) intp: the query of each neighbour; 0 is the query `start`
+    query: np.ndarray  # (n_found,) intp: the query of each neighbour, counted from the query `start`
     row: np.ndarray  # (n_found,) intp: the row number of each neighbour
     votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote
     total: np.ndarray  # (n_queries,) float64: the sum of the votes of each query; 0 for an outlier
@@ -29,7 +29,7 @@ class Circle(NamedTuple):
 class RadiusVoters(Weighted, RadiusSearch):
     """The base of estimators in which all neighbours within a radius vote on labels or numbers."""
 
-    n_neighbors = None  # estimators by radius have no such parameter
+    n_neighbors = None  # no parameter here: all neighbours within a radius vote
 
     _optional_k = True
 

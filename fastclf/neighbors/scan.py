@@ -44,7 +44,8 @@ class Pass:
         # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
         self.search, self.queries, self.found = search, queries, found
         # (n_queries rounded up to a multiple of GROUP,) float64: a row whose screen exceeds a query's bound is farther
-        # away than tau. All bounds are infinity at first, except that of padding queries, -1, which all screens exceed.
+        # away than tau, the largest distance of a neighbour. All bounds are infinity at first, except that of padding
+        # queries, -1, which all screens exceed.
         self.bound = np.full(len(queries.screen_query), -1.0)
         self.bound[: len(queries.query)] = np.inf
         self.panel = panel  # (d, PANEL_ROWS), dtype of X: scratch space for some rows; None: kernels read X in place

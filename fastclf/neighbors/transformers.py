@@ -131,7 +131,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusSearch):
            [0., 0., 0.]])
     """
 
-    n_neighbors = None  # this estimator has no such parameter
+    n_neighbors = None  # no parameter here: all rows within a radius are found
 
     _optional_k = True
 

@@ -178,8 +178,8 @@ class OneHotEncoder(FeatureMap):
         least = self.min_frequency
         rare = count < (0 if least is None else least if hasattr(least, "__index__") else least * n_rows)
         if self.max_categories is not None and self.max_categories <= len(rare) - rare.sum():
-            # As in scikit-learn, as many frequent categories as max_categories are too many, and of equally frequent
-            # categories the last stay frequent.
+            # As in scikit-learn, the group of infrequent categories counts as one of max_categories, and of equally
+            # frequent categories the last stay frequent.
             rare[np.argsort(count, kind="stable")[: len(rare) - self.max_categories + 1]] = True
         return rare
 

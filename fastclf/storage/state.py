@@ -124,7 +124,8 @@ def encode(value, name):
         if isinstance(value, np.generic) and dtype_name(value.dtype, _NUMBERS) is not None:
             dtype = dtype_name(value.dtype)
             return {"scalar": [dtype, np.asarray(value, dtype).tobytes().hex()]}
-        if kind.__module__ == "fastclf.sklearn":  # it stands for scikit-learn's in this process alone
+        # a file names the base class, as such a class exists in one process only
+        if kind.__module__ == "fastclf.sklearn":
             kind = kind.__base__
         tag = _TAGS.get(kind.__name__, kind.__name__)
         if find_class(tag) is not kind:

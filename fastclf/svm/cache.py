@@ -42,7 +42,8 @@ class Cache:
         kept = np.flatnonzero(self.row_of >= 0)
         old, rows, used = self.table, self.row_of[kept], self.used[kept]
         self.widen(width)
-        for slot, before in enumerate(kept):  # slot <= before: no row is overwritten before it has moved
+        # the new slot is at most the old one, so no row is overwritten before it has moved
+        for slot, before in enumerate(kept):
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
         self.slot_of[rows] = np.arange(len(kept))

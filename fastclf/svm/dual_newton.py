@@ -27,7 +27,8 @@ _LOST = 1e-15
 # _ROUNDS: the most rounds of clipping a step to the box and bringing its sum back to 0.
 _DROPPED, _ROUNDS = 64, 20
 
-# Points on the way to a step: where the first, the fifth and the seventeenth row reach their bounds (counted from 0).
+# Newton's method also tries the points on the way to a step where the first, the fifth and the seventeenth row reach
+# their bounds; these are their numbers, from 0.
 _MET = 0, 4, 16
 
 

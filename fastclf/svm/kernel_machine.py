@@ -31,7 +31,8 @@ from .pairs import Problem
 # _SCORE_ROUNDING: scores of new rows use float64 if rounding would change a score by more than this.
 _ROUNDING, _SCORE_ROUNDING = 1e-5, 3e-5
 
-# Up to this number of rows a fit in float64 takes no longer: a fit in float32 computes some sums anew before it ends.
+# Up to this number of rows a fit in float64 takes no longer than one in float32, which computes some sums anew before
+# it ends.
 _FEW_ROWS = 1000
 
 # The number of bits of gamma='scale' that are kept, so that the order of summation does not change gamma.
@@ -165,10 +166,11 @@ class KernelMachine(Classifier):
         codes[bounds == 0] = -1
         if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = 1.0  # any value, for kernels without gamma
+        gamma = 1.0  # an arbitrary value, for kernels without gamma
         if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
             gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
-        if self.gamma == "scale":  # rounded: the same for sparse and dense rows, at any scale of the weights
+        # rounding makes gamma the same for sparse and dense rows, at any scale of the weights
+        if self.gamma == "scale":
             mantissa, exponent = np.frexp(gamma)
             gamma = float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
         gram = self._gram(X, gamma)

@@ -433,7 +433,8 @@ class KernelPerceptron(ScoreClassifier):
             if hasattr(self, "votes_"):
                 scores[start : start + step] = voted(values, vars(self))
                 continue
-            # the sum is in the order of the support vectors, so that the size of a block changes no bit
+            # the sum runs over the support vectors in their order, so that its bits do not depend on the size of a
+            # block
             scores[start : start + step] = np.einsum("is,ks->ik", values, self.dual_coef_) + self.intercept_
         return scores
 

@@ -20,10 +20,10 @@ from .soft_margin import Problem, Proof
 coordinates = _simd.load("linear_model._elastic_net")
 
 # _MOST_COLUMNS: the most columns in a step.
-# _FEW_COLUMNS: up to this number of columns a step has all of them.
-# _NEAR: with more, a step has the columns with |gradient| above this; above 1 a weight leaves 0.
+# _FEW_COLUMNS: with at most this number of columns, a step has all of them.
+# _NEAR: with more columns, a step has those whose |gradient| is above this; above 1 a weight leaves 0.
 _MOST_COLUMNS, _FEW_COLUMNS, _NEAR = 1536, 64, 0.8
-# The model of a step is minimised until the norm of its violations is this share of the norm at the start.
+# The quadratic model of a step is minimised until the norm of its violations is this share of the norm at the start.
 _SHARE = 0.02
 # _CALL_WORK: the number of multiplications in one call of coordinate descent.
 # _MOST_SWEEPS: the most sweeps of coordinate descent in a step.

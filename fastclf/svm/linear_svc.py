@@ -248,7 +248,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @property
     def _is_smooth(self):
-        """Whether `small_planes` can solve it: squared hinge, L2 penalty, and the intercept penalised or absent."""
+        """Whether the objective is smooth: squared hinge, L2 penalty, and the intercept penalised or absent."""
         return self.loss == "squared_hinge" and self.penalty == "l2" and self._intercept_is_penalised
 
     @property
@@ -354,7 +354,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
             return
-        most = max(plane.n_iter for plane in planes if not plane.violation <= self.tol)  # NaN too
+        # a violation of NaN counts, too
+        most = max(plane.n_iter for plane in planes if not plane.violation <= self.tol)
         self._tell_of_violation(worst.violation, most)
 
     def _tell_of_violation(self, violation, n_iter):

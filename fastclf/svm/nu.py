@@ -73,7 +73,9 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(goal):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # f is not computed anew again: it is fresh, and few steps follow
+                # f has just been computed anew, and needs no check of its rounding errors after the few steps that
+                # follow
+                dual.unsure = -np.inf
             else:
                 break
             continue

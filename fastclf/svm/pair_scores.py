@@ -12,14 +12,14 @@ compiled = _simd.load("svm._pair_votes")
 # The most kernel values in memory at a time.
 _VALUES = 1 << 20
 
-# Up to this number, new rows are packed for the kernel; of more new rows, the support vectors are packed instead. The
-# number is _FEW where the rows have at most _VALUES kernel values, else _FEWER.
+# At most this number of new rows are packed for the kernel; if there are more, the support vectors are packed instead.
+# The number is _FEW if the new rows have at most _VALUES kernel values, else _FEWER.
 _FEW, _FEWER = 64, 8
 
 # The most multiplications for kernel values, about 0.1 ms, for which dense rows are left to one compiled call.
 _FEW_WORK = 1 << 18
 
-# The same limit for one or two rows, about 30 ms.
+# The most multiplications for kernel values of one or two rows, about 30 ms, that are left to one compiled call.
 _TWO_WORK = 1 << 26
 
 

@@ -13,12 +13,13 @@ import numpy as np
 from .._threads import ranges
 from .soft_margin import added, kernels
 
-# cost / gain for a start at w = 0: there z = 1 in all rows, well inside the quadratic piece.
+# The first cost / gain, for a start at w = 0, where z = 1 in all rows: alpha = gain z is then well below its bound,
+# cost.
 _FIRST_WIDTH = 4.0
 # The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
 # _LEAST_SAMPLE rows, and n / _SHARE rows.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
-# Each time the centre moves, cost / gain falls by this factor.
+# cost / gain falls by this factor each time that alpha becomes the new centre.
 _FALL = 8.0
 # The largest gain times the squared length of the longest row: beyond it, rounding of z becomes visible in margins.
 _MOST_GAIN = 1e10
@@ -200,7 +201,7 @@ def _reach(problem):
 
 
 def _violation(problem, w, z, alpha, gap):
-    """An upper bound of the violation of alpha; margins of its hyperplane differ from z by up to gap * reach."""
+    """An upper bound of the violation of alpha, whose hyperplane's margins differ from z by at most gap * reach."""
     ascent = z - problem.ridge * alpha
     rise = np.max(ascent, where=alpha < problem.most, initial=0)
     fall = np.max(-ascent, where=alpha > 0, initial=0)
@@ -209,13 +210,13 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The derivative of alpha by z; for squared losses 2 cost, as at the optimum, if rounding allows."""
+    """The derivative of alpha by z: cost / h or, for squared losses, 2 cost; smaller if rounding errors demand it."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
 
 def _centre(problem, alpha, gain):
-    """The centre for which centre + gain z equals alpha + gain (z - ridge alpha)."""
+    """The centre for which centre + gain z is equal to alpha + gain (z - ridge alpha)."""
     return alpha * (1 - problem.ridge * gain)
 
 

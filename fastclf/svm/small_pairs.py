@@ -145,7 +145,9 @@ class SmallPairs:
             yield
 
         def solve(item):
-            group, first, stop, listed = item  # the pairs of a group with itself, or with classes first to stop
+            # an item: the classes of a group, the range [first, stop) of other classes, and the pairs to solve with
+            # these classes
+            group, first, stop, listed = item
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]
             tiles = Tiles()

@@ -21,8 +21,8 @@ _STALE = 50
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
 # The interior point method takes over when steps have taken as long as it does, at the latest after _SLOW steps for
-# each row or, if that is more, _SLOW_LEAST steps. A step takes _STEP_COST nanoseconds and one for each row, of at most
-# _SET_ROWS.
+# each row or, if that is more, _SLOW_LEAST steps. A step is assumed to take _STEP_COST nanoseconds, and one more for
+# each row of a working set, which has at most _SET_ROWS rows.
 _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
 # Newton's method starts when the steps since its last run have visited _NEWTON_COST rows for each multiplication of its
@@ -89,7 +89,9 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
-                dual.unsure = -np.inf  # f is not computed anew again: it is fresh, and few steps follow
+                # f has just been computed anew, and needs no check of its rounding errors after the few steps that
+                # follow
+                dual.unsure = -np.inf
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
             else:
@@ -189,7 +191,7 @@ class Help:
         return int(np.count_nonzero(self.dual.is_free()[self.steps.active]))
 
     def _newton_pays(self, gap):
-        """Whether steps since the last run of Newton's method took as long as that (twice as long if it failed)."""
+        """Whether the steps since the last run of Newton's method took as long as a run (twice that if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
@@ -253,7 +255,7 @@ class Help:
             raise Inseparable(0.0, self._twins())
 
     def _require_margin(self):
-        """Refuse a hard margin that is too small. For any alpha, w'w / (sum alpha)^2 bounds its square from above."""
+        """Refuse a hard margin that is too small; w'w / (sum alpha)^2 bounds its square from above, for any alpha."""
         dual = self.dual
         total, square = dual.total(), dual.square()
         length = np.sqrt(max(0.0, float(dual.gram.diagonal(dual.rows).max())))

@@ -83,7 +83,7 @@ class WholeMatrix:
         yield
 
     def shrink(self, dual, ends):
-        pass  # the compiled steps leave out rows by themselves
+        pass  # compiled code leaves rows out while it takes steps
 
     def buffer(self, n):
         """A buffer of n doubles."""
@@ -185,7 +185,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """f += K change, for all active rows; `rows` are the packed rows Z[picked]."""
+        """f += K change for all active rows; `change` and the numbers `rows` belong to the packed rows Z[picked]."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)

@@ -354,12 +354,12 @@ class DecisionTree(PrunedTree):
             return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
 
     def _grown(self, lists, data, limits, threads, progress):
-        """Yield (`Grown`, left-out rows or None): for all rows and, with ccp_alpha='cv', for each fold's train rows."""
+        """Yield pairs (`Grown` tree, left-out rows or None): for all rows and, if ccp_alpha='cv', for each fold."""
         for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The `Judged` of a `Grown`, whose blocks are used up; left_out: the rows not in the tree, or None."""
+        """The nodes and risks of a grown tree, as a `Judged`; left_out: the rows that are not in the tree, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -370,7 +370,7 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether lists may leave out the rows of a common value: the criterion is one of `_plain_split.pxd`."""
+        """Whether sorted lists may leave out the rows of a common value, as the search of `_plain_split.pxd` allows."""
         if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
@@ -483,7 +483,7 @@ class DecisionTree(PrunedTree):
 
 
 def _losses(nodes, rows, data, rule):
-    """The `losses` of a `Judged`: those of a tree's predictions for rows that the tree was not grown on."""
+    """The sums of costs and of squared costs of each node's prediction, over the left-out rows that pass the node."""
     predicted = rule.predictions(nodes)
     sums = np.zeros((2, len(predicted)))
     for place, node in visits(nodes, data.X[rows if data.rows is None else data.rows[rows]]):

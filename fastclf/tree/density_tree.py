@@ -193,7 +193,7 @@ class DensityTree(PrunedTree):
 
 
 def _grown(growth, X, box, progress):
-    """The `Grown` of a `_density.Growth`; box: the ends (2, n_features) of the root."""
+    """Grow a density tree from a `_density.Growth`; returns a `Grown`. box: the lower and upper ends of the root."""
     part = Part(VALUES + 1, 3, 1 + box.size)
     part.stack[0], part.waiting[0], part.n_waiting = (0, growth.n_rows, 0), np.concatenate([[1.0], *box]), 1
     for cells in part.budgets(_MOST_CELLS):

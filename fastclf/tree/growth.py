@@ -12,7 +12,7 @@ _grow = _simd.load("tree._grow")
 
 CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_error", "poisson")
 
-# Column numbers of a part's nodes, numbers and stack, the same as in `_grow.pyx`.
+# The numbers of the columns of the arrays nodes, numbers and stack of a `Part`, the same as in `_grow.pyx`.
 FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
@@ -20,15 +20,15 @@ _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 # The largest number of nodes in an array; a part with more nodes has more arrays.
 _BLOCK = 1 << 12
 
-# A node with at least this number of cells is split by all threads together, each of which searches some features. The
-# subtree of a smaller node is grown by one thread.
+# A node with at least this number of cells (rows times features) is split by all threads together, each of which
+# searches some features. The subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
 # The limit in place of _MANY_CELLS if there is a single thread, or if features are drawn at random; its only purpose is
 # to bound the time between two checks for Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
-# The number of cells that are searched between two checks for Ctrl-C: at first, and at most.
+# The number of cells that are searched before the first check for Ctrl-C, and the largest number between two checks.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 22
 
 # The time for a cell with these criteria, relative to the other criteria.
@@ -236,7 +236,7 @@ class _Grower:
         return top.finished(), grown
 
     def _grow_part(self, part):
-        """Grow a part to its end; yields between two pieces of work."""
+        """Grow the subtree of a `Part` to its end; yields between two pieces of work."""
         for cells in part.budgets():
             advance(self.progress, _grow.grow(self.growth, part, cells / self.cost))
             yield

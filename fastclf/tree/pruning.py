@@ -65,7 +65,8 @@ def weakest_links(nodes, risk=None):
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
     start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
     columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
-    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):  # splits without gain make no subtree
+    # the first splits to go lower no risk: the path begins with the tree without them
+    if len(at) and columns[0][1] <= _SAME * abs(risk[0]):
         columns = [column[1:] for column in columns]
         columns[0][0] = 0.0
     return Links(alpha, PruningPath(ccp_alphas=columns[0], impurities=columns[1], n_leaves=columns[2].astype(np.int64)))

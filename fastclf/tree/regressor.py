@@ -98,7 +98,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         if criterion == "poisson" and not counted.any(axis=0).all():
             raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
         _, centre, scale = scaled(counted, centred=criterion == "squared_error")
-        with np.errstate(over="ignore"):  # rows of weight 0 may overflow
+        with np.errstate(over="ignore"):  # the targets of rows of weight 0, which are not used, may overflow
             unit = (y - centre) / scale
         data = training(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
         rule = _NumberRule(criterion, y if data.rows is None else y[data.rows], centre, scale)

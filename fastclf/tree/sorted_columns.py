@@ -8,7 +8,7 @@ import numpy as np
 from .._threads import ranges, run
 from . import _presort
 
-# A list may leave out the rows with a certain value if more than this share of all rows have the value.
+# A sorted list may leave out the rows with a certain value if more than this share of all rows have the value.
 _COMMON = 0.25
 
 # The number of rows that are sorted between two checks for Ctrl-C: at first, and at most.
@@ -200,7 +200,7 @@ class Orders(NamedTuple):
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The number of bits below the rank in an item; ValueError if row, class and rank together exceed 64 bits."""
+    """The number of bits below the rank in an item of 64 bits; ValueError if row, class and rank do not fit."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:

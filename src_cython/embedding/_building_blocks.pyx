@@ -115,7 +115,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            # With weights of 1: for unweighted rows entropy is read from a table of logarithms, which is not made here.
+            # All weights are 1. Without weights, entropy would be read from a table of logarithms, which does not exist
+            # here.
             g.weight = weights
         describe(&g, &node, &work)
         read_total(&g, &node, &work)
@@ -123,7 +124,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2
-        # a middle that is rounded up to the right value would not separate the two: the left value does
+        # A middle that is rounded up to the value on the right would not separate the two values; the value on the left
+        # does.
         column.threshold[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
     return FASTCLF_OK
 

@@ -103,7 +103,7 @@ cdef inline vec power(vec x, int degree) noexcept nogil:
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
-    """a in each lane of a vector of the type of `like`."""
+    """A vector of the type of `like` that has a in every lane."""
     if vec is vec_f:
         return spread_f(<float> a)
     else:

@@ -291,7 +291,7 @@ def add_products(
                     continue
                 x = data[e]
                 a = columns.indptr[j]
-                while columns.indices[a] <= i:  # the column has row i itself
+                while columns.indices[a] <= i:  # the column is not empty, since row i has an entry in it
                     row[columns.indices[a]] += x * entries[a]
                     a += 1
                     if a == columns.indptr[j + 1]:

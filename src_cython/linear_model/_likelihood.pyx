@@ -40,9 +40,9 @@ LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # one block for all classes: the mean of the diagonal blocks
-    DIAGONAL  # a block for each class
-    FULL  # a block for each pair of classes k <= m
+    SHARED  # second derivatives: one block for all classes, the mean of the diagonal blocks
+    DIAGONAL  # second derivatives: a block for each class
+    FULL  # second derivatives: a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
 # The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up
@@ -67,7 +67,8 @@ cdef struct pass_t:
     double* sums               # [loss, least margin, derivative by the intercept]; the last one by `pass_plain` alone
     double* grad               # the gradient, with the shape of W
     double* hess               # (blocks, d + 1, ld) the second derivatives
-    double* residuals          # (n, width) or NULL: where r of sparse rows goes, instead of into grad
+    # (n, width): the residuals r of sparse rows, which are then not added to grad; NULL: they are added
+    double* residuals
     # scratch space
     double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
     double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
@@ -107,7 +108,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # at SIMD levels with fewer than four lanes in a vector
+            else:  # only if a vector has fewer than four lanes
                 transpose_rest(p, i, j)
 
 
@@ -380,7 +381,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """`add_curvature` for a panel of sparse rows."""
+    """Add the second derivatives of a panel of sparse rows to hess."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -474,7 +475,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """`pass_dense` for sparse rows, which are neither centred nor scaled; it may store residuals instead of grad."""
+    """Add panels of sparse rows, neither centred nor scaled, to the sums; residuals may be stored instead of added."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -528,7 +529,7 @@ cdef double* doubles(array):
 
 
 cdef pass_t pass_of(state, Py_ssize_t n) except *:
-    """The pass_t of a `Pass` over n rows. The caller keeps the `Pass` alive."""
+    """A struct of pointers to the arrays of a `Pass` over n rows, which the caller must keep alive."""
     cdef pass_t p
     cdef const int[::1] codes = state.codes
     require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
@@ -552,7 +553,7 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """`dense` for two classes and rows that are neither centred nor scaled (shift 0, factor 1)."""
+    """Add panels of dense rows, neither centred nor scaled, to a `Pass` for two classes."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.n_classes == 1)
     with nogil:
@@ -560,7 +561,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """`dense` for a `Csr` X with its `data`."""
+    """Add panels start, start + step, ... before stop of a `Csr` X, which has the values `data`, to a `Pass`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     require(p.residuals is NULL or len(state.residuals) == rows.n_rows)

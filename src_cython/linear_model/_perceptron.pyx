@@ -156,7 +156,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for a single hyperplane and dense rows, if neither averages, nor runs, nor a log are wanted."""
+    """Learn with a single hyperplane from dense rows, without averages, runs of correct samples, or a log."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -202,7 +202,7 @@ cdef void learn_dense(
 cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for a single hyperplane and sparse rows, if neither averages, nor runs, nor a log are wanted."""
+    """Learn with a single hyperplane from sparse rows, without averages, runs of correct samples, or a log."""
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -237,7 +237,7 @@ cdef void learn_sparse(
 cdef Py_ssize_t learn_each(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` for a single hyperplane by a faster loop, if neither averages, nor runs, nor a log are wanted."""
+    """Learn each class against the rest; a single hyperplane without averages, runs and log takes a faster loop."""
     cdef Py_ssize_t sample, row, n, end
     cdef const int* index
     cdef const floating* x
@@ -282,7 +282,7 @@ cdef double best_rival(
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """`learn` with the hyperplanes of all classes as one joint learner."""
+    """Learn from samples start to stop with the hyperplanes of all classes as one joint learner."""
     cdef Py_ssize_t sample, row, n, target, rival
     cdef const int* index
     cdef const floating* x

@@ -119,7 +119,7 @@ cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    """The entries of a sample's row; row, index, n: out, the number, columns (NULL: dense) and length of the row."""
+    """A pointer to the values of a sample's row; writes the row's number, columns (NULL if dense) and length n."""
     row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
         prefetch_row(r, data, sample + AHEAD, end)

@@ -102,7 +102,8 @@ cdef void add_products(
                 add_lanes(to, i + r, k, a[r])
 
 
-# `add_products` for sparse rows.
+# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for sparse rows; with a threshold, x_ij is replaced by 1 if it is
+# above, else by 0.
 cdef void add_sparse_products(
     const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
     const double* threshold
@@ -271,7 +272,7 @@ def sparse_products(
     X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """`products` for a `Csr` X with its `data`."""
+    """Add linear scores to rows start to stop of `joint`, for a `Csr` X with its values `data`."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL

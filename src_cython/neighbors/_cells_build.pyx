@@ -67,7 +67,7 @@ cdef inline void nearest_tile(
 
 
 def bases(const signed char[:, ::1] centers, int[::1] base_out):
-    """|z|^2 of each centre, and what `nearest_centers` takes off for the offset of unsigned codes."""
+    """Write |z|^2 of each centre z, plus a correction for codes that are stored as unsigned bytes with an offset."""
     cdef Py_ssize_t c, j
     cdef int square, total
     with nogil:
@@ -83,7 +83,7 @@ def nearest_centers(
     const unsigned char[::1] code, Py_ssize_t start, Py_ssize_t stop, const signed char[:, ::1] centers,
     const int[::1] base, int[::1] cell_out,
 ):
-    """The nearest centre of the code at each place, start to stop, multiples of 2 PANEL. Centres come in fours."""
+    """Write the number of the nearest centre of each code, from place start to stop, multiples of 2 PANEL."""
     cdef Py_ssize_t place = start, width = centers.shape[1]
     require(centers.shape[0] % 4 == 0 and start % (2 * PANEL) == 0 and stop % (2 * PANEL) == 0)
     with nogil:

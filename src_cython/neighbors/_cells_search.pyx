@@ -41,7 +41,7 @@ cdef enum:
     LEFT
 FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 
-# The items of Visit.position.
+# The indices of the numbers in the array `position` of a Visit, which say where a search has been interrupted.
 cdef enum:
     QUERY       # number of queries answered or left
     N_CELLS     # number of cells of the query that were taken in the order of distance; -1: the query is not begun
@@ -60,14 +60,19 @@ ctypedef struct cells_t:
     const int* last_key             # (n_cells,) |c(x) - z|^2 of the last row of each cell
     const float* slack              # (n_cells,) the largest slack of a row of each cell
     const signed char* center       # (n_cells, width) the centres
-    const unsigned char* code       # the centres in panels
-    const int* square               # (n_cells, padded to whole panels) |z|^2
-    int* far                        # (as square) |c(q) - z|^2; INT_MAX for padding and for cells that are searched
-    int* home_far                   # (as square) |h - z|^2
-    Py_ssize_t* begin               # (n_cells,) like `end` panels: the ranges that are to be searched
+    # (panels, width / 4, PANEL, 4) the centres, PANEL of them side by side
+    const unsigned char* code
+    const int* square               # (n_cells, padded to whole panels) |z|^2 of each centre
+    # (n_cells, padded to whole panels) |c(q) - z|^2; INT_MAX for padding and for cells that are searched
+    int* far
+    # (n_cells, padded to whole panels) |h - z|^2, where h is the centre nearest to the query
+    int* home_far
+    # (n_cells,) begin: the first panel of each range that is to be searched; end: the panel behind its last one
+    Py_ssize_t* begin
     Py_ssize_t* end
-    Py_ssize_t* position            # the items above
-    double most                     # the largest share of the panels that is searched here
+    Py_ssize_t* position            # the position in the search, indexed by QUERY to LISTED
+    # the largest share of the panels that is searched; a query that needs more is left to the filter
+    double most
 
 
 cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t width, int* far_out) noexcept nogil:
@@ -76,7 +81,7 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    cdef vec_i sums[PANEL]  # the first PANEL // LANES_F entries are used: all in a build without SIMD
+    cdef vec_i sums[PANEL]  # only the first PANEL // LANES_F vectors are used: all of them in a build without SIMD
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
     while first < c.n_cells:
@@ -116,7 +121,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
         return
     lower = first + 1
     upper = last
-    while lower < upper:  # the first panel but one whose first key is at least `low`
+    while lower < upper:  # find the first panel, from the second one on, whose first key is at least `low`
         middle = (lower + upper) // 2
         if c.first_key[middle] < low:
             lower = middle + 1
@@ -125,7 +130,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
     require(n < c.n_cells)
     c.begin[n] = lower - 1
     upper = last
-    while lower < upper:  # the first panel whose first key is above `high`
+    while lower < upper:  # find the first panel whose first key is above `high`
         middle = (lower + upper) // 2
         if c.first_key[middle] > high:
             upper = middle
@@ -222,7 +227,7 @@ cdef int search_cells(
 cdef inline void choose_query(
     search_t* one, const search_t* s, filter_t* f_one, const filter_t* f, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """The search for a single one of the queries."""
+    """Set `one` and `f_one` to the parts of a search s and of its filter f that belong to a single query."""
     one[0] = s[0]
     one.n_queries = 1
     one.query = s.query + query * s.d

@@ -10,12 +10,14 @@ from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code
     const unsigned char* code       # the codes of all rows of X, in panels of rows side by side
-    const Py_ssize_t* rows          # (n_places,) the row at each place, n_rows where there is none; NULL: row i at i
+    # (n_places,) the number of the row at each place, n_rows at an unused place; NULL: row i is at place i
+    const Py_ssize_t* rows
     const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
     const float* slack              # (n_blocks,): the largest coding error e(x) in each block of rows
     const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
     const unsigned char* query_code  # (n_queries + padding, width) codes: int8, or for manhattan bytes of 1..255
-    const double* query_base        # (n_queries,) the query's term that `key_limit` subtracts
+    # (n_queries,) the query's term in the limit of inner products of codes; see `key_limit`
+    const double* query_base
     const double* query_slack       # (n_queries,) e(q), the error of the query's code
     const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step

@@ -150,7 +150,7 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             for k in range(f.d):
                 inner += f.V[j * f.d + k] * (x[k * ROWS] - q[k])
             s += t * inner
-    if not isfinite(s):  # infinities of both signs may have met
+    if not isfinite(s):  # a term has overflowed, or infinities of both signs have been added
         return INFINITY
     return sqrt(s) if s > 0 else 0  # rounding may make a sum negative
 

@@ -95,7 +95,7 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # keep the keys on the same side of both bracket ends as the rank
+        # of three parts (below, in and above the bracket), keep the keys of the one that has the rank
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):

@@ -163,7 +163,7 @@ cdef inline void add_row(
 cdef void sum_sparse_columns(
     const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
-    """`sum_columns` for sparse rows; the threshold is at least 0, so that only stored entries can exceed it."""
+    """Add sparse rows to the sums of their classes; a threshold is at least 0, so only stored entries can exceed it."""
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s
@@ -268,7 +268,7 @@ def sparse_sums(
     X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Do as `sums` does for a `Csr` X, which has at least one entry, and its array `data`."""
+    """Add rows start to stop of a `Csr`, which has at least one entry, to the sums of their classes, as `sums` does."""
     cdef csr_t sparse = csr_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold

@@ -62,7 +62,7 @@ cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noex
 
 
 cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept nogil:
-    """The beta at which the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which rises and ends."""
+    """The beta at which the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which comes from below."""
     cdef Py_ssize_t k, n, above = K + 1
     cdef double beta = -INFINITY, sum
     while True:
@@ -94,7 +94,7 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        g[k], alpha[k] = to - alpha[k], to  # exactly the bound: a value just below it would count as free
+        g[k], alpha[k] = to - alpha[k], to  # this gives exactly the bound: a value just below it would count as free
         most = max(most, g[k])
     return most
 
@@ -121,7 +121,7 @@ def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_
 def sweep_sparse(
     X, const floating[::1] data, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop
 ):
-    """`sweep` for the rows of a `Csr` and its data."""
+    """Take a step on each of the rows order[start:stop] of a `Csr`, whose squared lengths must be above 0."""
     cdef machine_t m = as_machine(machine)
     cdef csr_t rows = csr_of(X)
     cdef Py_ssize_t at, i, j, e

@@ -25,14 +25,14 @@ ctypedef struct dual_t:
     double* fall       # (ld,): 0 where b may fall, else -infinity; `place` updates it after a change of coef or bounds
     bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 
-# The extreme values of f; their difference is the violation.
+# The extreme values of the gradient f; their difference is the violation of the optimality conditions.
 ctypedef struct ends_t:
     double least       # the smallest f of the rows whose b may rise; infinity if there is none
     double most        # the largest f of the rows whose b may fall; -infinity if there is none
     Py_ssize_t at      # the number of a row whose b may rise and whose f is the smallest
 
 cdef enum:
-    # the positions of the numbers that are told of a solution; the duality gap proves how good it is
+    # the positions of the numbers that describe a solution; the duality gap proves how good it is
     INTERCEPT
     VIOLATION
     OBJECTIVE
@@ -55,13 +55,13 @@ cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept no
 
 
 cdef inline void place(dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Update rise and fall of row i."""
+    """Set `rise` and `fall` of row i, which tell whether the row's variable may rise or fall."""
     d.rise[i] = 0 if d.coef[i] < d.upper[i] else INFINITY
     d.fall[i] = 0 if d.coef[i] > d.lower[i] else -INFINITY
 
 
 cdef inline void place_all(dual_t* d) noexcept nogil:
-    """Update rise and fall of all rows, and set the other arrays to 0 beyond row n."""
+    """Set `rise` and `fall` (whether variables may rise or fall) of all rows; clear the padding beyond row n."""
     cdef Py_ssize_t i
     for i in range(d.n, d.ld):
         d.y[i] = d.lower[i] = d.upper[i] = d.coef[i] = d.f[i] = d.diagonal[i] = 0
@@ -81,7 +81,7 @@ cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
 
 
 cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
-    """The sum of b, or 0 if rounding explains it; total: out, the sum of alpha."""
+    """The sum of the variables b, or 0 if rounding explains it; writes the sum of alpha to `total`."""
     cdef Py_ssize_t i
     cdef double sum = 0
     total[0] = 0
@@ -130,7 +130,7 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
 
 
 cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
-    """The row farthest from its bounds, if its b can absorb the sum of b, else -1; over: out, the sum of b."""
+    """The row farthest from its bounds if its b can absorb the sum of all b, else -1; writes this sum to `over`."""
     cdef double total, most = 0, least
     cdef Py_ssize_t i, best = -1
     over[0] = unbalance(d, &total)

@@ -136,22 +136,22 @@ def choose_winners(const double[:, ::1] score, double[::1] won, int64_t[::1] out
                     out[i] = a
 
 
-# A machine, and scratch space for one row: `score_few` fills it in.
+# A kernel machine, and scratch space for one row of X; `score_few` sets the fields.
 ctypedef struct few_t:
     kernel_t kernel
-    const double* norm         # (n_support,), the squared lengths of the support vectors
-    const double* coef         # (n_classes - 1, n_support)
-    const int32_t* n_support_of  # (n_classes,)
-    const double* intercept    # (n_pairs,)
+    const double* norm         # (n_support,): the squared lengths of the support vectors
+    const double* coef         # (n_classes - 1, n_support): the coefficients of the support vectors
+    const int32_t* n_support_of  # (n_classes,): the number of support vectors of each class
+    const double* intercept    # (n_pairs,): the intercept of each pair of classes
     Py_ssize_t n_support
     Py_ssize_t n_classes
     Py_ssize_t d
-    # scratch space: numbers of the type of the kernel values, but for `sums`
-    void* x                    # (d,), the row
-    void* part                 # (SUMS, PART), columns of support vectors
-    void* terms                # (n_support to whole vectors,), -gamma |s|^2
-    void* values               # (n_support to whole vectors,), kernel values
-    double* sums               # (n_classes, n_classes - 1)
+    # scratch space: numbers of the type of the kernel values, except that `sums` has doubles
+    void* x                    # (d,): the row of X
+    void* part                 # (SUMS, PART): PART columns of SUMS support vectors
+    void* terms                # (n_support to whole vectors,): -gamma |s|^2 of each support vector
+    void* values               # (n_support to whole vectors,): the kernel values of the row
+    double* sums               # (n_classes, n_classes - 1): the sums S of coefficients times kernel values
 
 
 cdef inline value chain(value a, value b, value c) noexcept nogil:
@@ -172,7 +172,7 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
         start = 0
         while start < m.d:
             n = min(<Py_ssize_t> PART, m.d - start)
-            for r in range(SUMS):  # the last row is repeated
+            for r in range(SUMS):  # beyond the last support vector, the last one is repeated
                 row = support + min(i + r, m.n_support - 1) * m.d + start
                 if (floating is float and value is float) or (floating is double and value is double):
                     s[r] = <const value*> row
@@ -195,7 +195,7 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
 cdef void score_row(
     const few_t* m, const floating* support, const void* row, bint single, double norm, value* x, double* out
 ) noexcept nogil:
-    """The scores of one row of squared length `norm`, of floats (`single`) or doubles; x: that of the scratch space."""
+    """Write the scores of a row of floats (`single`) or doubles, of squared length `norm`; x: scratch space."""
     cdef Py_ssize_t j, c, o, first = 0, a, b, p = 0
     cdef value* values = <value*> m.values
     for j in range(m.d):
@@ -231,7 +231,7 @@ cdef void score_rows(
     const few_t* m, const floating* support, const char* X, bint single, const double* norm, value* x,
     double[:, ::1] out
 ) noexcept nogil:
-    """The scores of rows of floats (`single`) or doubles, whose squared lengths are `norm`."""
+    """Write the scores of rows of floats (`single`) or doubles; norm: the squared length of each row."""
     cdef Py_ssize_t i, j, size = m.d * (sizeof(float) if single else sizeof(double))
     cdef value* terms = <value*> m.terms
     for j in range(m.n_support if m.kernel.kind == RBF else 0):
@@ -241,7 +241,7 @@ cdef void score_rows(
 
 
 cdef const void* address(array, bint* single):
-    """The address of the first number of a matrix of floats (`single`: out) or doubles, which must outlive it."""
+    """The address of an array of floats or doubles, which must outlive it; writes to `single` whether it has floats."""
     cdef const float[:, ::1] floats
     cdef const double[:, ::1] doubles
     single[0] = array.itemsize == sizeof(float)

@@ -34,7 +34,7 @@ ctypedef struct scratch_t:
     double* change     # the change of coef that the smaller problem made
     void* K            # the kernel matrix of the smaller problem, float or double
 
-# The limits of `solve`, which counts down from them.
+# The limits of `solve`, which subtracts the steps and visits that it makes.
 ctypedef struct limits_t:
     double tol      # in: the violation at which steps end
     int64_t steps   # changed: the number of steps that are left

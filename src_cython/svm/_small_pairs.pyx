@@ -59,7 +59,8 @@ ctypedef struct tiles_t:
     Py_ssize_t whole_ld        # the distance between two rows of `whole`, in numbers
     const void* squares        # the kernel matrices of groups of classes, one after another
     const int64_t* square_at   # (n_classes,): the index in `squares` at which the matrix of each class's group begins
-    const int64_t* square_ld   # (n_classes,), the distance of two rows of that matrix, in numbers
+    # (n_classes,): the distance between two rows of the matrix of each class's group, in numbers
+    const int64_t* square_ld
     # the kernel values between the rows of one group of classes and those of some later classes
     const void* cross
     Py_ssize_t cross_ld        # the distance of two rows of `cross`, in numbers
@@ -85,7 +86,7 @@ ctypedef struct position_t:
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
-    """The pair (a, b) with C number c."""
+    """A pair_t of pointers to the numbers of classes a and b in `pairs`, for the value of C number c."""
     cdef pair_t pair
     cdef Py_ssize_t first = c * (pairs.n_classes - 1) * pairs.n
     pair.n_a, pair.n_b = pairs.start[a + 1] - pairs.start[a], pairs.start[b + 1] - pairs.start[b]
@@ -233,12 +234,12 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    double off_positive, off_negative    # off_positive, off_negative: Kb - f of the rows of each class
+    double off_positive, off_negative    # Kb - f, which is the same in all rows of a class: for y = 1 and for y = -1
     double r, least                      # the margin, and the least value that serves as unit of violations
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC, with Kb - f of both classes."""
+    """The margin of nu-SVC from the kernel matrix K, and the difference Kb - f in each of the two classes."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0
@@ -256,7 +257,7 @@ cdef signed char go_on_within(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
     int64_t* looks
 ) noexcept nogil:
-    """`go_on` for nu-SVC: until the violation is at most tol times the margin, which becomes known on the way."""
+    """Solve a pair of nu-SVC until the violation is at most tol times the margin, which is known only on the way."""
     cdef limits_t limits
     cdef ends_t ends
     cdef margin_t margin

@@ -124,7 +124,7 @@ def proof_at(dual, double intercept, double[::1] out):
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose a `WorkingSet` of up to set.most of the listed rows; least, most: their `ends`. Returns its size."""
+    """Choose a working set of at most set.most of the listed rows; least, most: the extremes of f. Returns its size."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows

@@ -72,7 +72,7 @@ def square_norms_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
     double[::1] out
 ):
-    """`square_norms` for sparse rows."""
+    """out[i] = |x_i|^2 for sparse rows [start, stop); not finite if an entry of the row is not."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -94,7 +94,7 @@ def combine_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] a,
     Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
 ):
-    """`combine` for sparse rows."""
+    """sum_out += the sum of a_i x_i over sparse rows [start, stop); a row whose a_i is 0 is not read."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -319,7 +319,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t start,
     Py_ssize_t stop
 ):
-    """`descend` for sparse rows."""
+    """Take a step on each of the sparse rows order[start:stop] of `Epochs`."""
     cdef Py_ssize_t k, i, e, d = len(epochs.w) - 1
     cdef double change
     cdef descent_t s = as_descent(epochs, d, stop)

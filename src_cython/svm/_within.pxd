@@ -129,7 +129,7 @@ cdef inline void centre(dual_t* d) noexcept nogil:
 cdef inline Py_ssize_t descend_within(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """`descend` for nu-SVC: each step is within the class with the larger violation; f is centred at the end."""
+    """Take steps for nu-SVC, each within the class with the larger violation; f is centred at the end."""
     cdef Py_ssize_t step = 0, i, j
     cdef sides_t sides = move_within(d, <const vec*> NULL, <const vec*> NULL, 0)
     cdef ends_t ends
@@ -195,7 +195,7 @@ cdef inline Py_ssize_t row_of_class(const dual_t* d, double y) noexcept nogil:
 
 
 cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
-    """(Kb)_i"""
+    """The product of row Ki of the kernel matrix and the variables b."""
     cdef Py_ssize_t j
     cdef double sum = 0
     for j in range(d.n):
@@ -204,7 +204,7 @@ cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
 
 
 cdef inline double score_at_margin(const dual_t* d, double y, double off) noexcept nogil:
-    """The (Kb)_i = f_i + off of the free rows of a class, taken as the middle between the extremes of f."""
+    """The score (Kb)_i = f_i + off of a class's free rows, estimated as the middle between the extremes of f."""
     cdef Py_ssize_t i
     cdef ends_t ends
     ends.least, ends.most = INFINITY, -INFINITY

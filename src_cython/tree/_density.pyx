@@ -24,19 +24,20 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # FEATURE to MISSING are columns of `nodes`
+    FEATURE = 0  # FEATURE to MISSING are numbers of columns of the array `nodes`
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # START to LIST are columns of `stack`
+    START = 0  # START to LIST are numbers of columns of the array `stack`
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    VOLUME = 0  # columns of `boxes`: VOLUME, then from ENDS on the lower ends of a box and after them the upper ends
+    # numbers of columns of `boxes`: VOLUME, and ENDS, from which on the lower ends and then the upper ends follow
+    VOLUME = 0
     ENDS = 1
-    ROWS = 0  # ROWS to VOLUME_OUT are columns of `numbers`
+    ROWS = 0  # ROWS to VOLUME_OUT are numbers of columns of the array `numbers`
     RISK = 1
     VOLUME_OUT = 2
 

@@ -24,16 +24,16 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    # FEATURE to MISSING: columns of `nodes`. The feature is -1 for a leaf, -2 - i where part i takes the place of the
-    # node
+    # FEATURE to MISSING are numbers of columns of the array `nodes`. The column FEATURE holds -1 for a leaf, and -2 - i
+    # where part i takes the place of the node.
     FEATURE = 0
     SIZE = 1
-    # column of the row with the largest value on the left, or of the subset's index; for a leaf any of its rows
+    # the row with the largest value on the left, or the index of the subset; for a leaf any of its rows
     BELOW = 2
-    ABOVE = 3  # column of the row with the smallest value on the right
-    MISSING = 4  # column of the side of missing values: 1 left, 0 right; -1 if no row of the node has one
+    ABOVE = 3  # the row with the smallest value on the right
+    MISSING = 4  # the side of missing values: 1 left, 0 right; -1 if no row of the node has one
     NODE_INTS = 5
-    START = 0  # START to CONSTANT are columns of `stack`
+    START = 0  # START to CONSTANT are numbers of columns of the array `stack`
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -41,7 +41,7 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    WEIGHT = 0  # WEIGHT to VALUES are columns of `numbers` and of `waiting`
+    WEIGHT = 0  # WEIGHT to VALUES are numbers of columns of the arrays `numbers` and `waiting`
     IMPURITY = 1
     VALUES = 2
 

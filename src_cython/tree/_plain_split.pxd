@@ -57,7 +57,7 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v: categories in the order of their mean response, the mean of value v
+    BY_RESPONSE = 2  # BY_RESPONSE + v: categories in the order of their means of the target's value v
     FEW = 32  # lists of at most this number of rows are not searched for a common value
     BLOCK = 64
     EXACT = 1 << 26  # with fewer rows than this, a product of two counts is exact as a double
