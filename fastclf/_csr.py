@@ -9,10 +9,10 @@ from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
-# The number of entries that are checked in one step of work.
+# The number of entries that are checked between two checks for Ctrl-C.
 _CHECK_ENTRIES = 1 << 22
 
-# The number of entries that the first step of a sort takes.
+# The number of entries that are sorted in the first step, before the duration of a step is known.
 _SORT_ENTRIES = 1 << 16
 
 

@@ -60,7 +60,7 @@ def _below(cls):
 
 
 class NotRouted(tuple):
-    """Parameters of a method that scikit-learn's metadata routing leaves out, for `__metadata_request__fit`."""
+    """The parameters of a method that scikit-learn's metadata routing is to ignore (`__metadata_request__fit`)."""
 
     __slots__ = ()
 

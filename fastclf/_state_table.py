@@ -39,7 +39,7 @@ def where(condition, **entries):
 
 
 def has(name):
-    """A condition for `where`: the object has the attribute `name`."""
+    """A condition for `where`, which is true of objects that have the attribute `name`."""
     return lambda owner: hasattr(owner, name)
 
 
@@ -176,7 +176,7 @@ class Starts(Entry):
 
 
 class Size(Entry):
-    """An integer attribute from `low` to `high`, which binds the size `size` or must equal it."""
+    """An integer attribute from `low` to `high`, which defines the size named `size`, or must be equal to it."""
 
     def __init__(self, size, low=1, high=None):
         self.size, self.low, self.high = size, low, high
@@ -253,7 +253,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """A dict with exactly the keys of a table. Sizes that the table binds are unknown to other entries."""
+    """A dict with exactly the keys of a table. Sizes that the table defines are unknown to other entries."""
 
     def __init__(self, **table):
         self.table = table

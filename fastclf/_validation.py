@@ -20,7 +20,7 @@ _CHECK_NUMBERS = 1 << 22
 # The largest integer that kernels take.
 _LARGEST = 2**63 - 1
 
-# The number of labels that the first step of a sort takes.
+# The number of labels that are sorted in the first step, before the duration of a step is known.
 _LABELS = 1 << 14
 
 

@@ -58,7 +58,7 @@ class Table:
     def __init__(self, columns, names=None):
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
-            columns = range(columns.shape[1])  # the columns of a Csr are not separated
+            columns = range(columns.shape[1])  # the columns of a Csr stay in one matrix, and are only numbered here
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text

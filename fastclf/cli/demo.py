@@ -107,6 +107,6 @@ def _bundled(reading):
 
 
 def _files():
-    """The files of the data folder that exist."""
+    """The paths of those of the demo's files that exist in the data folder."""
     folder = Path(os.environ.get("FASTCLF_DATA", Path("..", "shared", "data")))
     return [folder / name for name in _FILES if (folder / name).is_file()]

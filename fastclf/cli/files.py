@@ -249,8 +249,8 @@ def _read_libsvm(source, target, labelled):
     return table, y
 
 
-# Functions of (source, target, labelled) that return (table, labels); the labels are None if the table still has them
-# as a column.
+# For each kind of file a function of (source, target, labelled) that returns (table, labels); the labels are None if
+# the table still has them as a column.
 _READERS = {
     "npy": _read_npy,
     "npz": _read_npz,

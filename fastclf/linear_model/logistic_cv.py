@@ -238,7 +238,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         )
 
     def _best(self, scores):
-        """Indices in Cs and in l1_ratios of the best scores: of the mean over folds, or with refit=False of each."""
+        """Indices in Cs and l1_ratios of the best mean score over folds or, with refit=False, of each fold's best."""
         by_C = scores.transpose(0, 2, 1)  # C varies slowest, so that of equal scores the smallest index of C wins
         best = by_C.sum(axis=0).argmax() if self.refit else by_C.reshape(len(by_C), -1).argmax(axis=1)
         return np.unravel_index(best, by_C.shape[1:])
@@ -286,7 +286,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
     _hands_on_score = True
 
     def _scorer(self, classes, weights, params):
-        """A function (model, rows, targets, test) that scores a fold; params: the scorer's arguments if routed."""
+        """A function (model, rows, targets, test) that scores a fold; params: the routed arguments, or None."""
         scoring = self._scoring()
         if params is not None:  # metadata routing is on, so scikit-learn's scorer is used
             scoring = self._get_scorer()

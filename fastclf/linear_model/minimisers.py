@@ -212,7 +212,7 @@ class CompactHistory:
     """
 
     def __init__(self, size, memory=10):
-        # the stored steps; the stored changes of the gradient, preconditioned
+        # the stored steps, and the stored changes of the gradient, which are preconditioned
         self.S, self.P = np.zeros((2, memory, size), np.float32)
         # products of stored vectors: s_i'y_j, where step i is before step j; y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
@@ -364,7 +364,7 @@ def sample_optimum(problem, theta, points):
     for step in steps:
         # the gradient from a sample of m rows has an error of about sqrt(size / m)
         for point in islice(points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
-            if point.margin > 0:  # a separated sample has no optimum
+            if point.margin > 0:  # without a penalty, a sample whose classes a hyperplane separates has no optimum
                 return theta
         theta = point.theta
     return theta

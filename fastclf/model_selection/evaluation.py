@@ -383,7 +383,7 @@ class Evaluation:
         return self.error_score
 
     def _take_shortcut(self, result):
-        """Predict for all folds by the estimator's shortcut, if scorers need nothing else; whether this succeeded."""
+        """Predict for all folds by the estimator's shortcut, if that is enough; returns whether this succeeded."""
         request = self.request
         scorers = self._settled(result.candidates)
         if request.train_scores or request.keep_models or request.params or not from_answers(scorers):

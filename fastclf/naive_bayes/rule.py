@@ -325,7 +325,7 @@ def _mean(costs):
 
 
 def _as_bounds(support):
-    """Bounds of shape (n_features, 2)."""
+    """The argument `support` as an array of shape (n_features, 2): the lower and the upper bound of each variable."""
     bounds = np.atleast_2d(as_float64(support, "support"))
     if (
         bounds.ndim != 2

@@ -307,5 +307,5 @@ def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
 
 
 def _up(n, unit):
-    """n, rounded up to a multiple."""
+    """n, rounded up to a multiple of `unit`."""
     return n + -n % unit

@@ -81,7 +81,7 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A Filter, or Cells, which need one; for algorithm='auto' a Scan if no filter is expected to be faster."""
+        """A `Filter`, or `Cells` made from one; for algorithm='auto', a `Scan` unless a filter may be faster."""
         scan = Scan(X, metric)
         cells, force = self.algorithm == "cells", self.algorithm != "auto"
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=force, share=_CELLS_READ if cells else 1)

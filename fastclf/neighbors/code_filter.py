@@ -36,11 +36,13 @@ class Coder(NamedTuple):
     scale: float  # g, a power of two that multiplies the centred rows
     step: float  # the length of one unit of a code
     absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan', not Euclidean norms
-    # (n_codes, d) float32: the transpose of V, and a row of zeros; None: rows are coded without projection
+    # (n_codes, d) float32: the transpose of the projection's matrix V, and a row of zeros; None: rows are coded without
+    # projection
     axes: np.ndarray | None = None
-    axes_t: np.ndarray | None = None  # (d rounded up to a multiple of 4, m) float32: the matrix V, zeros at its end
+    # (d rounded up to a multiple of 4, m) float32: the projection's matrix V, with rows of zeros at its end
+    axes_t: np.ndarray | None = None
     shift: float = 0.0  # rho, which is subtracted from the norm of the remainder of a projection
-    delta: float = 0.0  # a bound of the norm of V'V - I
+    delta: float = 0.0  # a bound of the norm of V'V - I, where V is the projection's matrix
     kappa: float = 4 * 2.0**-24  # a bound of the relative rounding errors of coding
 
     _state_table = declare(
@@ -122,10 +124,11 @@ class FilterPass(Pass):
         self.codes: CodedQueries = queries
         self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
         self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
-        self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each list
-        # (n_lists,) intp: the size of a list at which the list is refined next
+        self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each query's list of candidates
+        # (n_lists,) intp: the number of rows at which each list of candidates is shortened next
         self.list_mark = np.full(n_lists, 64 + 2 * found.k)
-        self.list_place = np.empty((n_lists, capacity), np.intp)  # the places of the codes of each list's rows
+        # (n_lists, capacity): the places, in the array of codes, of the rows in each list of candidates
+        self.list_place = np.empty((n_lists, capacity), np.intp)
         self.list_key = np.empty((n_lists, capacity), np.intc)  # a lower bound of each listed row's distance
         # best_key and best_row: scratch space for a heap of the rows of one list that are measured next
         self.best_key = np.empty(capacity)

@@ -166,7 +166,7 @@ class Segments(DeclaredState):
         single = self._single()
         return self._make(self[:], self.metric) if single is None else single
 
-    # Members that queries also have, because the fitted rows can serve as queries.
+    # Properties that indexes share with arrays of queries, because the fitted rows can serve as queries.
 
     @property
     def X(self):

@@ -30,7 +30,7 @@ class Queries(NamedTuple):
     query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
     # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens, in the precision of X
     screen_query: np.ndarray
-    # (n_queries,) float64: the distance between query and screen_query; for 'dot' the query's norm
+    # (n_queries,) float64: the distance between each query and its copy in the dtype of X; for 'dot' the query's norm
     query_error: np.ndarray
     query_norm2: np.ndarray | None  # (n_queries,) float64: the squared norms of the queries, for 'cosine'
 

@@ -124,7 +124,7 @@ class Voters(Weighted, WeightedNeighbors):
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
-        """The generator `_ballots`, with enough memory for the votes of a function `weights`."""
+        """Yield the lists of Ballots from `_ballots`, with enough memory for the votes of a function `weights`."""
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):

@@ -227,7 +227,7 @@ class PolynomialFeatures(FeatureMap):
         return Csr(indptr, indices, data, self.n_output_features_)
 
     def _factors(self):
-        """The features of each product."""
+        """For each product, a tuple of the numbers of the features that are multiplied."""
         return self._combinations(self.n_features_in_, *self._family)
 
     @staticmethod

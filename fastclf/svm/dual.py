@@ -15,7 +15,7 @@ PROOF = compiled.PROOF
 # The gradient f is computed anew after this number of steps for each row, as rounding errors of the updates add up.
 _MANY_STEPS = 50
 
-# _NARROW: the largest number of columns for which f of a linear kernel is computed from w.
+# _NARROW: the largest number of columns for which the gradient f of a linear kernel is computed from w.
 # _EXACT_NUMBERS: the number of matrix entries in one block of rows of that computation.
 _NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 

@@ -129,7 +129,8 @@ def _step(problem, edge, point):
         fall = _objective(problem, edge, w, z) - point.objective
         if fall <= _FALL * length * slope:
             return _point(problem, edge, w)
-        if fall <= _ROUNDING * abs(point.objective):  # below rounding, a smaller violation shows the better point
+        # if objectives differ by rounding only, the point with the smaller violation is better
+        if fall <= _ROUNDING * abs(point.objective):
             met = _point(problem, edge, w)
             if met.violations.max() < point.violations.max():
                 return met

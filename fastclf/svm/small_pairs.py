@@ -86,7 +86,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether the rounding of this gram is small enough for typical alphas, and for the alphas of the start."""
+    """Whether rounding errors of this gram matrix are small enough for typical alphas, and for those of the start."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * float(gram.diagonal(problem.rows).mean())

@@ -89,8 +89,8 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
-                # f has just been computed anew, and needs no check of its rounding errors after the few steps that
-                # follow
+                # the gradient f has just been computed anew, and needs no check of its rounding errors after the few
+                # next steps
                 dual.unsure = -np.inf
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
@@ -126,7 +126,7 @@ class Help:
         self.idle = self.tries = 0
         self.gained, self.least, self.reached = 0.0, np.inf, 0.0
         largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
-        # whether an alpha at its bound can make the rounding error of f larger than tol
+        # whether an alpha at its bound can make the rounding error of the gradient f larger than tol
         self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
@@ -198,7 +198,7 @@ class Help:
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):
-        """A generator: run Newton's method on the free alphas, and update f."""
+        """A generator: run Newton's method on the free alphas, and update the gradient f."""
         dual, steps, tol = self.dual, self.steps, self.limits.tol
         gram = dual.gram.of_type(np.float64)
         buffer = steps.buffer(dual_newton.numbers_for(self._n_free()))

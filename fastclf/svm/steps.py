@@ -185,7 +185,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """f += K change for all active rows; `change` and the numbers `rows` belong to the packed rows Z[picked]."""
+        """f += K change (the gradient) for all active rows; `rows` are the numbers of the packed rows Z[picked]."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)

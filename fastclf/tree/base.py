@@ -206,7 +206,7 @@ class PrunedTree(Estimator):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (lists, total weight, left-out rows or None): for all rows, then for each fold if folds are wanted."""
+        """Yield (sorted lists, total weight, left-out rows or None) for all rows and, if wanted, for each fold."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None

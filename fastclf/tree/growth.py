@@ -17,7 +17,7 @@ FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# The largest number of nodes in an array; a part with more nodes has more arrays.
+# The largest number of nodes in an array; a part, which is a subtree, with more nodes has more arrays.
 _BLOCK = 1 << 12
 
 # A node with at least this number of cells (rows times features) is split by all threads together, each of which
@@ -283,7 +283,7 @@ def grown_tree(lists, data, limits, total_weight, threads, progress):
 
 
 def _joined(top, parts, n_codes):
-    """The `Grown` of the whole tree: the nodes of each part replace the node that marks the place of the part."""
+    """The whole tree as a `Grown`: the nodes of each part replace the node that marks the place of the part."""
     blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
     for nodes, numbers in top.blocks:
         start = 0

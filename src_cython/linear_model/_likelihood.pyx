@@ -72,11 +72,13 @@ cdef struct pass_t:
     # scratch space
     double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
     double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
-    # (ROWS,): for two classes weight times a; for more classes 1 / weight, or 0 if the weight is 0
+    # (ROWS,): for two classes the weight times the second derivative a of the loss; for more classes 1 / weight, or 0
+    # if the weight is 0
     double* bend
     double* z                  # (ROWS, ld): the rows z of a panel; for sparse rows one row of `width` numbers
     double* zt                 # (ld, ROWS) the panel z, transposed
-    double* az                 # (d + 1, ROWS): weight times a times z for each row of a panel, transposed
+    # (d + 1, ROWS): weight a z for each row z of a panel, transposed, where a is the second derivative of its loss
+    double* az
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
@@ -190,7 +192,7 @@ cdef void add_rows(
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For two classes: replace the scores by r, add the losses to sums[0], and store weight times a in `bend`."""
+    """For two classes: turn scores into r, add losses to sums[0], and write weight times d2 loss / d s2 to `bend`."""
     cdef double sign[ROWS]
     cdef Py_ssize_t i
     cdef vec_d m, loss, q, a, y, weight, total = spread_d(0)
@@ -249,7 +251,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Set az = weight a_km z, transposed, for a panel; s[k] must hold weight times the probability of class k."""
+    """Set az = weight a_km z, a = d2 loss / d s2, transposed; s[k] must hold weight times probability of class k."""
     cdef Py_ssize_t j, v
     cdef double a[ROWS]
     for v in range(ROWS // LANES_D):
@@ -261,7 +263,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 @cdivision(True)  # the debug build's check of divisors cannot be in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """weight a_km for the rows in vector v of a panel; with SHARED the mean over k of weight a_kk."""
+    """weight a_km (a = d2 loss / d s2) for vector v of a panel's rows; with SHARED the mean over k of weight a_kk."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -284,7 +286,7 @@ cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """hess[k, m] += sum_i a_i z_i z_i' over a dense panel, for entries on and above the diagonal."""
+    """hess[k, m] += sum_i weight_i a_i z_i z_i' over a dense panel, for entries on and above the diagonal."""
     cdef Py_ssize_t k, m
     cdef double* hess = p.hess
     for k in range(p.n_classes):

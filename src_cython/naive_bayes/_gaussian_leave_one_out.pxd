@@ -73,7 +73,8 @@ cdef inline void leave_out_rows(
         score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # delta, of either sign, is bounded by the column with the largest sum of squares
+            # delta, the change of epsilon, has either sign, and is bounded by the column with the largest sum of
+            # squares
             t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             out.lost[i] = 0

@@ -43,9 +43,9 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 
 # The indices of the numbers in the array `position` of a Visit, which say where a search has been interrupted.
 cdef enum:
-    QUERY       # number of queries answered or left
-    N_CELLS     # number of cells of the query that were taken in the order of distance; -1: the query is not begun
-    N_RANGES    # number of ranges on the list
+    QUERY       # the number of queries answered, or left to the filter
+    N_CELLS     # the number of cells of the query that were taken in the order of distance; -1: the query is not begun
+    N_RANGES    # the number of ranges of panels on the list
     RANGE       # the range that is searched next
     LISTED      # whether the ranges of all other cells are on the list
 
@@ -56,16 +56,20 @@ ctypedef fused celled_t:
 ctypedef struct cells_t:
     Py_ssize_t n_cells
     const long long* starts         # (n_cells + 1,) the first panel of each cell
-    const int* first_key            # (n_panels,) |c(x) - z|^2 of the first row of each panel
-    const int* last_key             # (n_cells,) |c(x) - z|^2 of the last row of each cell
+    # (n_panels,) the squared distance |c(x) - z|^2 of each panel's first row from the centre of its cell
+    const int* first_key
+    # (n_cells,) the squared distance |c(x) - z|^2 of each cell's last row from the centre
+    const int* last_key
     const float* slack              # (n_cells,) the largest slack of a row of each cell
     const signed char* center       # (n_cells, width) the centres
     # (panels, width / 4, PANEL, 4) the centres, PANEL of them side by side
     const unsigned char* code
     const int* square               # (n_cells, padded to whole panels) |z|^2 of each centre
-    # (n_cells, padded to whole panels) |c(q) - z|^2; INT_MAX for padding and for cells that are searched
+    # (n_cells, padded to whole panels) the squared distance |c(q) - z|^2 of each centre from the query; INT_MAX for
+    # padding and for cells that are searched
     int* far
-    # (n_cells, padded to whole panels) |h - z|^2, where h is the centre nearest to the query
+    # (n_cells, padded to whole panels) |h - z|^2, the squared distance of each centre from h, the centre nearest to the
+    # query
     int* home_far
     # (n_cells,) begin: the first panel of each range that is to be searched; end: the panel behind its last one
     Py_ssize_t* begin

@@ -10,7 +10,7 @@ from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code
     const unsigned char* code       # the codes of all rows of X, in panels of rows side by side
-    # (n_places,) the number of the row at each place, n_rows at an unused place; NULL: row i is at place i
+    # (n_places,) the row whose code is at each place, n_rows at an unused place; NULL: row i is at place i
     const Py_ssize_t* rows
     const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
     const float* slack              # (n_blocks,): the largest coding error e(x) in each block of rows
@@ -21,13 +21,14 @@ ctypedef struct filter_t:
     const double* query_slack       # (n_queries,) e(q), the error of the query's code
     const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
-    const double* query_shift       # (n_queries,) mu'q plus a bound of the errors, for dot
+    # (n_queries,) for dot: the inner product mu'q of query and rows' centre, plus a bound of the errors
+    const double* query_shift
     Py_ssize_t stride               # every stride-th block is in the sample, which is searched first; 0: no sample
     Py_ssize_t capacity             # the capacity of each list
     Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
     # (n_queries,): the number of rows at which each query's candidate list is shortened next
     Py_ssize_t* list_mark
-    Py_ssize_t* list_place          # (n_queries, capacity) the places of the rows of each list
+    Py_ssize_t* list_place          # (n_queries, capacity) the places, in the array of codes, of the rows of each list
     # (n_queries, capacity): for each listed row a key that is larger for a larger lower bound of its distance
     int* list_key
     double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
@@ -113,7 +114,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # for dot this is the norm of a query, not its square
+        norm2 = s.query_error  # for dot, `query_error` has the norms of the queries
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

@@ -19,7 +19,8 @@ ctypedef struct search_t:
     Py_ssize_t n_queries
     const double* query           # (n_queries, d): the queries, from which exact distances are computed
     const void* screen_query      # (n_queries, d) in X's type: the queries, for screens; padded to a multiple of 4 rows
-    const double* query_error     # (n_queries,) distance between query and screen_query; for dot the query's norm
+    # (n_queries,) the distance between each query and its copy in X's type; for dot the query's norm
+    const double* query_error
     double* tau                   # (n_queries,) a row farther away than this is no neighbour
     # (n_queries,): the largest screen (a bound by rounded values) of a row within tau; -1 for padding queries
     double* bound

@@ -21,15 +21,17 @@ ctypedef struct dual_t:
     double* coef       # (ld,): the variables b; changed by steps
     double* f          # (ld,): the gradient Kb - y, except for rounding errors; changed by steps
     double* diagonal   # (ld,): the diagonal of the kernel matrix K; set once by the caller that has K
-    double* rise       # (ld,): 0 where b may rise, else infinity; `place` updates it after a change of coef or bounds
-    double* fall       # (ld,): 0 where b may fall, else -infinity; `place` updates it after a change of coef or bounds
+    # (ld,): 0 where a variable b may rise, else infinity; `place` updates it after a change of coef or bounds
+    double* rise
+    # (ld,): 0 where a variable b may fall, else -infinity; `place` updates it after a change of coef or bounds
+    double* fall
     bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 
 # The extreme values of the gradient f; their difference is the violation of the optimality conditions.
 ctypedef struct ends_t:
-    double least       # the smallest f of the rows whose b may rise; infinity if there is none
-    double most        # the largest f of the rows whose b may fall; -infinity if there is none
-    Py_ssize_t at      # the number of a row whose b may rise and whose f is the smallest
+    double least       # the smallest f of the rows whose variable b may rise; infinity if there is none
+    double most        # the largest f of the rows whose variable b may fall; -infinity if there is none
+    Py_ssize_t at      # the number of a row whose variable b may rise and whose f is the smallest
 
 cdef enum:
     # the positions of the numbers that describe a solution; the duality gap proves how good it is
@@ -110,7 +112,7 @@ cdef inline void make_feasible(dual_t* d) noexcept nogil:
 
 
 cdef inline void rescale(dual_t* d) noexcept nogil:
-    """After a change of the bounds, multiply b by the best factor that keeps it within them, and update f."""
+    """After a change of the bounds, multiply b by the best factor within them, and update the gradient f."""
     cdef Py_ssize_t i
     cdef double total = 0, square = 0, factor = INFINITY, C
     for i in range(d.n):

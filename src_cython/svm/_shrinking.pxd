@@ -48,7 +48,7 @@ cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
 
 
 cdef inline void add_row(dual_t* d, const vec* Ki, double change) noexcept nogil:
-    """f += change K_i"""
+    """Add `change` times row i of the kernel matrix to the gradient f."""
     cdef Py_ssize_t v
     for v in range(d.ld // LANES_D):
         (<vec_d*> d.f)[v] = fmadd_d(spread_d(change), load(Ki, v * LANES_D), (<vec_d*> d.f)[v])
@@ -57,7 +57,7 @@ cdef inline void add_row(dual_t* d, const vec* Ki, double change) noexcept nogil
 cdef inline void add_four(
     dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change
 ) noexcept nogil:
-    """f += the sum of change_i K_i over four rows."""
+    """Add the sum of change_i K_i over four rows K_i of the kernel matrix to the gradient f."""
     cdef Py_ssize_t v
     cdef const vec* a = row_of(K, row[0], ld)
     cdef const vec* b = row_of(K, row[1], ld)
@@ -74,7 +74,7 @@ cdef inline void add_four(
 cdef inline void add_rows(
     dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, const double* change, Py_ssize_t n
 ) noexcept nogil:
-    """f += the sum of change_i K_i over n rows."""
+    """Add the sum of change_i K_i over n rows K_i of the kernel matrix to the gradient f."""
     cdef Py_ssize_t i = 0
     while i + 4 <= n:
         add_four(d, K, ld, row + i, change + i)
@@ -115,7 +115,7 @@ cdef inline void take_rows(
 cdef inline void recover(
     dual_t* d, const vec* K, Py_ssize_t ld, const dual_t* s, const scratch_t* scratch
 ) noexcept nogil:
-    """Copy coef of the smaller problem back to all rows, and update f of all rows."""
+    """Copy coef of the smaller problem back to all rows, and update the gradient f of all rows."""
     cdef Py_ssize_t i, row, n = 0
     for i in range(s.n):
         row = scratch.row[i]

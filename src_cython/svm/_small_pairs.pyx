@@ -24,10 +24,10 @@ cdef enum:
     UNSOLVED
     SOLVED
     STOPPED     # the solver was stopped by max_iter or by the user's callback
-    DOUBTFUL    # rounding may have changed f too much for the tolerance
+    DOUBTFUL    # rounding may have changed the gradient f too much for the tolerance
     SLOW        # the pair is left to the methods of `smo.py`
 
-# After this number of steps for each row, f has too many rounding errors to be trusted.
+# After this number of steps for each row, the gradient f has too many rounding errors to be trusted.
 cdef enum:
     MANY_STEPS = 50
 
@@ -188,7 +188,7 @@ cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
 
 
 cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d, double tol) noexcept nogil:
-    """Whether rounding of kernel values may have changed f by more than a tenth of tol."""
+    """Whether rounding of kernel values may have changed the gradient f by more than a tenth of tol."""
     cdef Py_ssize_t i
     cdef double square = 0
     for i in range(d.n):
@@ -224,7 +224,7 @@ cdef signed char go_on(
             place(d, row)
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
-        # the caller computes f anew after many steps, since rounding errors add up
+        # the caller computes the gradient f anew after many steps, since rounding errors add up
         return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
@@ -234,12 +234,13 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    double off_positive, off_negative    # Kb - f, which is the same in all rows of a class: for y = 1 and for y = -1
+    # Kb minus the gradient f, which is the same in all rows of a class: for y = 1 and for y = -1
+    double off_positive, off_negative
     double r, least                      # the margin, and the least value that serves as unit of violations
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC from the kernel matrix K, and the difference Kb - f in each of the two classes."""
+    """The margin of nu-SVC from the kernel matrix K, and Kb minus the gradient f in each of the two classes."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0

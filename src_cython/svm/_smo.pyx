@@ -51,7 +51,7 @@ def repair(dual):
 
 
 def scale(dual):
-    """Multiply coef by the best factor that keeps it within new bounds, and update f."""
+    """Multiply coef by the best factor that keeps it within new bounds, and update the gradient f."""
     cdef dual_t d = as_dual(dual)
     rescale(&d)
 
@@ -64,14 +64,14 @@ def unbalanced(dual):
 
 
 def proof(dual, double[::1] out):
-    """Write the numbers that `PROOF` names."""
+    """Write the numbers that prove a solution, in the order of `PROOF`."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove(&d, find_ends(&d), &out[0])
 
 
 def ends(dual, const int64_t[::1] rows):
-    """(the smallest f of the listed rows that may rise, the largest f of those that may fall), or infinities."""
+    """Of the listed rows, the smallest gradient f_i that may rise and the largest that may fall, or infinities."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY
@@ -86,7 +86,7 @@ def ends(dual, const int64_t[::1] rows):
 
 
 def centre(dual, const int64_t[::1] rows):
-    """For nu-SVC: shift f of each class so that its extremes over rows that may rise or fall are centred at 0."""
+    """For nu-SVC: shift the gradient f of each class so that its extremes are at equal distances from 0."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef sides_t sides
@@ -105,26 +105,26 @@ def centre(dual, const int64_t[::1] rows):
 
 
 def margin(dual, double off_positive, double off_negative):
-    """The margin of nu-SVC; off_positive and off_negative are K b - f for the rows of each class."""
+    """The margin of nu-SVC; off_positive, off_negative: K b minus the gradient f for the rows of each class."""
     cdef dual_t d = as_dual(dual)
     return margin_of(&d, off_positive, off_negative)
 
 
 def scale_to_margin(dual, double off_positive, double off_negative, double r):
-    """Divide coef and the bounds by r, which turns nu-SVC into SVC with f = K b - y; returns the intercept."""
+    """Divide coef and the bounds by r: nu-SVC becomes SVC with the gradient f = K b - y. Returns the intercept."""
     cdef dual_t d = as_dual(dual)
     return to_margin(&d, off_positive, off_negative, r)
 
 
 def proof_at(dual, double intercept, double[::1] out):
-    """Write the numbers that `PROOF` names, for a given intercept."""
+    """Write the numbers that prove a solution with a given intercept, in the order of `PROOF`."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove_at(&d, find_ends(&d), intercept, &out[0])
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose a working set of at most set.most of the listed rows; least, most: the extremes of f. Returns its size."""
+    """Choose at most set.most of the listed rows as working set; least, most: the extremes of f. Returns its size."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows
@@ -230,7 +230,7 @@ def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
 
 
 def add(dual, K, const int64_t[::1] rows, const double[::1] change):
-    """f += the sum of change_i K_i over some rows; K is the kernel matrix of all rows."""
+    """Add the sum of change_i K_i over some rows of the kernel matrix K of all rows to the gradient f."""
     cdef dual_t d = as_dual(dual)
     cdef void* values = first_of(K)
     cdef Py_ssize_t ld = K.shape[1], n = rows.shape[0]

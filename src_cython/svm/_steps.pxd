@@ -98,7 +98,7 @@ cdef inline const vec* row_of(const vec* K, Py_ssize_t i, Py_ssize_t ld) noexcep
 
 
 cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
-    """The extreme values of f, from the extremes in each lane."""
+    """The extreme values of the gradient f, from the extremes in each lane."""
     cdef ends_t ends
     ends.least, ends.most = -largest_d(-rise.value), largest_d(fall)
     ends.at = <Py_ssize_t> (<const double*> &rise.place)[lowest_bit(at_most_d(rise.value, spread_d(ends.least)))]
@@ -106,7 +106,7 @@ cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
 
 
 cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
-    """The extreme values of f over all rows."""
+    """The extreme values of the gradient f over all rows."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers()
@@ -122,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """f += t (K_i - K_j); returns the extreme values of f."""
+    """Add t (K_i - K_j), from rows of the kernel matrix, to the gradient f; returns the extreme values of f."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -201,13 +201,13 @@ cdef inline Py_ssize_t descend(
     cdef ends_t ends = find_ends(d)
     cdef double t
     while step < most and ends.most - ends.least > tol:
-        # choose the row i whose f is smallest among those that may rise
+        # choose the row i whose gradient f_i is smallest among those that may rise
         i = ends.at
         # choose the row j that may fall and gains most with i
         j = choose_partner(d, row_of(K, i, ld), i)
         if j < 0:
             break
-        # change both coefficients, and update f
+        # change both coefficients, and update the gradient f
         t = take_step(d, i, j, entry(row_of(K, i, ld), j), gained)
         if t == 0:
             break

@@ -30,7 +30,7 @@ cdef extern from *:
     const double LEAST_MARGIN
     const double NO_MARGIN
 
-# The extreme values of f in each class; infinite where a class has no such row.
+# The extreme values of the gradient f in each class; infinite where a class has no such row.
 ctypedef struct sides_t:
     ends_t positive
     ends_t negative
@@ -55,7 +55,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """f += t (K_i - K_j), or no change if Ki is NULL; returns the extreme values of f in both classes."""
+    """Add t (K_i - K_j) to the gradient f, unless Ki is NULL; returns the extreme values of f in both classes."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides
@@ -111,7 +111,7 @@ cdef inline void centre_at(dual_t* d, sides_t sides) noexcept nogil:
 
 
 cdef inline void centre(dual_t* d) noexcept nogil:
-    """Shift f of each class so that its extremes are at equal distances from 0."""
+    """Shift the gradient f of each class so that its extremes are at equal distances from 0."""
     cdef Py_ssize_t i
     cdef ends_t* ends
     cdef sides_t sides
@@ -129,7 +129,7 @@ cdef inline void centre(dual_t* d) noexcept nogil:
 cdef inline Py_ssize_t descend_within(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """Take steps for nu-SVC, each within the class with the larger violation; f is centred at the end."""
+    """Take steps for nu-SVC, each within the class with the larger violation; centre the gradient f at the end."""
     cdef Py_ssize_t step = 0, i, j
     cdef sides_t sides = move_within(d, <const vec*> NULL, <const vec*> NULL, 0)
     cdef ends_t ends
@@ -204,7 +204,7 @@ cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
 
 
 cdef inline double score_at_margin(const dual_t* d, double y, double off) noexcept nogil:
-    """The score (Kb)_i = f_i + off of a class's free rows, estimated as the middle between the extremes of f."""
+    """The score (Kb)_i = f_i + off of a class's free rows, as the middle between the extremes of the gradient f."""
     cdef Py_ssize_t i
     cdef ends_t ends
     ends.least, ends.most = INFINITY, -INFINITY
@@ -224,7 +224,7 @@ cdef inline double margin_of(const dual_t* d, double off_positive, double off_ne
 
 
 cdef inline double to_margin(dual_t* d, double off_positive, double off_negative, double r) noexcept nogil:
-    """Divide b and the bounds by r, which makes the problem one of SVC with f = Kb - y; returns the intercept."""
+    """Divide b and the bounds by r: the problem becomes SVC with gradient f = Kb - y. Returns the intercept."""
     cdef Py_ssize_t i
     cdef double middle = 0.5 * (score_at_margin(d, 1, off_positive) + score_at_margin(d, -1, off_negative))
     for i in range(d.n):

@@ -172,7 +172,7 @@ cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* bo
 cdef Py_ssize_t advance(
     Growth growth, const floating* X, part_t* p, double budget
 ) noexcept nogil:
-    """Continue to grow the part until the budget is spent; returns the number of rows in new leaves."""
+    """Continue to grow the subtree of a `Part` until the budget is spent; returns the number of rows in new leaves."""
     cdef const growth_t* g = &growth.c
     cdef cutting_t* c = &growth.cutting
     cdef Py_ssize_t n, n_done = 0

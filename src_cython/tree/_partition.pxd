@@ -1,4 +1,5 @@
-# The partition of lists into those of two children: rows that go left, then the others; each side keeps its order.
+# A node's sorted lists are partitioned into those of its two children: rows that go left, then the others; each side
+# keeps its order.
 from libc.stdint cimport uint8_t, uint64_t
 
 from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length

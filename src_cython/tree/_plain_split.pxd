@@ -189,7 +189,7 @@ cdef inline void read_gini(
     # squares: the sum of n_c^2 over classes c; cross: the sum of l_c n_c; n_c, l_c: rows in the node and on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others: counts of alternate rows
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others count alternate rows of the left side
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
